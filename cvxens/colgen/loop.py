@@ -38,6 +38,7 @@ from cvxens.colgen.protocols import (
     Round,
     evaluate,
     has_negation,
+    make_column,
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
@@ -54,7 +55,7 @@ PATIENCE = 20
 """Rounds without progress after which a run without a bound ends: linear programs stand still for a few at a time."""
 
 UNBOUNDED_ROUNDS = 100
-"""Rounds that a run without a bound has if its user says nothing: there is nothing else that must end it."""
+"""Rounds that a run without a bound has, or as many as columns that its user asks for: nothing else must end it."""
 
 BOUND_TOLERANCE = 1e-9
 """How far an oracle's bound may be below an edge of its own hypotheses, relative to the sizes of the terms of that sum.
@@ -215,6 +216,9 @@ class _Columns:
 
     def enter(self, start: Sequence[Hypothesis], solution: MasterSolution) -> Sequence[Column]:
         """Enter the start; returns its columns with distinct values."""
+        if hasattr(self.oracle.sample, "make_column"):
+            # no machine has the values of all samples: these are hypotheses of the oracle's, each once
+            return self._append([make_column(hypothesis, self.oracle.sample, 0.0) for hypothesis in start])
         evaluated = [_evaluate(hypothesis, self.oracle.sample, len(solution.s)) for hypothesis in start]
         columns = self._drop_seen(evaluated, free=solution.closed is None)
         self.unmatched_start = {hash_values(column.values)[0]: column.hypothesis for column in columns}
@@ -445,7 +449,7 @@ class Limits:
             ending = Ending.STALLED
         elif self.max_columns is not None and last.n_columns >= self.max_columns:
             ending = Ending.MAX_COLUMNS
-        elif len(rows) >= (self.max_rounds or (inf if last.bounded else UNBOUNDED_ROUNDS)):
+        elif len(rows) >= (self.max_rounds or (inf if last.bounded else max(UNBOUNDED_ROUNDS, self.max_columns or 0))):
             ending = Ending.MAX_ROUNDS
         elif time_over:
             ending = Ending.MAX_TIME
@@ -550,9 +554,9 @@ def column_generation(
     max_time : float
         Stop after so many seconds, with the state after the last round that was over by then.
     max_rounds : int, optional
-        Stop after so many rounds; by default after 100 where the oracle cannot bound the edges of its hypotheses
-        (`SklearnLearner`, `Trees`, `Perceptrons` and `Fourier` with new ones in every call), as no gap ends such a run
-        and new hypotheses may be found for ever, and never where it can.
+        Stop after so many rounds; by default after 100, or `max_columns` if that is more, where the oracle cannot
+        bound the edges of its hypotheses (`SklearnLearner`, `Trees`, `Perceptrons` and `Fourier` with new ones in every
+        call), as no gap ends such a run and new hypotheses may be found for ever, and never where it can.
     patience : int
         Where the oracle cannot bound the edges, stop when so many rounds together have improved the objective by no
         more than `tol`, relative.

@@ -9,16 +9,24 @@ ensemble, so it is **concave** in t. Two facts follow, for any such formulation:
 
 Where two neighbouring lines cross, their gap to the chord is largest. A run there cuts it; where F is a polygon, as of
 linear programs, and the crossing lies on it, both sides are exact, and F bends there (Eisner & Severance 1976; in
-convex optimisation this is called a sandwich algorithm). The mean of two neighbouring ensembles costs no run, and its
-line lies below the crossing, as loss and penalty are convex. So runs go to where the certified gap is largest until it
-is small everywhere, and each starts from the hypotheses of its neighbours.
+convex optimisation this is called a sandwich algorithm).
+
+Means of two neighbours cost no run. That of their ensembles has a line below the crossing, as loss and penalty are
+convex. That of their multipliers has a dual value above the chord: for given margins loss_t(z) is linear in t, so that
+loss_t*(-u), a supremum of functions linear in (t, u), is convex in both, and so is the penalty's conjugate; what the
+loss's gains, an evaluation tells, and the penalty's is left on the chord. Where the loss is smooth, both values are off
+by the fourth power of the distance, where line and chord are by the second.
+
+So runs go to where the certified gap is largest until it is small everywhere, and each starts from the hypotheses of
+its neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cached_property
+from itertools import pairwise
 from math import inf, isfinite
 from typing import Any
 
@@ -26,10 +34,11 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
-from cvxens.colgen.loop import Run, column_generation
+from cvxens.colgen.loop import Run, Step, column_generation
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
+from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
@@ -39,6 +48,9 @@ SHARE = 1 / 3
 A gap between two runs is at most about theirs and that of the chord. With 1/10 runs take longer, with 1/2 there are
 more of them.
 """
+
+MEANS = 15
+"""The most means between two neighbours: each takes evaluations of the loss, and halves an interval."""
 
 STRAIGHT = 1e-9
 """How far an objective may be from linear in the price, relative to it: its sums are rounded."""
@@ -87,7 +99,9 @@ class PathPoint:
     run : Run
         Its columns are those with a weight, and have no values.
     line : Line
-        The objective of its ensemble at the prices of the interval.
+        The objective of its ensemble at the prices of the interval, or minus it where the formulation is a maximum.
+    bound : float
+        The certified bound on the optimum at the own price, or minus it.
 
     Examples
     --------
@@ -101,31 +115,58 @@ class PathPoint:
     price: float
     run: Run
     line: Line
-
-    @property
-    def bound(self) -> float:
-        """The certified bound on the optimum at the own price."""
-        return self.run.certificate.dual
+    bound: float
 
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The mean of two neighbours' ensembles, ``(1 - share) w + share w'`` over the columns of both."""
+    """The means ``(1 - share) w + share w'`` of two neighbours' ensembles, of their multipliers and of their prices."""
+
+    share: float
+    price: float
+    line: Line
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """The prices between two neighbours, with the means of these."""
 
     left: PathPoint
     right: PathPoint
-    share: float
-    line: Line
+    means: tuple[Mean, ...]
 
     @property
-    def lines(self) -> tuple[Line, Line, Line]:
-        """The lines of the left neighbour, of the mean itself and of the right neighbour."""
-        return self.left.line, self.line, self.right.line
+    def knots(self) -> tuple[PathPoint | Mean, ...]:
+        """The neighbours and their means, by price."""
+        return self.left, *self.means, self.right
 
     @property
     def crossing(self) -> float | None:
         """The price at which the lines of the neighbours cross; None where that is not between them."""
         return self.left.line.cross(self.right.line, self.left.price, self.right.price)
+
+    @cached_property
+    def widest(self) -> tuple[float, float]:
+        """The largest relative gap of the segment, and its price.
+
+        Between two knots the lowest of their lines is linear up to where they cross, and the chord is; the ratio of two
+        linear functions without a sign change is monotone, so the largest gap is at a knot or at a crossing. Where the
+        optimum changes its sign, no relative gap is small.
+        """
+        found, signs = [], set()
+        lines = np.array([(knot.line.at_zero, knot.line.slope) for knot in self.knots])
+        rounding = max(knot.line.rounding for knot in self.knots)
+        for low, high in pairwise(self.knots):
+            crossing = low.line.cross(high.line, low.price, high.price)
+            for price in (low.price, *(() if crossing is None else (crossing,)), high.price):
+                share = (price - low.price) / (high.price - low.price)
+                bound = (1 - share) * low.bound + share * high.bound
+                value = float((lines @ (1.0, price)).min()) + rounding
+                found.append((relative(value - bound, value, bound) if isfinite(bound) else inf, price))
+                signs |= {np.sign(value), np.sign(bound)}
+        gap, price = max(found)
+        return (inf if {-1.0, 1.0} <= signs else gap), price
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +177,12 @@ class Path:
     ----------
     points : tuple of PathPoint
         By price, from one end of the interval to the other.
-    means : tuple of Mean
-        One between every two neighbours.
+    segments : tuple of Segment
+        One between every two neighbours, with their means.
     ending : Ending
         OPTIMAL if the relative gap is within `tol` at every price of the interval; why not else.
+    maximise : bool
+        True if the formulation is a maximum; lines and bounds of points and segments are of minus it.
 
     Examples
     --------
@@ -153,8 +196,9 @@ class Path:
     """
 
     points: tuple[PathPoint, ...]
-    means: tuple[Mean, ...]
+    segments: tuple[Segment, ...]
     ending: Ending
+    maximise: bool = False
 
     @property
     def prices(self) -> Array:
@@ -169,7 +213,7 @@ class Path:
     @property
     def relative_gap(self) -> float:
         """The largest certified relative gap at any price of the interval."""
-        return max(map(_largest_gap, self.means))
+        return max(segment.widest[0] for segment in self.segments)
 
     @property
     def breakpoints(self) -> Array:
@@ -179,8 +223,8 @@ class Path:
         """
         low, high = self.points[0].price, self.points[-1].price
         found: list[float] = []
-        for mean in self.means:
-            price, (before, _, after) = mean.crossing, mean.lines
+        for segment in self.segments:
+            price, before, after = segment.crossing, segment.left.line, segment.right.line
             # the same line, but for rounding, goes on; and a point at a bend has the lines of both sides cross there
             if price is None or before.slope - after.slope <= STRAIGHT * abs(before.slope) or not low < price < high:
                 continue
@@ -189,32 +233,38 @@ class Path:
         return np.array(found)
 
     def bounds(self, prices: Any) -> tuple[Array, Array]:
-        """Return a bound below the optimum and the objective of the best ensemble, at any prices of the interval."""
+        """Return what the optimum is not below, and what it is not above, at any prices of the interval.
+
+        The one is the objective of the best ensemble there, the other is proven; which is which depends on the sense.
+        """
         given = self._check(prices)
-        lower = np.interp(given, self.prices, [point.bound for point in self.points])
-        lines = [*(point.line for point in self.points), *(mean.line for mean in self.means)]
-        upper = np.min([line(given) + line.rounding for line in lines], axis=0)
-        return lower, upper
+        knots = [self.points[0], *(knot for segment in self.segments for knot in segment.knots[1:])]
+        proven = np.interp(given, [knot.price for knot in knots], [knot.bound for knot in knots])
+        reached = np.min([knot.line(given) + knot.line.rounding for knot in knots], axis=0)
+        return (-reached, -proven) if self.maximise else (proven, reached)
 
     def at(self, price: float) -> Run:
-        """Return the best ensemble at a price of the interval, of a point or the mean of two, certified at that price.
+        """Return the best ensemble at a price of the interval, of a point or a mean of two, certified at that price.
 
-        Its multipliers are those that the bound rests on, the mean of the neighbours'; it has no history.
+        Its multipliers are those that the bound rests on, a mean of the neighbours'; it has no history.
         """
         price = float(self._check(price))
-        mean = next(mean for mean in self.means if price <= mean.right.price)
-        share = (price - mean.left.price) / (mean.right.price - mean.left.price)
-        left, right = mean.left.run, mean.right.run
-        line = min(mean.lines, key=lambda line: line(price))
-        # the mean of both, or one of them alone
-        take = mean.share if line is mean.line else float(line is mean.right.line)
-        columns, weights = _join(mean.left, mean.right, take)
+        segment = next(segment for segment in self.segments if price <= segment.right.price)
+        left, right = segment.left.run, segment.right.run
+        best = min(segment.knots, key=lambda knot: knot.line(price))
+        # a mean of both, or one of them alone
+        take = best.share if isinstance(best, Mean) else float(best is segment.right)
+        columns, weights = _join(segment.left, segment.right, take)
+        proven = np.interp(price, [knot.price for knot in segment.knots], [knot.bound for knot in segment.knots])
+        share = (price - segment.left.price) / (segment.right.price - segment.left.price)
+        sense = -1.0 if self.maximise else 1.0
         certificate = Certificate.between(
-            line(price),
-            (1 - share) * mean.left.bound + share * mean.right.bound,
+            sense * best.line(price),
+            sense * float(proven),
+            maximise=self.maximise,
             residuals={},
             repair={},
-            rounding=line.rounding,
+            rounding=best.line.rounding,
             note="by the bounds at the prices on both sides",
         )
         return Run(
@@ -256,7 +306,8 @@ def solve_path(
     ----------
     formulate : callable
         From a price to a `Formulation` whose objective, of given weights, is linear in the price, such as
-        ``formulations.soft_margin`` or ``lambda C: Formulation(Logistic(C), L1(), intercept=True)``.
+        ``formulations.soft_margin`` or ``lambda C: Formulation(Logistic(C), L1(), intercept=True)``; or
+        ``formulations.lpboost``, along D = 1/(nu n_samples), whose objective is linear of given weights and margin rho.
     oracle : Oracle
         One that bounds the edges of its hypotheses, such as ``oracles.Stumps(X)``.
     y : array-like of shape (n_samples,), optional
@@ -282,8 +333,8 @@ def solve_path(
     Raises
     ------
     InvalidInput
-        The objective is not linear in the price or is a maximum, the oracle does not bound its edges, the interval is
-        empty, or what `column_generation` raises.
+        The objective is not linear in the price, the oracle does not bound its edges, the interval is empty, or what
+        `column_generation` raises.
 
     Examples
     --------
@@ -295,15 +346,15 @@ def solve_path(
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [1.0, -1.0, 1.0, 1.0]
     >>> path = solve_path(lambda C: Formulation(Logistic(C), L1()), oracles.Stumps(X), y, prices=(0.1, 10), tol=0.01)
     >>> path.relative_gap < 0.01, len(path.points)
-    (True, 10)
+    (True, 6)
     """
     low, high = (validation.positive("prices", price) for price in prices)
     validation.positive("tol", tol)
     validation.whole("max_points", max_points, least=2)
     if low >= high:
         raise InvalidInput("prices", f"found {prices!r}", "give the lower end and a higher one")
-    solver = _Solver(formulate, oracle, y, (low, high), {"tol": SHARE * tol, **options})
-    means: list[Mean] = []
+    solver = _Solver(formulate, oracle, y, (low, high), tol, options)
+    segments: list[Segment] = []
     ending: Ending | None = None
     with limit_time(max_time) as clock:
         ends: list[PathPoint] = []
@@ -313,19 +364,21 @@ def solve_path(
             if ends[-1].run.ending is Ending.INTERRUPTED:
                 # the other end is brief then
                 clock.interrupt()
-        means = [solver.take_mean(*ends)]
+        segments = [solver.take_means(*ends)]
         while True:
-            widest = max(means, key=_largest_gap)
-            price = _find_next(widest)
+            widest = max(segments, key=lambda segment: segment.widest[0])
+            gap, price = widest.widest
+            # where a run lowers the gap most
+            price = price if widest.crossing is None else widest.crossing
             if clock.interrupted:
                 ending = Ending.INTERRUPTED
-            elif _largest_gap(widest) <= tol:
+            elif gap <= tol:
                 ending = Ending.OPTIMAL
             elif stopped:
                 ending = Ending.STOPPED
             elif time_is_up():
                 ending = Ending.MAX_TIME
-            elif len(means) >= max_points - 1:
+            elif len(segments) >= max_points - 1:
                 ending = Ending.MAX_ROUNDS
             elif not widest.left.price < price < widest.right.price:
                 # the gap is that of a run at its own price
@@ -336,9 +389,22 @@ def solve_path(
             stopped = callback is not None and bool(callback(point))
             if point.run.ending is Ending.INTERRUPTED:
                 clock.interrupt()
-            place = means.index(widest)
-            means[place : place + 1] = [solver.take_mean(widest.left, point), solver.take_mean(point, widest.right)]
-    return Path((means[0].left, *(mean.right for mean in means)), tuple(means), ending)
+            place = segments.index(widest)
+            segments[place : place + 1] = [
+                solver.take_means(widest.left, point),
+                solver.take_means(point, widest.right),
+            ]
+    points = (segments[0].left, *(segment.right for segment in segments))
+    return Path(points, tuple(segments), ending, solver.maximise)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """What a point's ensemble and multipliers are on the sample: its scores, its u and the dual value of the loss."""
+
+    scores: Array
+    u: Array
+    dual_value: float
 
 
 class _Solver:
@@ -350,54 +416,86 @@ class _Solver:
         oracle: Oracle,
         y: Any,
         ends: tuple[float, float],
+        tol: float,
         options: Mapping[str, Any],
     ) -> None:
         self.formulate = formulate
         self.oracle = oracle
         self.y = y
         self.ends = ends
+        self.tol = tol
         self.options = options
-        self.scores: dict[float, Array] = {}
-        """Of the ensembles on the sample, by their prices."""
+        self.samples: dict[float, _Sample] = {}
+        """By the prices of points."""
+        self.maximise = False
 
     def solve(self, price: float, neighbours: Sequence[PathPoint]) -> PathPoint:
         """Run at a price from the hypotheses of its neighbours."""
         formulation = self.formulate(price)
         validation.instance("formulate", formulation, Formulation)
-        if formulation.maximise:
-            raise InvalidInput("formulate", "found a maximum", "state it as a minimum, such as soft_margin for lpboost")
+        self.maximise = formulation.maximise
         start = dict.fromkeys(column.hypothesis for point in neighbours for column in point.run.columns)
-        run = column_generation(formulation, self.oracle, self.y, **{"start": list(start), **self.options})
+        last: list[Step] = []
+
+        def watch(step: Step) -> None:
+            last[:] = [step]
+
+        options = {"start": list(start), "callback": watch, "tol": SHARE * self.tol, **self.options}
+        run = column_generation(formulation, self.oracle, self.y, **options)
         certificate = run.certificate
         if not certificate.proven and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
             found = f"found one with which nothing is proven at the price {price:g}: {certificate.note}"
             raise InvalidInput("oracle", found, "give one that bounds the edges of all its hypotheses")
-        scores = np.zeros(run.u.shape) + run.intercept
-        if run.columns:
-            scores = scores + np.stack([column.values for column in run.columns], axis=1) @ run.weights
-        self.scores[price] = scores
-        line = self._find_line(scores, run.weights)
         used = np.flatnonzero(run.weights.any(axis=tuple(range(1, run.weights.ndim))))
+        columns, w = [run.columns[j] for j in used.tolist()], run.weights[used]
+        scores = np.zeros(run.u.shape) + run.intercept
+        if columns:
+            scores = scores + np.stack([column.values for column in columns], axis=1) @ w
+        u, of_loss = self._read_bound(formulation, run, last)
+        self.samples[price] = _Sample(scores, u, of_loss)
+        line = self._find_line(price, scores, w)
         # without the values of columns, which would be kept for every point
-        columns = tuple(Column(c.hypothesis, c.sample, c.edge) for c in (run.columns[j] for j in used.tolist()))
-        kept = replace(run, columns=columns, weights=run.weights[used])
+        kept = replace(run, columns=tuple(Column(c.hypothesis, c.sample, c.edge) for c in columns), weights=w, u=u)
         # through the objective that is certified
-        at_zero = certificate.primal - line.slope * price
-        return PathPoint(price, kept, Line(at_zero, line.slope, certificate.rounding + line.rounding))
+        at_zero = formulation.sense * certificate.primal - line.slope * price
+        line = Line(at_zero, line.slope, certificate.rounding + line.rounding)
+        return PathPoint(price, kept, line, formulation.sense * certificate.dual)
 
-    def take_mean(self, left: PathPoint, right: PathPoint) -> Mean:
-        """Return the mean of two neighbours' ensembles that suits the price where their lines cross."""
-        price = left.line.cross(right.line, left.price, right.price)
-        share = 0.5 if price is None else (price - left.price) / (right.price - left.price)
-        scores = (1 - share) * self.scores[left.price] + share * self.scores[right.price]
-        line = self._find_line(scores, _join(left, right, share)[1])
+    def take_means(self, left: PathPoint, right: PathPoint) -> Segment:
+        """Return two neighbours with as many of their means as lower the largest gap, or bring it within `tol`.
+
+        Means go to where the gap is largest. At the price of a knot no further one lowers it.
+        """
+        segment = Segment(left, right, ())
+        price = segment.crossing
+        price = (left.price + right.price) / 2 if price is None else price
+        for _ in range(MEANS):
+            if any(knot.price == price for knot in segment.knots):
+                break
+            means = (*segment.means, self._take_mean(left, right, price))
+            segment = Segment(left, right, tuple(sorted(means, key=lambda mean: mean.price)))
+            gap, price = segment.widest
+            if gap <= self.tol:
+                break
+        return segment
+
+    def _take_mean(self, left: PathPoint, right: PathPoint, price: float) -> Mean:
+        """Return the means of two neighbours' ensembles and multipliers that belong to a price."""
+        share = (price - left.price) / (right.price - left.price)
+        first, second = self.samples[left.price], self.samples[right.price]
+        line = self._find_line(price, _mix(share, first.scores, second.scores), _join(left, right, share)[1])
         rounding = max(left.line.rounding, right.line.rounding) + line.rounding
-        return Mean(left, right, share, replace(line, rounding=rounding))
+        # the dual value of the loss above its chord; that of the penalty is on it
+        ends = first.dual_value, second.dual_value
+        value = self._bound_loss(self.formulate(price), _mix(share, first.u, second.u)) if isfinite(min(ends)) else -inf
+        gain = value - _mix(share, *ends) - ROUNDING * max(map(abs, ends)) if isfinite(value) else 0.0
+        bound = _mix(share, left.bound, right.bound) + max(gain, 0.0)
+        return Mean(share, price, replace(line, rounding=rounding), bound)
 
-    def _find_line(self, scores: Array, w: Array) -> Line:
+    def _find_line(self, price: float, scores: Array, w: Array) -> Line:
         """Return an ensemble's objective as a line, by three prices."""
         low, high = self.ends
-        values = [self._evaluate(price, scores, w) for price in (low, (low + high) / 2, high)]
+        values = [self._evaluate(each, scores, w, price) for each in (low, (low + high) / 2, high)]
         size = max(map(abs, values))
         if not isfinite(size):
             raise InvalidInput("formulate", "found weights that are not feasible at every price", "solve one by one")
@@ -407,10 +505,46 @@ class _Solver:
         slope = (values[2] - values[0]) / (high - low)
         return Line(values[0] - slope * low, slope, ROUNDING * size)
 
-    def _evaluate(self, price: float, scores: Array, w: Array) -> float:
+    def _evaluate(self, price: float, scores: Array, w: Array, own: float) -> float:
+        """Evaluate the objective, with what the loss itself chooses, such as rho, as it is at the `own` price."""
         formulation = self.formulate(price)
         loss, penalty = formulation.terms
-        return float(loss.value(formulation.signs(self.y, len(scores)) * scores) + penalty.value(w))
+        z = formulation.signs(self.y, len(scores)) * scores
+        if hasattr(loss, "value_beside"):
+            at_own: Any = self.formulate(own).terms[0]
+            return float(loss.value_beside(z, at_own.margin(z)) + penalty.value(w))
+        return float(loss.value(z) + penalty.value(w))
+
+    @staticmethod
+    def _bound_loss(formulation: Formulation, u: Array) -> float:
+        """Return the dual value of the loss, -inf where only a solver's conic proofs tell."""
+        loss = formulation.terms[0]
+        return -inf if hasattr(loss, "prove") else float(loss.dual_value(u))
+
+    def _read_bound(self, formulation: Formulation, run: Run, last: Sequence[Step]) -> tuple[Array, float]:
+        """Return the multipliers that a run's bound is the value of, and the loss's part of it; -inf if it is not so.
+
+        They are the run's own, made feasible for all that was priced.
+        """
+        bound = formulation.sense * run.certificate.dual
+        if not last or not isfinite(bound):
+            return run.u, -inf
+        priced, penalty = last[0].incumbent.priced, formulation.terms[1]
+        s = formulation.signs(self.y, len(run.u)) * run.u
+
+        def inside() -> Array:
+            edges = np.array([column.values @ s for column in run.columns])
+            return edges if formulation.nonnegative else np.abs(edges)
+
+        edges = Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound)
+        u = run.u * penalty.shrink(edges)
+        value = self._bound_loss(formulation, u)
+        known = isfinite(value) and abs(value - penalty.conjugate(edges) - bound) <= STRAIGHT * abs(bound)
+        return (u, value) if known else (run.u, -inf)
+
+
+def _mix(share: float, first: Any, second: Any) -> Any:
+    return (1 - share) * first + share * second
 
 
 def _join(left: PathPoint, right: PathPoint, share: float) -> tuple[tuple[Column, ...], Array]:
@@ -428,36 +562,7 @@ def _join(left: PathPoint, right: PathPoint, share: float) -> tuple[tuple[Column
     return tuple(columns.values()), np.array([weights[h] for h in columns]).reshape(len(columns), *shape)
 
 
-def _measure_gaps(mean: Mean) -> list[tuple[float, float]]:
-    """Return the relative gaps between two neighbours where they may be largest, each with its price.
-
-    The lowest of the lines is linear between crossings, and the chord is; the ratio of two linear functions without a
-    sign change is monotone, so the largest gap is at an end or at a crossing. Where the optimum changes its sign in
-    between, no relative gap is small.
-    """
-    left, right = mean.left, mean.right
-    crossings = [one.cross(other, left.price, right.price) for one, other in combinations(mean.lines, 2)]
-    found, signs = [], set()
-    for price in (left.price, *(each for each in crossings if each is not None), right.price):
-        share = (price - left.price) / (right.price - left.price)
-        bound = (1 - share) * left.bound + share * right.bound
-        value = min(line(price) for line in mean.lines) + mean.line.rounding
-        found.append((relative(value - bound, value, bound) if isfinite(bound) else inf, price))
-        signs |= {np.sign(value), np.sign(bound)}
-    return [(inf, price) for _, price in found] if {-1.0, 1.0} <= signs else found
-
-
-def _largest_gap(mean: Mean) -> float:
-    """Return the largest relative gap between two neighbours."""
-    return max(gap for gap, _ in _measure_gaps(mean))
-
-
-def _find_next(mean: Mean) -> float:
-    """Return where a run lowers the gap most: where the neighbours' lines cross, or else where it is."""
-    return max(_measure_gaps(mean))[1] if mean.crossing is None else mean.crossing
-
-
-def _find_reason(mean: Mean) -> Ending:
+def _find_reason(segment: Segment) -> Ending:
     """Return how a run has ended whose gap is too wide at its own price; else rounding is in the way."""
-    endings = {point.run.ending for point in (mean.left, mean.right)} - {Ending.OPTIMAL}
+    endings = {point.run.ending for point in (segment.left, segment.right)} - {Ending.OPTIMAL}
     return min(endings, key=lambda ending: ending.name, default=Ending.ROUNDING)

@@ -126,6 +126,12 @@ class Column:
         return edge_of(self.values, s)
 
 
+def make_column(hypothesis: Hypothesis, sample: Any, edge: float) -> Column:
+    """Return a column, as the sample makes it where no machine has the values of all samples."""
+    make = getattr(sample, "make_column", None)
+    return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
+
+
 @dataclass(frozen=True)
 class Priced:
     """An oracle's answer.

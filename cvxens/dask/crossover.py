@@ -1,9 +1,10 @@
-"""From a point near the optimum of the hinge with an l1 penalty to a vertex: a linear program over samples in doubt.
+"""From a point near the optimum of the hinge to the last digits of its multipliers: a program over samples in doubt.
 
 Near the optimum most samples are settled: their multipliers are their prices below a margin of 1, and 0 above. In doubt
 are those whose margins are nearly 1, cell by cell (`votes.Doubt`). The dual program over their cells, with the others
-fixed, has few variables however large the sample is, and is solved by the simplex method of one machine. Where a sample
-had to be in doubt that was not, the gap shows it, and then more of them are.
+fixed, has few variables however large the sample is. With an l1 penalty it is linear, and solved by the simplex method
+of one machine. With squared weights these are as good as known, being the edges, and what is left are linear equations.
+Where a sample had to be in doubt that was not, the gap shows it, and then more of them are.
 """
 
 from __future__ import annotations
@@ -117,23 +118,46 @@ def combine_splits(parts: Sequence[Split]) -> Split:
 
 
 class DualProgram:
-    """The program ``max sum u`` over the cells in doubt, no edge above the limit, while the others' u are fixed.
+    """The program over the multipliers of the cells in doubt, while the others' are fixed.
 
-    Variables are in units of the largest price of a cell.
+    With an l1 penalty it is ``max sum u``, no edge above the limit; with squared weights ``max sum u - |edges|^2 / (2
+    ridge)``. Variables are in units of the largest price of a cell.
     """
 
-    def __init__(self, split: Split, stumps: Stumps, exponent: int, limit: float, intercept: bool) -> None:
+    def __init__(
+        self, split: Split, stumps: Stumps, exponent: int, limit: float, ridge: float, intercept: bool
+    ) -> None:
         self.cells, self.intercept = split.cells, intercept
         unit = float(max(split.cells.prices.max(initial=0), 1))
         self.caps, self.settled = self.cells.prices / unit, float(split.totals.sum()) / unit
-        self.most = limit / float(np.ldexp(unit, exponent))
+        self.most, self.ridge = (each / float(np.ldexp(unit, exponent)) for each in (limit, ridge))
         change, balance = split.of_classes[1] - split.of_classes[0], int(split.totals[1] - split.totals[0])
         # edges of the columns: of the cells, and of what is settled; behind them the balance, the edge of a constant
         self.rows = np.vstack([stumps.evaluate(self.cells.intervals), np.ones(len(self.caps))]) * self.cells.y
         self.given = np.append(stumps.edges(change, balance, 0), balance) / unit
 
-    def solve(self, near: Array, d: float, reach: float, *, nonnegative: bool) -> Vertex:
-        """Solve it by the simplex method, given weights near the optimum of the hinge's neighbour at distance d."""
+    def solve(self, near: Array, b: float, d: float, reach: float, *, nonnegative: bool) -> Vertex:
+        """Solve it, given weights and an intercept near the optimum of the hinge's neighbour at distance d."""
+        shares = find_shares(self.cells.z, d)
+        if self.ridge:
+            # edges are ridge times weights, those of weights that are 0 by their sign perhaps less
+            used = np.append((near != 0) | (not nonnegative), self.intercept)
+            found = [self._find_central(shares, used, np.append(self.ridge * near, 0.0))]
+            w = near
+        else:
+            v, w, b = self._solve_linear(nonnegative)
+            # by complementary slackness: off the kink shares are 0 or 1, and columns of a weight, here or near the
+            # optimum, are at the limit, no other above it
+            z = self.rows.T @ np.append(w, b)
+            shares = np.where(z < 1 - AT_KINK, 1.0, np.where(z > 1 + AT_KINK, 0.0, shares))
+            sides = np.sign(np.where(w != 0, w, near))
+            used = np.append(sides != 0, self.intercept)
+            # a vertex has few shares that are neither 0 nor 1, and prices badly
+            found = [self._find_central(shares, used, np.append(self.most * sides, 0.0)), v / self._positive_caps]
+        return Vertex(w, b, tuple(Doubt(reach, self.cells.keys, np.clip(own, 0.0, 1.0)) for own in found))
+
+    def _solve_linear(self, nonnegative: bool) -> tuple[Array, Array, float]:
+        """Solve the linear program by the simplex method; returns multipliers, weights and intercept."""
         m = len(self.caps)
         # the last variable, fixed at 1, stands for what is settled
         fixed = np.append(np.zeros(m), 1.0), np.append(self.caps, 1.0)
@@ -147,27 +171,16 @@ class DualProgram:
         # weights are minus the multipliers of the edges, the intercept minus that of the balance
         n_columns = len(lines) - 1
         w, b = -multipliers[:n_columns], float(-multipliers[n_columns:].sum())
-        w = np.maximum(w, 0.0) if nonnegative else w
-        shares = (
-            self._find_central(w, b, near, find_shares(self.cells.z, d)),
-            v[:-1] / np.where(self.caps > 0, self.caps, 1.0),
-        )
-        return Vertex(w, b, tuple(Doubt(reach, self.cells.keys, np.clip(own, 0.0, 1.0)) for own in shares))
+        return v[:-1], np.maximum(w, 0.0) if nonnegative else w, b
 
-    def _find_central(self, w: Array, b: float, near: Array, shares: Array) -> Array:
-        """Return optimal shares near given ones: a vertex has few that are neither 0 nor 1, and prices badly.
-
-        By complementary slackness shares are optimal where those of margins off 1 are 0 or 1 and columns of a weight,
-        here or near the optimum, are at the limit, no other above it. Of the solutions of these linear equations the
-        nearest is taken, in units of the room beside shares.
-        """
-        z = self.rows.T @ np.append(w, b)
-        shares = np.where(z < 1 - AT_KINK, 1.0, np.where(z > 1 + AT_KINK, 0.0, shares))
-        sides = np.sign(np.where(w != 0, w, near))
-        used = np.append(sides != 0, self.intercept)
-        wanted = np.append(self.most * sides, 0.0)[used] - self.given[used]
+    def _find_central(self, shares: Array, used: NDArray[np.bool_], wanted: Array) -> Array:
+        """Return the shares nearest to given ones, in units of the room beside these, whose edges are those wanted."""
         room = np.minimum(shares, 1 - shares) * self.caps
-        scaled = self.rows[used] * room
-        missing = wanted - self.rows[used] @ (shares * self.caps)
-        step = np.linalg.lstsq(scaled, missing, rcond=None)[0]
-        return shares + room * step / np.where(self.caps > 0, self.caps, 1.0)
+        missing = (wanted - self.given - self.rows @ (shares * self.caps))[used]
+        step = np.linalg.lstsq(self.rows[used] * room, missing, rcond=None)[0]
+        return shares + room * step / self._positive_caps
+
+    @property
+    def _positive_caps(self) -> Array:
+        """The caps, 1 where they are 0."""
+        return np.where(self.caps > 0, self.caps, 1.0)

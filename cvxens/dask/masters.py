@@ -31,6 +31,7 @@ from cvxens.dask.crossover import (
     count_near,
     split_samples,
 )
+from cvxens.dask.drawn import Start
 from cvxens.dask.shards import ShardedSample, combine_extremes
 from cvxens.dask.sums import Ints, to_float
 from cvxens.dask.votes import (
@@ -68,6 +69,9 @@ WIDEST, SHARPER = 1.0, 0.2
 SETTLED = 0.5
 """A step that promises less than this share of what one sample of mean price misses complementarity by: there Newton's
 method converges by itself (self-concordance), and a nearer neighbour is taken."""
+
+IDLE = 3
+"""Steps in succession after which neither objective nor bound has become better, and another solution is not sought."""
 
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
@@ -232,13 +236,21 @@ class ShardedMaster:
         Relative duality gap of the restricted problem at which a solution is exact.
     share : float
         Of the gap to the bound, down to which the problem is solved otherwise; 0 for exact solutions in every round.
+    start : Start, optional
+        The weights that its hypotheses have when they are added, first of all.
     """
 
     source = "Nesterov 2005; Lee, Sun & Saunders 2014"
     needs = NEEDS
 
     def __init__(
-        self, formulation: Formulation, sample: ShardedSample, *, tol: float = 1e-10, share: float = LOOSE
+        self,
+        formulation: Formulation,
+        sample: ShardedSample,
+        *,
+        tol: float = 1e-10,
+        share: float = LOOSE,
+        start: Start | None = None,
     ) -> None:
         check_formulation_over_shards(formulation)
         self.formulation, self.sample = formulation, sample
@@ -248,6 +260,7 @@ class ShardedMaster:
         self.gap, self.own_gap, self.n_solved = inf, inf, -1
         self.limit, self.ridge = getattr(self.penalty, "edge_limit", 0.0), getattr(self.penalty, "ridge", 0.0)
         self.w, self.b, self.value, self.distance = np.zeros(0), 0.0, inf, WIDEST
+        self.start = start
         self.questions = 0
 
     @property
@@ -258,7 +271,10 @@ class ShardedMaster:
     def add(self, columns: Sequence[Column]) -> None:
         """Add columns to the model."""
         self.restricted.add(columns)
-        self.w = np.append(self.w, np.zeros(len(columns)))
+        new = np.zeros(len(columns))
+        if self.start is not None:
+            new, self.b, self.distance, self.start = self.start.w, self.start.b, self.start.distance, None
+        self.w = np.append(self.w, new)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next round is allowed a share of the gap."""
@@ -271,11 +287,12 @@ class ShardedMaster:
         # asked again with nothing new, it is to do better
         gap = self.gap if len(self.w) > self.n_solved else min(self.gap, self.own_gap)
         tol = max(self.tol, min(self.share, self.share * gap))
-        has_vertex = self.is_kinked and bool(self.limit) and len(self.w) > 0
-        found = self.minimise(max(tol, NEARLY) if has_vertex else tol)
-        if has_vertex and found.gap > tol:
+        has_kinks = self.is_kinked and len(self.w) > 0
+        # a vertex has weights of its own; with squared weights they are to be known as closely as steps get
+        found = self.minimise(max(tol, NEARLY) if has_kinks and not self.ridge else tol)
+        if has_kinks and found.gap > tol:
             found = self._cross_over(found, tol)
-        if found.gap > tol:
+        if found.gap > tol and not self.ridge:
             better = self.minimise(tol)
             found = better if better.gap < found.gap else found
         exact = found.gap <= self.tol or (len(self.w) == self.n_solved and found.gap >= self.own_gap)
@@ -296,18 +313,22 @@ class ShardedMaster:
             self.distance = max(self.distance, min(WIDEST, NEAR / 2 * tol * self.value / price))
         at = self._evaluate(self.w, self.b)
         over = under = at
+        idle = 0
         for _ in range(MAX_STEPS):
+            idle = 0 if at.value < over.value or at.bound > under.bound else idle + 1
             over, under = (at if at.value <= over.value else over), (at if at.bound >= under.bound else under)
-            if over.value - under.bound <= tol * abs(over.value) or not pace.allows_step():
+            if over.value - under.bound <= tol * abs(over.value) or idle > IDLE or not pace.allows_step():
                 break
             v, b, slope = self._model(at)
             allowed = tol * abs(over.value)
-            if self.is_kinked and -slope <= SETTLED * at.distance / n and at.distance > NEAR * allowed:
+            is_settled = self.is_kinked and -slope <= SETTLED * at.distance / n
+            if is_settled and at.distance > NEAR * allowed:
                 self.distance = max(SHARPER * self.distance, NEAR / 2 * allowed / price)
                 at = self._evaluate(at.w, at.b)
                 continue
             ahead = self._evaluate(v, b)
-            if not ahead.smoothed <= at.smoothed + SUFFICIENT * slope:
+            # where steps are settled objectives may differ by their rounding alone, but gradients do not
+            if not (is_settled or ahead.smoothed <= at.smoothed + SUFFICIENT * slope):
                 step = self._search(at, v - at.w, b - at.b)
                 if not step:
                     break
@@ -318,7 +339,7 @@ class ShardedMaster:
         return Solved(over.w, over.b, over.value, *self._balance(under), under.bound)
 
     def _cross_over(self, near: Solved, tol: float) -> Solved:
-        """Return a vertex, found from the samples in doubt at a point near it; the best of several, or the point."""
+        """Return an optimum found from the samples in doubt at a point near it; the best of several, or the point."""
         stumps, sample, best = self.restricted.stumps, self.sample, near
         vote, exponent = near.u.vote, exponent_of(self.restricted.total_price)
         counts, wanted = sample.ask(count_near, vote), 2 * len(self.w) + SPARE
@@ -328,9 +349,9 @@ class ShardedMaster:
             self.questions += 2
             if len(split.cells.keys) > MOST_CELLS:
                 break
-            program = DualProgram(split, stumps, exponent, self.limit, self.formulation.intercept)
+            program = DualProgram(split, stumps, exponent, self.limit, self.ridge, self.formulation.intercept)
             try:
-                vertex = program.solve(near.w, near.u.loss.d, reach, nonnegative=self.formulation.nonnegative)
+                vertex = program.solve(near.w, near.b, near.u.loss.d, reach, nonnegative=self.formulation.nonnegative)
             except SolverFailed:
                 # with too few in doubt nothing may be feasible
                 wanted *= WIDER

@@ -10,18 +10,29 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask.delayed import delayed
 
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
-from cvxens.dask.shards import Shard, ShardedSample
+from cvxens.dask.drawn import count_rows, find_middles
+from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.sums import Ints, add
-from cvxens.dask.tallies import N_BINS, Ranges, sum_by_bins, sum_by_parts
+from cvxens.dask.tallies import (
+    N_BINS,
+    Places,
+    Ranges,
+    find_intervals,
+    sum_by_bins,
+    sum_by_intervals,
+    sum_by_parts,
+)
+from cvxens.dask.votes import BITS, Stumps, exponent_of
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
@@ -132,13 +143,23 @@ class DaskStumps:
         self.questions = 0
         """How often the shards have been asked, of all calls."""
 
+    def among(self, drawn: ShardedSample) -> DaskStumps:
+        """Return the oracle over drawn rows."""
+        return DaskStumps(
+            drawn,
+            constant=self.constant,
+            columns_per_round=self.columns_per_round,
+            per_feature=self.per_feature,
+            slack=self.slack,
+        )
+
     def __contains__(self, hypothesis: Hypothesis) -> bool:
         # a stump between other values has the values of a middle stump, or of a constant
         return isinstance(hypothesis, Stump) or (self.constant and isinstance(hypothesis, Constant))
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says."""
-        weights = self._read(s)
+        weights = read_weights(s, self.sample)
         excluded = {(h.feature, h.threshold) for h in exclude if isinstance(h, Stump)}
         sums = self._ask(_ask_bins, weights)
         total = int(sums[:, 0].sum())
@@ -148,7 +169,10 @@ class DaskStumps:
             waiting = self._choose(segments, best)
             if not len(waiting):
                 break
-            segments = segments.refine(waiting, self._cut(segments, waiting, weights))
+            ranges = choose_ranges(self.sample, segments, waiting)
+            sums, ends = self._ask_parts(weights, ranges)
+            finer = Segments.from_sums(segments.feature[waiting], sums, ends[0], -ends[1])
+            segments = segments.refine(waiting, finer)
         return self._answer(segments, best, total, weights, exclude)
 
     def _answer(
@@ -180,23 +204,9 @@ class DaskStumps:
         bounds = scale.raised(every + error), scale.raised(outside + error) if outside >= 0 else 0.0
         return Priced(columns, bounds[0], inf, bounds[1])
 
-    def _read(self, s: Any) -> Any:
-        """Return signed weights that shards know how to evaluate, or an array as whole numbers for each of them."""
-        if hasattr(s, "evaluate"):
-            return s
-        weights = FixedPoint.from_weights(s, self.sample.shape[0])
-        counts = self.sample.ask(_count_rows, combine=np.concatenate)
-        return _Array(weights, tuple(np.split(weights.integers[0], np.cumsum(counts)[:-1])))
-
-    def _ask(self, question: Any, weights: Any, *told: Any) -> Any:
+    def _ask(self, question: Any, weights: Any, *told: Any, combine: Any = add) -> Any:
         self.questions += 1
-        if not isinstance(weights, _Array):
-            return self.sample.ask(question, weights, *told)
-        answers = [
-            delayed(question, pure=False)(shard, _Given(own), *told)
-            for shard, own in zip(self.sample.shards, weights.of_shards, strict=True)
-        ]
-        return self.sample.workers.reduce(answers, _combine_parts if told else add)
+        return ask_weighted(self.sample, question, weights, *told, combine=combine)
 
     def _choose(self, segments: Segments, best: Best) -> Ints:
         """Return the segments inside of which a stump could be better than the best known of the feature."""
@@ -210,41 +220,63 @@ class DaskStumps:
             floor = floor + np.floor(self.slack * floor).astype(np.int64)
         return np.flatnonzero((best.reach >= floor[segments.feature]) & (best.reach >= 0))
 
-    def _cut(self, segments: Segments, chosen: Ints, weights: Any) -> Segments:
-        """Cut segments into parts and ask for the sums of these."""
-        n_parts = int(np.clip(CELLS // len(chosen), LEAST_PARTS, N_PARTS))
-        low, high, feature = segments.low[chosen], segments.high[chosen], segments.feature[chosen]
-        shares = np.arange(1, n_parts) / (n_parts - 1)
-        # from within the range up to its largest value, which always becomes a part of its own
-        cuts = low[:, np.newaxis] * (1 - shares) + high[:, np.newaxis] * shares
-        cuts = np.clip(cuts, np.nextafter(low, inf)[:, np.newaxis], high[:, np.newaxis])
-        cuts[:, -1] = high
-        cuts = np.maximum.accumulate(cuts, axis=1)
-        n_features = self.sample.shape[1]
-        starts = np.searchsorted(feature, np.arange(n_features + 1))
-        first, last = np.zeros((2, n_features, N_BINS), np.int64)
-        for j in np.unique(feature).tolist():
-            own = slice(starts[j], starts[j + 1])
-            # ranges that end below the values of a bin, and those that begin at or below its largest one
-            first[j] = starts[j] + np.searchsorted(high[own], self.sample.low[j])
-            last[j] = starts[j] + np.searchsorted(low[own], self.sample.high[j], side="right")
-        last = np.maximum(first, last)
-        ranges = Ranges(low, high, cuts, starts, first, last)
-        sums, ends = self._ask_parts(weights, ranges)
-        return Segments.from_sums(feature, sums, ends[0], -ends[1])
-
     def _ask_parts(self, weights: Any, ranges: Ranges) -> Any:
-        if isinstance(weights, _Array):
-            return self._ask(_ask_parts, weights, ranges)
-        self.questions += 1
-        return self.sample.ask(_ask_parts, weights, ranges, combine=_combine_parts)
+        return self._ask(_ask_parts, weights, ranges, combine=_combine_parts)
+
+
+def choose_ranges(sample: ShardedSample, segments: Segments, chosen: Ints) -> Ranges:
+    """Cut some segments into parts: by even steps of values, and by even steps among the floats that there are.
+
+    Steps of values are what most columns want. Where values differ by orders of magnitude they may all be in one step;
+    among the 2**64 floats the largest part shrinks by half the number of cuts every time, so that it ends soon.
+    """
+    n_parts = int(np.clip(CELLS // len(chosen), LEAST_PARTS, N_PARTS))
+    low, high, feature = segments.low[chosen], segments.high[chosen], segments.feature[chosen]
+    half = n_parts // 2
+    shares = np.arange(1, half) / half
+    even = low[:, np.newaxis] * (1 - shares) + high[:, np.newaxis] * shares
+    # where floats are evenly spaced, the cuts of one kind are in the middle between those of the other; distances are
+    # unsigned, as they may exceed 63 bits
+    first = order_floats(low)
+    steps = (order_floats(high) - first).astype(np.uint64)[:, np.newaxis] // np.uint64(2 * half)
+    among = from_order(first[:, np.newaxis] + (np.arange(1, 2 * half - 1, 2, dtype=np.uint64) * steps).astype(np.int64))
+    # from within the range up to its largest value, which always becomes a part of its own
+    cuts = np.concatenate([even, among, high[:, np.newaxis]], axis=1)
+    cuts = np.sort(np.clip(cuts, np.nextafter(low, inf)[:, np.newaxis], high[:, np.newaxis]), axis=1)
+    n_features = sample.shape[1]
+    starts = np.searchsorted(feature, np.arange(n_features + 1))
+    first, last = np.zeros((2, n_features, N_BINS), np.int64)
+    for j in np.unique(feature).tolist():
+        own = slice(starts[j], starts[j + 1])
+        # ranges that end below the values of a bin, and those that begin at or below its largest one
+        first[j] = starts[j] + np.searchsorted(high[own], sample.low[j])
+        last[j] = starts[j] + np.searchsorted(low[own], sample.high[j], side="right")
+    return Ranges(low, high, cuts, starts, first, np.maximum(first, last))
+
+
+def order_floats(values: Array) -> Ints:
+    """Return whole numbers that are in the order of finite floats, and as dense.
+
+    Examples
+    --------
+    >>> order_floats(np.array([-1e-323, -5e-324, -0.0, 0.0, 5e-324]))
+    array([-2, -1,  0,  0,  1])
+    """
+    bits = np.ascontiguousarray(values, np.float64).view(np.int64)
+    # of negative floats the size is in the lower 63 bits
+    return np.where(bits >= 0, bits, np.int64(np.iinfo(np.int64).min) - bits)
+
+
+def from_order(numbers: Ints) -> Array:
+    """Return the floats of whole numbers, as `order_floats` has them."""
+    return np.where(numbers >= 0, numbers, np.int64(np.iinfo(np.int64).min) - numbers).view(np.float64)
 
 
 class DaskQuantileStumps:
-    """The stumps at the ends of bins nearest to the quantiles of each feature, and the constant: `QuantileStumps`.
+    """The middle stumps nearest to the quantiles of each feature, and the constant: `QuantileStumps` over shards.
 
-    Of features with at most 256 distinct values these are the thresholds of `cvxens.colgen.oracles.QuantileStumps`; of
-    others they are the nearest of 255 to the same quantiles.
+    They are those of `cvxens.colgen.oracles.QuantileStumps` on the same rows, whatever the shards are. Where rows
+    differ in weight, quantiles are those of the weights, as multiples of about ``2**-52`` of their sum.
 
     Parameters
     ----------
@@ -278,58 +310,109 @@ class DaskQuantileStumps:
     def __init__(self, sample: ShardedSample, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:
         self.sample = sample
         self.columns_per_round = whole("columns_per_round", columns_per_round)
-        self._inner = DaskStumps(sample)
-        counts = sample.ask(_count_by_bins)
-        chosen = [self._choose(counts[j], whole("n_thresholds", n_thresholds)) for j in range(sample.shape[1])]
-        feature = np.repeat(np.arange(sample.shape[1]), [len(own) for own in chosen])
-        # where a bin that holds samples begins, and which one that is
-        self.feature, self.bins = feature, np.concatenate(chosen).astype(np.int64)
-        self.thresholds = np.array(
-            [find_middles(sample.high[j, :k].max(), sample.low[j, k]) for j, k in zip(feature, self.bins, strict=True)]
-        )
+        most = whole("n_thresholds", n_thresholds)
+        if most >= N_BINS:
+            raise InvalidInput("n_thresholds", f"found {n_thresholds!r}", f"give 1 to {N_BINS - 1}")
+        lists = find_quantiles(sample, most)
+        self.hypotheses: list[Any] = [Stump(j, t, 1) for j, own in enumerate(lists) for t in own.tolist()]
+        self.hypotheses.append(Constant(1))
+        self.stumps = Stumps.from_hypotheses(self.hypotheses, sample)
 
-    @staticmethod
-    def _choose(counts: Ints, most: int) -> Ints:
-        """Choose bins whose beginnings are at quantiles, as `bins.choose_thresholds` does of all places."""
-        held = np.flatnonzero(counts)
-        below, begins = np.cumsum(counts)[held[:-1]], held[1:]
-        if len(begins) <= most:
-            return begins
-        wanted = np.arange(1, most + 1) * int(counts.sum()) / (most + 1)
-        after = np.clip(np.searchsorted(below, wanted), 1, len(begins) - 1)
-        return begins[np.unique(after - (wanted - below[after - 1] <= below[after] - wanted))]
+    def among(self, drawn: ShardedSample) -> DaskQuantileStumps:
+        """Return the oracle over drawn rows, with the stumps of all."""
+        own = copy(self)
+        own.sample, own.stumps = drawn, Stumps.from_hypotheses(self.hypotheses, drawn)
+        return own
 
     def __contains__(self, hypothesis: Hypothesis) -> bool:
-        if not isinstance(hypothesis, Stump):
-            return isinstance(hypothesis, Constant)
-        return bool(((self.feature == hypothesis.feature) & (self.thresholds == hypothesis.threshold)).any())
+        signed: Any = hypothesis
+        return hypothesis in self.hypotheses or (
+            isinstance(hypothesis, Stump | Constant) and -signed in self.hypotheses
+        )
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says."""
-        weights = self._inner._read(s)
-        sums = self._inner._ask(_ask_bins, weights).sum(axis=0)
-        total, scale, error = int(sums[0].sum()), _scale_of(weights), getattr(weights, "error", 0)
-        below = (np.cumsum(sums, axis=1) - sums)[self.feature, self.bins]
-        edges = np.append(total - 2 * below, total)
-        known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in exclude}
+        weights = read_weights(s, self.sample)
+        sums, total = ask_weighted(self.sample, _ask_intervals, weights, self.stumps.places)
+        scale, error = _scale_of(weights), getattr(weights, "error", 0)
+        edges = self.stumps.count_edges(sums, int(total))
+        known = {_name(h) for h in exclude}
         ranked = np.argsort(-np.abs(edges), kind="stable").tolist()
-        found = [k for k in ranked if self._name(k) not in known][: self.columns_per_round]
+        found = [k for k in ranked if _name(self.hypotheses[k]) not in known][: self.columns_per_round]
         columns = [self.sample.make_column(self._make(k, edges[k]), scale.real(int(abs(edges[k])))) for k in found]
         outside = scale.raised(int(abs(edges[found[0]])) + error) if found else 0.0
         sizes = np.array([scale.raised(int(size) + error) for size in np.abs(edges)])
         squares = float((sizes**2).sum()) * (1 + (len(sizes) + 4) * EPSILON)
         return Priced(columns, float(sizes.max()), squares, outside)
 
-    def _name(self, k: int) -> tuple[int, float] | None:
-        return (int(self.feature[k]), float(self.thresholds[k])) if k < len(self.feature) else None
-
     def _make(self, k: int, edge: int) -> Hypothesis:
-        name, sign = self._name(k), 1 if edge >= 0 else -1
-        return Constant(sign) if name is None else Stump(*name, sign)
+        found: Hypothesis = self.hypotheses[k] if edge >= 0 else -self.hypotheses[k]
+        return found
 
 
-def _count_by_bins(shard: Shard) -> Ints:
-    return np.stack([np.bincount(own, minlength=N_BINS) for own in shard.codes]).astype(np.int64)
+def _name(hypothesis: Hypothesis) -> tuple[int, float] | None:
+    """Return what a stump has in common with its negation; None for a constant."""
+    return (hypothesis.feature, hypothesis.threshold) if isinstance(hypothesis, Stump) else None
+
+
+def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
+    """Find the middles nearest to the quantiles of every feature, as `bins.choose_thresholds` does of sorted samples.
+
+    Bins that hold a quantile are cut into parts, and these again, until each is a single value: then the masses below
+    it and up to it are known, and the values before and after it. Masses are whole numbers, rows where weights are
+    equal, and what is asked does not grow with the sample.
+    """
+    low, high = sample.ask(_find_weights, combine=combine_extremes)
+    # sums of less than 2^53 units are exact as floats too; the unit of equal weights is a row
+    masses = Masses(None if low == -high else exponent_of(sample.total_weight) + BITS - 52)
+    segments = Segments.from_sums(np.arange(sample.shape[1]), sample.ask(_ask_bins, masses), sample.low, sample.high)
+    while True:
+        begins = np.append(np.searchsorted(segments.feature, np.arange(sample.shape[1])), len(segments.feature))
+        lists, waiting = [], []
+        for start, end in pairwise(begins.tolist()):
+            own = Segments._make(each[start:end] for each in segments)
+            thresholds, inside = _choose_middles(own, most)
+            lists.append(thresholds)
+            waiting += (start + inside).tolist()
+        if not waiting:
+            return lists
+        chosen = np.array(waiting)
+        ranges = choose_ranges(sample, segments, chosen)
+        sums, ends = sample.ask(_ask_parts, masses, ranges, combine=_combine_parts)
+        segments = segments.refine(chosen, Segments.from_sums(segments.feature[chosen], sums, ends[0], -ends[1]))
+
+
+def _choose_middles(own: Segments, most: int) -> tuple[Array, Ints]:
+    """Choose the middles of a feature between its segments, and those of these that are to be cut finer first."""
+    below = np.cumsum(own.positive).astype(np.float64)
+    middles = find_middles(own.high[:-1], own.low[1:])
+    single = own.low == own.high
+    if len(middles) <= most and single.all():
+        return middles, np.zeros(0, np.int64)
+    wanted = np.arange(1, most + 1) * below[-1] / (most + 1)
+    # the segment up to which the mass reaches a quantile, and the nearer of its two ends
+    at = np.searchsorted(below, wanted)
+    before, after = np.maximum(at - 1, 0), np.minimum(at, len(middles) - 1)
+    nearest = np.where(wanted - below[before] <= below[after] - wanted, before, after)
+    return middles[np.unique(nearest)], np.unique(at[~single[at]])
+
+
+@dataclass(frozen=True)
+class Masses:
+    """The weights of rows as whole numbers of 2**exponent; each 1 without."""
+
+    exponent: int | None
+
+    def evaluate(self, shard: Shard) -> Ints:
+        """Return the masses of a shard's rows."""
+        if self.exponent is None:
+            return np.ones(shard.n_rows, np.int64)
+        return np.rint(np.ldexp(shard.weights, -self.exponent)).astype(np.int64)
+
+
+def _find_weights(shard: Shard) -> Array:
+    """Return the least weight of a shard, and minus the largest one."""
+    return np.array([shard.weights.min(initial=inf), -shard.weights.max(initial=-inf)])
 
 
 class _Array(NamedTuple):
@@ -353,17 +436,35 @@ class _Given:
         return self.integers
 
 
+def read_weights(s: Any, sample: ShardedSample) -> Any:
+    """Return signed weights that shards know how to evaluate, or an array as whole numbers for each of them."""
+    if hasattr(s, "evaluate"):
+        return s
+    weights = FixedPoint.from_weights(s, sample.shape[0])
+    counts = sample.ask(count_rows, combine=np.concatenate)
+    return _Array(weights, tuple(np.split(weights.integers[0], np.cumsum(counts)[:-1])))
+
+
+def ask_weighted(sample: ShardedSample, question: Any, weights: Any, *told: Any, combine: Any = add) -> Any:
+    """Ask shards about signed weights that they evaluate, or that are given to each with the question."""
+    if not isinstance(weights, _Array):
+        return sample.ask(question, weights, *told, combine=combine)
+    return sample.ask_each(question, [(_Given(own), *told) for own in weights.of_shards], combine)
+
+
 def _scale_of(weights: Any) -> Any:
     """Return what turns units of weights into floats."""
     return weights.weights if isinstance(weights, _Array) else weights
 
 
-def _count_rows(shard: Shard) -> Ints:
-    return np.array([shard.n_rows])
-
-
 def _ask_bins(shard: Shard, weights: Any) -> Ints:
     return sum_by_bins(shard.codes, weights.evaluate(shard))
+
+
+def _ask_intervals(shard: Shard, weights: Any, places: Places) -> tuple[Ints, Ints]:
+    signed = weights.evaluate(shard)
+    sums = sum_by_intervals(find_intervals(shard.values, shard.codes, places), places.starts, signed)
+    return sums, np.array(signed.sum())
 
 
 def _ask_parts(shard: Shard, weights: Any, ranges: Ranges) -> tuple[Ints, Array]:
@@ -396,12 +497,6 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
 def _threshold(segments: Segments, k: int) -> float:
     """Return the middle between a segment and the one before, as `SortedFeatures.threshold` has it."""
     return float(find_middles(segments.high[k - 1], segments.low[k]))
-
-
-def find_middles(below: Any, above: Any) -> Array:
-    """Return the middles of pairs of values: above the one and at most the other."""
-    middles = below / 2 + above / 2
-    return np.where((below < middles) & (middles <= above), middles, above)
 
 
 def _make_stump(segments: Segments, k: int, edge: int) -> Stump:

@@ -96,14 +96,13 @@ class Stumps:
         return self.sign[:, np.newaxis] * np.where(above | (self.feature < 0)[:, np.newaxis], 1.0, -1.0)
 
     def edges(self, sums: NDArray[Any], total: float, exponent: int) -> Array:
-        """Return the edges of all columns from the sums of signed weights by interval, ``sign (2 above - total)``."""
-        twice = self._twice_above(sums)
-        edges = np.where(self.feature < 0, total, twice - total)
-        return self.sign * np.ldexp(edges.astype(np.float64), exponent)
+        """Return the edges of all columns from the sums of signed weights by interval, times ``2**exponent``."""
+        return np.ldexp(self.count_edges(sums, total).astype(np.float64), exponent)
 
-    def _twice_above(self, sums: NDArray[Any]) -> NDArray[Any]:
-        """Return for each column twice the sum above its threshold; 0 for a constant."""
-        return np.append(2 * self._sums_above(sums), 0)[self._slots]
+    def count_edges(self, sums: NDArray[Any], total: float) -> NDArray[Any]:
+        """Return the edges in the units of the sums, ``sign (2 above - total)``; of a constant all is above."""
+        twice = np.append(2 * self._sums_above(sums), 2 * total)[self._slots]
+        return self.sign.astype(sums.dtype) * (twice - total)
 
     @property
     def _slots(self) -> Ints:

@@ -2,7 +2,7 @@
 
 from cvxens.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
-from cvxens.estimators.ensembles import (
+from cvxens.estimators.classifiers import (
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,

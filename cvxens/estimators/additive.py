@@ -11,8 +11,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Regressor
+from cvxens.estimators.classifiers import EnsembleClassifier
 from cvxens.estimators.early_stopping import StoppedEarly
-from cvxens.estimators.ensembles import Ensemble, EnsembleClassifier
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
@@ -77,7 +77,7 @@ class Additive(PricedBySample, Constrained):
     def _averages(self) -> bool:
         return bool(self.average) and not self.one_standard_error
 
-    def _offer(self: Any, sample: Any) -> dict[str, Any]:
+    def _offer(self, sample: Any) -> dict[str, Any]:
         return {**super()._offer(sample), "pairs": self.pairs_}
 
     def _given_price(self, sample: Any) -> float:
@@ -135,7 +135,7 @@ LOSSES: Mapping[str, Callable[[Array, Array, float | None], Loss]] = {
 
 @final
 @estimator
-class AdditiveRegressor(Additive, StoppedEarly, Ensemble, Regressor):
+class AdditiveRegressor(Additive, StoppedEarly, Regressor):
     """Regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The prediction is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the

@@ -17,8 +17,8 @@ from cvxens import validation
 from cvxens.colgen import Formulation, Hypothesis, Run, Step
 from cvxens.colgen.protocols import evaluate
 from cvxens.errors import InvalidInput
+from cvxens.estimators.ensembles import Ensemble, Member
 from cvxens.estimators.samples import label
-from cvxens.estimators.selection import Member
 from cvxens.types import Array
 
 
@@ -52,7 +52,7 @@ class Watch:
 
 
 @dataclass(eq=False, repr=False)
-class StoppedEarly:
+class StoppedEarly(Ensemble):
     """An ensemble that may stop growing before its optimum.
 
     Parameters
@@ -79,8 +79,8 @@ class StoppedEarly:
     n_iter_no_change: int = 10
     validation_losses_: tuple[float, ...] | None = field(init=False)
 
-    def _check(self: Any, sample: Any) -> None:
-        super()._check(sample)  # type: ignore[misc]
+    def _check(self, sample: Any) -> None:
+        super()._check(sample)
         validation.instance("early_stopping", self.early_stopping, bool, np.bool_)
         share = validation.positive("validation_fraction", self.validation_fraction)
         if share >= 1:
@@ -96,11 +96,11 @@ class StoppedEarly:
             found = "found True beside constraints, which are on the scores of all samples"
             raise InvalidInput("early_stopping", found, "give False")
 
-    def _merges(self: Any) -> bool:
+    def _merges(self) -> bool:
         # of samples that are alike, some are held out
-        return not self.early_stopping and bool(super()._merges())  # type: ignore[misc]
+        return not self.early_stopping and super()._merges()
 
-    def _watch_over(self: Any, sample: Any) -> Watch | None:
+    def _watch_over(self, sample: Any) -> Watch | None:
         """Return what follows a fit to a part of a sample; None for a fit to the whole."""
         if not self.early_stopping:
             return None
@@ -121,6 +121,6 @@ class StoppedEarly:
         held_out = sample.part(out)
         return Watch(sample.part(~out), held_out, self._formulation(held_out), self.n_iter_no_change)
 
-    def _appraise(self: Any, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
-        found = super()._appraise(sample, formulation, run)  # type: ignore[misc]
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
+        found = super()._appraise(sample, formulation, run)
         return {**found, "validation_losses_": None if self._watch is None else tuple(self._watch.losses)}

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import islice
 from math import inf
 from typing import Any, ClassVar, NamedTuple, final
 
@@ -36,7 +37,7 @@ from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
-from cvxens.problems.losses import Exponential
+from cvxens.problems.losses import EntropicMinimumMargin, Exponential
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error
 from cvxens.solvers import (
@@ -49,7 +50,16 @@ from cvxens.solvers import (
 )
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
-from cvxens.solvers.rho_svm import MAX_UPDATES, Update, adaptive_updates, certificates, combine_updates, take_until
+from cvxens.solvers.rho_svm import (
+    MAX_UPDATES,
+    PartialSVMEnsemble,
+    Update,
+    adaptive_updates,
+    certificates,
+    combine_updates,
+    make_margins,
+    take_until,
+)
 from cvxens.types import Array
 
 BLOCK = 2**22
@@ -423,6 +433,60 @@ class PartialSVM:
     gap: float  # to the optimum, relative to the objective
 
 
+def soften_margin(p: Array, price: float) -> Formulation:
+    """Return ``max s_A(y f) - 1/2 |w|^2`` with ``s_A(z) = -1/A ln sum_i p_i exp(-A z_i)``, a soft minimum of price A.
+
+    It is the rho-SVM, halved, whose margin is hard as A tends to infinity.
+    """
+    # no u_i on the simplex is above 1, so caps of at least 1 cap nothing
+    return Formulation(EntropicMinimumMargin(p / p.min(), price), SquaredL2(), maximise=True)
+
+
+def find_length(formulation: Formulation, z: Array, norm: float) -> float:
+    """Return the t at which t w is best, for a w of squared norm `norm` with margins z; 0 where none is better."""
+    terms: Any = formulation.terms
+    loss, _ = terms
+    slopes = loss.multipliers
+
+    def slope(t: float) -> float:
+        # of the loss at t z plus t^2 / 2 |w|^2, which rises with t
+        return t * norm - float(slopes(t * z) @ z)
+
+    if not 0 < norm < inf or slope(0.0) >= 0:
+        return 0.0
+    # the soft minimum rises the fastest at 0
+    return float(brentq(slope, 0.0, 2 * float(slopes(0 * z) @ z) / norm))
+
+
+def certify_partial_svms(
+    K: LowRankKernel, y: Array, p: Array, ensemble: PartialSVMEnsemble, residual: float, price: float | None = None
+) -> Certificate:
+    """Hold an ensemble whose updates began at p against the optimum of the soft minimum of its price, or of another.
+
+    `residual` is v'E v for what the low rank leaves out of the exact kernel, and v the ensemble's coefficients.
+    """
+    formulation = soften_margin(p, ensemble.price if price is None else price)
+    w = K.G.T @ ensemble.coefficients
+    length = find_length(formulation, y * (K.G @ w), float(w @ w))
+    certificate = Problem(formulation, K.G, y).certify(w=length * w, u=np.abs(ensemble.coefficients))
+    # the dual value is u'K~u / 2 and the entropy
+    note = "of the ensemble, for a soft minimum of margins at the price of its updates; for the exact kernel"
+    return replace(move_dual(certificate, residual / 2, maximise=True), note=note)
+
+
+def take_until_price(updates: Iterable[Update], price: float) -> Iterator[Update]:
+    """Cut updates where their etas have added up to a price; the last one counts as far as that."""
+    spent = 0.0
+    for update in updates:
+        eta = min(update.eta, price - spent)
+        spent += eta
+        yield replace(update, eta=eta)
+        if spent >= price:
+            # what no update follows is not part of an ensemble
+            yield replace(update, eta=0.0)
+            return
+
+
 @final
 @estimator
 class PartialSVMEnsembleClassifier(SquaredSlacks):
@@ -454,8 +518,11 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
     Attributes
     ----------
     certificate_ : Certificate
-        Of the SVM, with the exact kernel: how near the updates came to the largest margin. As a rule that is not near,
-        and on samples that no function of the kernel separates the largest margin is 0.
+        Of the ensemble, with the exact kernel, in the rho-SVM of a soft minimum of the margins, max s_A(y f) - |f|^2/2
+        with ``s_A(z) = -1/A ln sum_i p_i exp(-A z_i)``, A the sum of the weights eta and p the shares of the samples:
+        the updates are its mirror descent, and the ensemble comes within a few percent of its optimum. So early
+        stopping sets a price. How near the SVM came to the largest margin, as a rule not near, is the last gap of
+        `history_`. With a finite C, or without any update, the certificate is of the SVM.
     history_ : tuple of PartialSVM
         Weight, objective and gap of every hypothesis, and of the SVM.
     dual_weights_ : ndarray of shape (n_samples,)
@@ -480,9 +547,30 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
     tol: float = 1e-3
     max_updates: int = MAX_UPDATES
 
+    @property
+    def _is_hard(self) -> bool:
+        return isinstance(self.C, float) and inf == self.C
+
     def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
-        is_hard = isinstance(self.C, float) and inf == self.C
-        return np.zeros(len(diagonal)) if is_hard else super()._choose_ridge(diagonal, sample)
+        return np.zeros(len(diagonal)) if self._is_hard else super()._choose_ridge(diagonal, sample)
+
+    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        price = sum(row.weight for row in self.history_[:-1])
+        if not self._is_hard or price == 0:
+            return super()._certify_scores(kernel, sample, f, norm)
+        # the same updates on this sample, as far as the price goes: their mean is near the optimum, and bounds it
+        K, y, p = self._factor(kernel, sample.X), sample.signs, sample.weights / sample.weights.sum()
+        updates = adaptive_updates(make_margins(K, y), p, epsilon=self.epsilon, least_epsilon=self.least_epsilon)
+        ensemble = combine_updates(take_until_price(islice(updates, self.max_updates + 1), price), y)
+        optimum = certify_partial_svms(
+            K, y, p, ensemble, evaluate_residual(kernel, sample.X, K, ensemble.coefficients), price
+        )
+        # the length at which the objective is largest
+        formulation, z = soften_margin(p, price), sample.signs * f
+        length = find_length(formulation, z, norm)
+        dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
+        f, norm = length * f, length**2 * norm
+        return certify_function(formulation, y, f, 0.0, norm, dual=dual, rounding=rounding, note=note)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fix_kernel(sample), sample.signs
@@ -510,9 +598,14 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
                 lambda: self._make_expansion(sample, kernel, K.pivots, K.on_pivots(y * so_far)),
             )
             ensemble = combine_updates(steps, y)
-        low_rank, _ = certificates(K, y, y * ensemble.last)
-        residual = evaluate_residual(kernel, X, K, ensemble.last)
-        certificate = move_dual(low_rank, residual, maximise=True)
+        is_soft = self._is_hard and ensemble.price > 0
+        held = ensemble.coefficients if is_soft else ensemble.last
+        residual = evaluate_residual(kernel, X, K, held)
+        if is_soft:
+            certificate = certify_partial_svms(K, y, start, ensemble, residual)
+        else:
+            low_rank, _ = certificates(K, y, y * held)
+            certificate = move_dual(low_rank, residual, maximise=True)
         if not rounds.stopped:
             done = f"after {ensemble.n_hypotheses} hypotheses"
             if not ended:
@@ -520,7 +613,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
                 if reason == LOW_RANK:
                     reason, remedy = "the updates have ended", "raise max_updates"
                 warn_of_gap(self, certificate, tol, f"{reason} {done}", remedy)
-            elif residual > tol * ensemble.values[-1]:
+            elif residual > tol * float(held @ (K @ held)):
                 warn_of(self, LOW_RANK, "raise max_rank or tol")
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)

@@ -552,7 +552,8 @@ def certify_function(
         # at the worst of the errors of f and of f + b
         risen = rise(loss, z, errors + EPSILON * (np.abs(f) + abs(b)))
     rounding += risen + penalty.ridge / 2 * norm_error + EPSILON * abs(value)
-    return Certificate.between(value, dual, residuals={}, repair={}, rounding=rounding, note=note)
+    value, maximise = (-value, True) if formulation.maximise else (value, False)
+    return Certificate.between(value, dual, maximise=maximise, residuals={}, repair={}, rounding=rounding, note=note)
 
 
 def certify_expansion(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.estimators.base import Classifier
 from cvxens.estimators.samples import check_weights
 from cvxens.types import Array
 
@@ -32,14 +33,15 @@ def _has_link(estimator: Any) -> bool:
     return True
 
 
-class Probabilities:
+@dataclass(eq=False, repr=False)
+class Probabilities(Classifier):
     """Probabilities that a loss estimates: those under which its mean is least at the scores."""
 
     log_odds: ClassVar[float] = 2.0
     """The log odds of a unit of score: 2 of the exponential loss, 1 of the logistic one."""
 
     @available_if(_has_link)
-    def predict_proba(self: Any, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class that the loss estimates.
 
         Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one with the exponential loss, and
@@ -61,7 +63,7 @@ class Probabilities:
         check_is_fitted(self)
         return self._probabilities(self._raw_scores(self._accepts().new(self, X)))
 
-    def _probabilities(self: Any, F: Array) -> Array:
+    def _probabilities(self, F: Array) -> Array:
         """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean loss."""
         parts = self._parts()
         if parts != [self] and parts[0].multi_class == "ovo":
@@ -83,7 +85,7 @@ def _asks_for_calibration(estimator: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class Calibrated:
+class Calibrated(Classifier):
     """A classifier whose loss has no probabilities, which are calibrated where that is asked for.
 
     Parameters
@@ -103,7 +105,7 @@ class Calibrated:
     calibration: str | None = None
 
     @available_if(_asks_for_calibration)
-    def predict_proba(self: Any, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class by the calibrated scores; of several classes, divided by their sum.
 
         Parameters
@@ -122,7 +124,7 @@ class Calibrated:
         F = self.decision_function(X)
         return normalise(F.reshape(len(F), -1) * self.calibration_[:, 0] + self.calibration_[:, 1])
 
-    def _calibrate(self: Any, X: Any, y: Any, given: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    def _calibrate(self, X: Any, y: Any, given: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes of the calibration of a fit, whose others are found."""
         if self.calibration is None:
             return {"calibration_": None}

@@ -17,7 +17,6 @@ from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Predictor
-from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import with_callbacks
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted
@@ -166,7 +165,7 @@ class Ranker(Predictor):
 
 @final
 @estimator
-class LPBoostRanker(Shaped, Ensemble, Ranker):
+class LPBoostRanker(Shaped, Ranker):
     """Boosting of a ranking: min sum_j |w_j| + C mean of max(0, 1 - (f(x_p) - f(x_q))) over pairs, over weak learners.
 
     The pairs are of one query and of other grades, p the higher one; the mean is over the pairs of a query, and then

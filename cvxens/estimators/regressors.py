@@ -18,7 +18,7 @@ from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
 from cvxens.estimators.early_stopping import StoppedEarly
-from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
+from cvxens.estimators.ensembles import OfAnyFormulation, certify_ensemble
 from cvxens.estimators.explanations import Terms, list_machine_terms
 from cvxens.estimators.machines import (
     PRECOMPUTED,
@@ -91,7 +91,7 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
 
 @final
 @estimator
-class LPBoostRegressor(Constrained, Ensemble, Regressor):
+class LPBoostRegressor(Constrained, Regressor):
     """Boosting of a regression: min sum_j |w_j| + C sum_i loss(t_i, sum_j w_j h_j(x_i) + b), over all weak learners.
 
     With absolute errors, quantiles and a width that costs nothing it is a linear program, as LPBoost is, with

@@ -32,6 +32,7 @@ from cvxens.colgen.oracles import Rows
 from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
+from cvxens.estimators.ensembles import Choice, Ensemble, Member
 from cvxens.estimators.progress import rounds_of
 from cvxens.estimators.samples import label
 from cvxens.limits import Ending, time_is_up
@@ -65,28 +66,8 @@ PATIENCE = 3
 """Prices with worse scores than the best one's, after which higher ones are not tried: they take longest."""
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
-    """An ensemble that a mean may be taken of: its weak learners with their weights, and its intercept."""
-
-    learners: Sequence[Hypothesis]
-    weights: Array
-    intercept: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What is chosen from a sample before the fit."""
-
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    learners: Sequence[Hypothesis] = ()
-    """Weak learners found on the way, to start from."""
-    members: Sequence[Member] = ()
-    """The ensembles whose mean is taken in place of that of the fit, whose bound holds for it; none for the latter."""
-
-
 @dataclass(eq=False, repr=False)
-class PricedBySample:
+class PricedBySample(Ensemble):
     """An ensemble whose price of a sample's loss is given, or chosen from the sample.
 
     Parameters
@@ -119,7 +100,7 @@ class PricedBySample:
     C_: float | None = field(init=False)
     cv_results_: dict[str, Any] | None = field(init=False)
 
-    def _choose(self: Any, sample: Any) -> Choice:
+    def _choose(self, sample: Any) -> Choice:
         """Return the attributes that say what the price is, and weak learners to start from at that price."""
         if not isinstance(self.C, str):
             return Choice({"C_": self._given_price(sample), "cv_results_": None})
@@ -155,16 +136,16 @@ class PricedBySample:
         """Return the price of a unit of a sample's loss that is not chosen; None where there is none."""
         raise NotImplementedError
 
-    def _price(self: Any, sample: Any) -> Any:
+    def _price(self, sample: Any) -> Any:
         """Return the price of a unit of a sample's loss; the chosen one is known once there is a choice."""
         return self.C_ if isinstance(self.C, str) else self._given_price(sample)
 
-    def _merges(self: Any) -> bool:
+    def _merges(self) -> bool:
         # of samples that are alike but for their classes, a fold has to have as many of each as there are
-        return not isinstance(self.C, str) and bool(super()._merges())  # type: ignore[misc]
+        return not isinstance(self.C, str) and super()._merges()
 
-    def _check(self: Any, sample: Any) -> None:
-        super()._check(sample)  # type: ignore[misc]
+    def _check(self, sample: Any) -> None:
+        super()._check(sample)
         validation.instance("one_standard_error", self.one_standard_error, bool, np.bool_)
         _make_scorer(self)
         if not _is_number(self.cv):

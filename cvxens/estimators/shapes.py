@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -16,15 +16,17 @@ from cvxens.colgen import Formulation, Hypothesis, Oracle, Run, column_generatio
 from cvxens.colgen.oracles import Costed, QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.estimators.budgets import certify_within, measure_use, solve_within
+from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.progress import warn_of, with_callbacks
 from cvxens.estimators.samples import find_factory, find_feature, label, offers
 from cvxens.estimators.sides import Sensitive, SideConstraint, check_constraints, find_budget, hold, state_rows
 from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp
+from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
-class Shaped:
+class Shaped(Ensemble):
     """An ensemble whose score keeps a shape everywhere, not only on samples, and is optimal among all that do.
 
     Parameters
@@ -54,10 +56,9 @@ class Shaped:
     price_of_constraints_: tuple[float, float] | None = field(init=False)
 
     def _check(self, sample: Any) -> None:
-        parent: Any = super()
-        parent._check(sample)
+        super()._check(sample)
         for argument, given in (("monotone", self.monotone), ("curvature", self.curvature)):
-            if isinstance(given, Mapping) and given and parent._n_problems(sample) > 1:
+            if isinstance(given, Mapping) and given and self._n_problems(sample) > 1:
                 found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
                 raise InvalidInput(argument, found, "give samples of two classes")
         self._shape(sample)
@@ -75,7 +76,7 @@ class Shaped:
     def _shape(self, sample: Any) -> dict[str, Any]:
         """Return what oracles are offered of the constraints."""
         found: dict[str, Any] = {}
-        oracle, n_features = self.oracle, sample.X.shape[1]  # type: ignore[attr-defined]
+        oracle, n_features = self.oracle, sample.X.shape[1]
         for argument, given, parameter, remedy in (
             ("monotone", self.monotone, "signs", "take 'stumps', 'quantile_stumps', 'pair_rules' or 'ramps'"),
             ("curvature", self.curvature, "curvature", "take 'ramps'"),
@@ -111,17 +112,23 @@ class Shaped:
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Say of a fit what the constraints have cost."""
-        parent: Any = super()
-        constrained = self._shape(sample) or getattr(self, "constraints", None)
-        price = self._price_constraints(sample, run) if constrained else None
-        return {**parent._appraise(sample, formulation, run), "price_of_constraints_": price}
+        price = self._price_constraints(sample, run) if self._is_constrained(sample) else None
+        return {**super()._appraise(sample, formulation, run), "price_of_constraints_": price}
+
+    def _is_constrained(self, sample: Any) -> bool:
+        """Return True if the best of all ensembles may break a constraint."""
+        return bool(self._shape(sample))
+
+    def _free(self) -> Self:
+        """Return a copy without constraints."""
+        free = copy(self)
+        free.monotone = free.curvature = free.interactions = None
+        return free
 
     def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
-        free: Any = copy(self)
-        free.monotone = free.curvature = free.interactions = None
-        free.constraints = None
-        formulation: Formulation = free._formulation(sample)
+        free = self._free()
+        formulation = free._formulation(sample)
         oracle, start = free._oracle(sample, formulation), [column.hypothesis for column in found.columns]
         try:
             run = column_generation(formulation, oracle, label(formulation, sample), tol=free.tol, start=start)
@@ -154,12 +161,11 @@ class Constrained(Shaped):
 
     # the multiplier of the budget, and what features cost by it, of the copy that fits
     _budget_price = 0.0
-    _costs: ClassVar[Any] = None
+    _costs = cast("Array | None", None)
 
     def _check(self, sample: Any) -> None:
         super()._check(sample)
-        parent: Any = super()
-        if check_constraints(self.constraints) and parent._n_problems(sample) > 1:
+        if check_constraints(self.constraints) and self._n_problems(sample) > 1:
             found = f"found them for {len(sample.classes)} classes, each of which has a score of its own"
             raise InvalidInput("constraints", found, "give samples of two classes")
         if find_budget(self.constraints, sample) is not None and getattr(self, "C", None) == "auto":
@@ -194,16 +200,24 @@ class Constrained(Shaped):
         Infeasible
             No ensemble satisfies the side constraints, and multipliers prove it.
         """
-        parent: Any = self
-        return parent._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
+        return self._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
 
     def _read(self, X: Any, y: Any, *, reset: bool, sensitive_features: Any = None, **given: Any) -> Any:
+        # abstract above; the class that this is mixed into says how samples are read
         parent: Any = super()
         sample = parent._read(X, y, reset=reset, **given)
         if sensitive_features is None:
             return sample
         kept = np.flatnonzero(sample.shares)
         return replace(sample, sensitive=Sensitive.read(sensitive_features, len(sample.places)).take(kept))
+
+    def _is_constrained(self, sample: Any) -> bool:
+        return bool(self.constraints) or super()._is_constrained(sample)
+
+    def _free(self) -> Self:
+        free = super()._free()
+        free.constraints = None
+        return free
 
     def _constrain(self, formulation: Formulation, sample: Any) -> Formulation:
         """Return a formulation under shapes and side constraints."""
@@ -212,61 +226,50 @@ class Constrained(Shaped):
         return self._take_sides(formulation)
 
     def _offer(self, sample: Any) -> dict[str, Any]:
-        parent: Any = super()
-        offered: dict[str, Any] = parent._offer(sample)
+        offered = super()._offer(sample)
         return offered if self._costs is None else {**offered, "costs": self._costs}
 
     def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
-        parent: Any = super()
         budget = find_budget(self.constraints, sample)
         if budget is None:
-            found: Run = parent._fit(sample, formulation, oracle, start)
-            return found
+            return super()._fit(sample, formulation, oracle, start)
+        generate = super()._fit
 
         def solve(priced: Oracle, known: Sequence[Hypothesis]) -> Run:
-            run: Run = parent._fit(sample, formulation, priced, (*known, *(start if priced is oracle else ())))
-            return run
+            return generate(sample, formulation, priced, (*known, *(start if priced is oracle else ())))
 
         def certify(hypotheses: Sequence[Hypothesis], w: Any, b: Any, u: Any) -> Certificate:
             if not hypotheses:
                 hypotheses, w = (Constant(1),), np.zeros(1)
-            certificate: Certificate = parent._certify_at(sample, formulation, oracle, hypotheses, u, w, b)
-            return certificate
+            return self._certify_at(sample, formulation, oracle, hypotheses, u, w, b)
 
         def charge(rate: float) -> tuple[Oracle, Callable[[Any], Any]]:
             costed = Costed(oracle, lambda hypothesis: 1 + rate * use(hypothesis), least=1.0)
-            if not offers(self.oracle, "costs"):  # type: ignore[attr-defined]
+            if not offers(self.oracle, "costs"):
                 return costed, costed.scale
             # stumps know costs of features themselves
-            at: Any = copy(self)
+            at = copy(self)
             at._costs = 1 + rate * prices
             return at._oracle(sample, formulation), costed.scale
 
         at_most, prices = budget
         use = measure_use(prices)
-        run, price = solve_within(formulation, oracle, charge, use, at_most, solve, certify, self._tol)
+        run, price = solve_within(formulation, oracle, charge, use, at_most, solve, certify, self.tol)
         self._budget_price = price
-        if not run.certificate.holds(self._tol):
-            reached = f"the relative gap within the budget is {run.certificate.relative_gap:.3g}, tol is {self._tol:g}"
+        if not run.certificate.holds(self.tol):
+            reached = f"the relative gap within the budget is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, reached, "take a smaller tol, by which runs meet more closely")
         return run
 
-    @property
-    def _tol(self) -> float:
-        tol: float = self.tol  # type: ignore[attr-defined]  # of what this is mixed into
-        return tol
-
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
-        parent: Any = super()
         budget = find_budget(self.constraints, sample)
         if budget is None:
-            found: Certificate = parent._certify(sample, weights, intercept)
-            return found
+            return super()._certify(sample, weights, intercept)
         # a copy, whose runs leave the fitted attributes as they are
-        at: Any = copy(self)
+        at = copy(self)
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run: Run = at._fit(sample, formulation, oracle, ())
+        run = at._fit(sample, formulation, oracle, ())
         given = at._certify_at(sample, formulation, oracle, at.weak_learners_, run.u, weights, intercept)
         use = measure_use(budget[1])
         used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in at.weak_learners_]))

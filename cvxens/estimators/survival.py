@@ -12,7 +12,6 @@ from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Predictor
-from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights
 from cvxens.estimators.shapes import Shaped
@@ -197,7 +196,7 @@ class SurvivalModel(Predictor):
 
 @final
 @estimator
-class ColumnGenerationSurvival(Shaped, Ensemble, SurvivalModel):
+class ColumnGenerationSurvival(Shaped, SurvivalModel):
     """Cox's proportional hazards with scores that are sums of weak learners: min penalty(w) + C loss(sum_j w_j h_j).
 
     The loss is the negative logarithm of the partial likelihood, with ties as Breslow has them, and no weak learner is

@@ -26,7 +26,7 @@ from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.boosting import Coded
-from cvxens.estimators.ensembles import soft_margin
+from cvxens.estimators.classifiers import soft_margin
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.regressors import absolute_errors

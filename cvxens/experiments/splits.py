@@ -152,22 +152,29 @@ class Partitioned:
 
 @dataclass(frozen=True)
 class OwnTest:
-    """The part to train on and the part to test on that a data set comes with: one split.
+    """The part to train on and the part to test on that a data set comes with: one split, for one or several runs.
+
+    Runs differ by the seed of the method alone: their deviation is that of its draws, not that of other samples.
 
     Examples
     --------
-    >>> OwnTest("a1a").needs, OwnTest("a1a").most
-    (('a1a',), 1)
+    >>> OwnTest("a1a").needs, OwnTest("a1a").most, OwnTest("arcene", runs=20).most
+    (('a1a',), 1, 20)
     """
 
     name: str
     scaled: bool = True  # True if features are mapped to [-1, 1] on the part to train on
-    most: ClassVar[int | None] = 1
+    runs: int = 1  # more than one of methods that draw
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The name of the data set."""
         return (self.name,)
+
+    @property
+    def most(self) -> int:
+        """The number of runs."""
+        return self.runs
 
     def open(self) -> Draw:
         """Read the data set; returns what hands it over."""
@@ -207,6 +214,10 @@ class PerClass:
         return draw
 
 
+PUBLISHED = 10
+"""Published partitions of a set that the data directory has, where it has them."""
+
+
 @dataclass(frozen=True)
 class Realised:
     """The published partitions of a set of Raetsch's collection, with its features as they are published.
@@ -215,17 +226,22 @@ class Realised:
 
     Examples
     --------
-    >>> Realised("heart").needs
-    ('raetsch_heart',)
+    >>> Realised("heart").needs, Realised("heart", published=True).most
+    (('raetsch_heart',), 10)
     """
 
     name: str
-    most: ClassVar[int | None] = None
+    published: bool = False  # True if there are no splits but the published ones
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The name of the data set in the data directory."""
         return (f"raetsch_{self.name}",)
+
+    @property
+    def most(self) -> int | None:
+        """The number of published partitions, where there are to be no others."""
+        return PUBLISHED if self.published else None
 
     def open(self) -> Draw:
         """Read the data set; returns what draws splits."""

@@ -7,12 +7,13 @@ squares that fit into a cache, from several threads, and only for half of a symm
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -26,7 +27,7 @@ DIFFERENCE, SQUARE, MINIMUM = range(3)
 """The terms t(x_d, z_d) that kernels sum over features: ``|x_d - z_d|``, ``(x_d - z_d)^2`` and ``min(x_d, z_d)``."""
 
 SIDE = 512
-"""Rows and columns of a tile: 2 MiB in float64, which a processor's cache holds."""
+"""Rows and columns of a tile: 2 MiB in float64, which a processor's cache holds; of few columns it has more rows."""
 
 
 def check_pair(X: Any, Z: Any = None) -> tuple[Array, Array]:
@@ -68,10 +69,11 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
     """Compute the whole matrix, rounded to `dtype`; an InvalidInput if it does not fit into memory."""
     check_room(*shape, dtype)
     matrix = np.empty(shape, dtype)
+    height = SIDE if symmetric else max(SIDE, SIDE**2 // max(shape[1], 1))
     parts = [
         (rows, columns)
-        for rows in _cut(shape[0])
-        for columns in _cut(shape[1])
+        for rows in _cut(shape[0], height)
+        for columns in _cut(shape[1], SIDE)
         if not symmetric or columns.start >= rows.start  # else it is the transpose of another part
     ]
 
@@ -86,13 +88,19 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
         fill(0)
     else:
         # the threads share the cores already: BLAS keeps to one in each
-        with threadpool_limits(1, "blas"):
+        with _controller().limit(limits=1, user_api="blas"):
             map_in_threads(fill, range(len(parts)))
     return matrix
 
 
-def _cut(length: int) -> list[slice]:
-    return [slice(first, min(first + SIDE, length)) for first in range(0, length, SIDE)]
+@cache
+def _controller() -> ThreadpoolController:
+    """What limits the threads of BLAS, found once: to look for the libraries takes longer than a small matrix."""
+    return ThreadpoolController()
+
+
+def _cut(length: int, size: int) -> list[slice]:
+    return [slice(first, min(first + size, length)) for first in range(0, length, size)]
 
 
 def measure(term: int, X: Any, Z: Any, scale: Array | None = None) -> Tile:

@@ -685,7 +685,10 @@ class SoftMinimumMargin(CappedSimplex):
         return _quantile(z, np.broadcast_to(self.D, z.shape), 1.0)
 
     def value(self, z: Array) -> float:
-        rho = self.margin(z)
+        return self.value_beside(z, self.margin(z))
+
+    def value_beside(self, z: Array, rho: float) -> float:
+        """Evaluate the loss at a margin rho that need not be the best; that is linear in D."""
         return float(-rho + (self.D * np.maximum(rho - z, 0)).sum())
 
     def magnitude(self, z: Array) -> float:

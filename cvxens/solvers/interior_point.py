@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from cvxens.limits import TimeUp, available_threads, check_time, map_in_threads
+from cvxens.limits import TimeUp, check_time, map_in_threads, shares_for
 from cvxens.problems.losses import TINY, Loss
 from cvxens.solvers.steps import StepRow, StepRows
 from cvxens.types import Array
@@ -134,10 +134,9 @@ class Rows:
         return np.hstack([sign * self.values[:n_rows].astype(float) for sign in self.signs])
 
     def _parts(self, work: Callable[[slice], T], size: int = 0) -> list[T]:
-        """Do the work on slices of at most `size` samples, several at a time; by default one for each thread."""
+        """Do the work on slices of at most `size` samples, several at a time; by default as `shares_for` cuts sums."""
         n_samples = self.values.shape[1]
-        threads = available_threads() if self.values.size >= WORTH_A_THREAD else 1
-        size = size or -(-n_samples // threads)
+        size = size or -(-n_samples // shares_for(n_samples, self.values.size, WORTH_A_THREAD))
         return map_in_threads(work, [slice(i, min(i + size, n_samples)) for i in range(0, n_samples, size)])
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:

@@ -600,6 +600,17 @@ class PartialSVMEnsemble:
         """T, the number of updates; 1 without any."""
         return max(1, len(self.weights) - 1)
 
+    @property
+    def price(self) -> float:
+        """A, the sum of the eta_t; 0 without any update.
+
+        The updates, from weights p, make ``u_(T+1)`` proportional to ``p exp(-sum_t eta_t K~u_t) = p exp(-A K~v)`` with
+        v the mean of the u_t, which is that of the ensemble. So at its w and at v the gap of ``max s_A(y f) - 1/2
+        |w|^2``, with the soft minimum ``s_A(z) = -1/A ln sum_i p_i exp(-A z_i)`` of the margins, is that of Fenchel's
+        inequality, 1/A times the relative entropy of v to ``u_(T+1)``: the ensemble is near the optimum of that.
+        """
+        return float(self.weights.sum()) if len(self.weights) > 1 else 0.0
+
     def decision_function(self, rows: Any) -> Array:
         """Evaluate on new samples from `rows` (n_new, n_samples) of k(x, x_i); returns (n_new,)."""
         rows = validation.finite_array("rows", rows, ndim=2)

@@ -91,8 +91,13 @@ class Tree(FieldsOnly):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tree) and self._key == other._key
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
+        # runs of column generation ask for it in every round, for every tree
         return hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @cached_property
     def branches(self) -> Codes:

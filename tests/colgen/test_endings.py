@@ -1,5 +1,6 @@
 """Runs without a bound end by themselves, and say why; what counts as prices that add up to 1."""
 
+from dataclasses import replace
 from functools import partial
 from math import inf, nextafter
 
@@ -84,6 +85,11 @@ def test_the_number_of_rounds_is_limited_where_nothing_else_ends_a_run():
     assert few.reached(falling[:3]) is few.reached(rows(3.0, 2.0, 1.0, bounded=True)) is Ending.MAX_ROUNDS
     assert few.reached(falling[:2]) is None
     assert Limits(1e-6, max_rounds=9 * UNBOUNDED_ROUNDS).reached(falling) is None
+    # whoever asks for more columns than that has the rounds for them, and for fewer no fewer rounds
+    assert Limits(1e-6, max_columns=UNBOUNDED_ROUNDS + 1).reached(falling) is None
+    without_columns = [replace(row, n_columns=0) for row in falling]
+    assert Limits(1e-6, max_columns=1).reached(without_columns[1:]) is None
+    assert Limits(1e-6, max_columns=1).reached(without_columns) is Ending.MAX_ROUNDS
     run = column_generation(formulations.svm(1.0), Stumps(X, columns_per_round=1), y, tol=1e-9, max_rounds=2)
     assert (run.ending, len(run.history)) == (Ending.MAX_ROUNDS, 2)
     assert PATIENCE < UNBOUNDED_ROUNDS

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from cvxens.colgen.masters.linear_masters import NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT
+from cvxens.limits import limit_threads
 from cvxens.problems.losses import SoftMinimumMargin
 from cvxens.solvers import interior_point
 from cvxens.solvers.interior_point import (
@@ -58,6 +59,19 @@ def test_values_become_floats_once_they_must_and_rows_are_removed_in_place():
     assert_array_equal(rows.values, [[1.0, -127.0], [128.0, 0.5]])
     rows.add(np.array([[4.0, 5.0]]))
     assert_array_equal(rows.values[-1], [4.0, 5.0])
+
+
+def test_products_are_the_same_bits_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 1)
+    rng = np.random.default_rng(3)
+    rows = Rows(999)
+    rows.add(rng.choice([-1.0, 1.0], (7, 999)))
+    v, w = rng.normal(size=999), rng.normal(size=7)
+    products = []
+    for n_threads in (1, 2):
+        with limit_threads(n_threads):
+            products.append(np.concatenate([rows.times(v), rows.combine(w), rows.gram(v**2, np.float64).ravel()]))
+    assert_array_equal(*products)
 
 
 def program_of(rng, n_rows, n_samples, n_free, limit):
@@ -187,7 +201,7 @@ def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
 
 
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
-    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 1)
     program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
     v = np.ones(600)
     at, gap = follow_path(program, cold_start(v, program), 1e-9 * optimum(program))

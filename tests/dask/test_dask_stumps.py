@@ -7,11 +7,11 @@ from dask_samples import cut, sharded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.colgen.oracles import Stumps
-from cvxens.dask import DaskStumps, ShardedSample, Workers
+from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.dask import DaskQuantileStumps, DaskStumps, ShardedSample, Workers
 from cvxens.dask import stumps as dask_stumps
 from cvxens.dask.shards import combine_extremes, find_ends
-from cvxens.dask.stumps import Segments, _ask_bins
+from cvxens.dask.stumps import Segments, _ask_bins, from_order, order_floats
 from cvxens.dask.votes import InteriorHinge, Multipliers, take_stock
 from cvxens.dask.votes import Stumps as VotedStumps
 from cvxens.errors import InvalidInput
@@ -53,6 +53,43 @@ def test_answers_are_those_of_one_machine_to_the_last_bit(sample, n_excluded, co
         many = DaskStumps(coarsened(many.sample, 3))
     excluded = [column.hypothesis for column in one.price(s).columns][:n_excluded]
     assert answer(one.price(s, excluded)) == answer(many.price(s, excluded))
+
+
+@settings(max_examples=20)
+@given(samples(), st.integers(1, 9), st.booleans())
+def test_quantiles_are_those_of_one_machine_however_few_bins_there_are(sample, most, weighted):
+    X, s, ends = sample
+    y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+    # halves, whose sums are exact on one machine too
+    weights = np.random.default_rng(0).integers(1, 9, len(X)) / 2 if weighted else None
+    one = QuantileStumps(X, n_thresholds=most, sample_weight=weights)
+    many = DaskQuantileStumps(coarsened(sharded(X, y, ends, weights), 3), n_thresholds=most)
+    assert many.hypotheses == one.hypotheses
+    priced = many.price(s)
+    assert priced.edge_bound == pytest.approx(one.price(s).edge_bound, rel=1e-12)
+    assert all(column.hypothesis in many for column in priced.columns)
+
+
+def test_ranges_are_cut_to_single_values_in_few_questions_whatever_the_values():
+    # a third of the values are beside each other, a third is spread over all orders of magnitude
+    near = 1 + np.arange(300) * 2.0**-52
+    wide = np.append(2.0 ** np.arange(-1000, -850), -(2.0 ** np.arange(850, 1000)))
+    X = np.concatenate([near, wide, np.linspace(0, 1, 300)])[:, np.newaxis]
+    y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+    many = DaskStumps(coarsened(sharded(X, y, [400]), 2))
+    s = np.random.default_rng(0).normal(size=len(X))
+    assert answer(many.price(s)) == answer(Stumps(X, square_sum=False).price(s))
+    assert many.questions <= 12
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_whole_numbers_of_floats_are_in_their_order(values):
+    ascending = np.sort(np.array(values) + 0.0)
+    numbers = order_floats(ascending)
+    assert np.array_equal(from_order(numbers), ascending)
+    assert np.array_equal(numbers[1:] > numbers[:-1], ascending[1:] > ascending[:-1])
+    towards_zero = order_floats(np.nextafter(ascending, 0.0))
+    assert np.array_equal(np.abs(towards_zero), np.maximum(np.abs(numbers) - 1, 0))
 
 
 def coarsened(sample, n_bins):

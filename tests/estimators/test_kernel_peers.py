@@ -88,7 +88,8 @@ def test_the_ensemble_of_partial_svms_is_that_of_the_updates(C, ridge):
     np.testing.assert_allclose([row.weight for row in model.history_], expected.weights, rtol=1e-5)
     np.testing.assert_allclose(model.decision_function(NEW), Gaussian(0.3)(NEW, X) @ expected.coefficients, atol=1e-6)
     np.testing.assert_allclose(model.dual_weights_, np.abs(expected.coefficients), atol=1e-6)
-    assert model.certificate_.relative_gap == pytest.approx(expected.gaps[-1], abs=1e-6)
+    # of the hard margin the ensemble is certified, at the price of its updates; else the SVM after them
+    assert (model.certificate_.relative_gap == pytest.approx(expected.gaps[-1], abs=1e-6)) == (ridge > 0)
 
 
 def test_updates_are_limited():

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from cvxens import ColumnGenerationClassifier, Formulation, MultiBoostClassifier, load_model
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.ensembles import EveryClass
+from cvxens.estimators.classifiers import EveryClass
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import L1
 

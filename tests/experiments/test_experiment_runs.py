@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -291,6 +292,22 @@ def test_side_by_side_it_is_the_same(tmp_path):
     found = {trial.key: trial.value for trial in plan.run(Store(tmp_path), jobs=2)}
     assert found == {task.key: task.measure().value for task in tasks}
     assert len(Plan.make(tasks, lacking, Store(tmp_path)).done) == 8
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_is_begun_after_the_time(tmp_path, jobs):
+    tasks, lacking = tasks_of([experiment()], splits=2)
+    plan = Plan.make(tasks, lacking, Store(tmp_path))
+    assert not list(replace(plan, minutes=0.0).run(Store(tmp_path), jobs))
+
+
+def test_what_is_done_when_the_time_is_over_is_kept(tmp_path):
+    tasks, lacking = tasks_of([experiment()], splits=2)
+    measured = replace(Plan.make(tasks, lacking, Store(tmp_path)), minutes=0.1 / 60).run(Store(tmp_path))
+    first = next(measured)
+    time.sleep(0.1)
+    assert not list(measured)
+    assert [trial.key for trial in Plan.make(tasks, lacking, Store(tmp_path)).done] == [first.key]
 
 
 def press(_split):

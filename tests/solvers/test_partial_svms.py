@@ -31,6 +31,22 @@ def test_it_is_the_weighted_sum_of_the_hypotheses_that_an_update_follows():
     assert ensemble.weights[-1] == 0
 
 
+@pytest.mark.parametrize("max_updates", [1, 5, 100])
+def test_the_ensemble_is_the_mirror_descent_of_a_soft_minimum(max_updates):
+    """Its gap there, by both objectives, is 1/A times the relative entropy of its u to the last one."""
+    ensemble = partial_svms(K, Y, max_updates=max_updates)
+    u, last, A = np.abs(ensemble.coefficients), np.abs(ensemble.last), ensemble.price
+    z = Y * (K @ ensemble.coefficients)
+    assert_allclose(last, np.exp(-A * z) / np.exp(-A * z).sum(), rtol=1e-6)
+    primal = -np.log(np.exp(-A * z).mean()) / A - u @ z / 2
+    dual = u @ z / 2 + (u * np.log(50 * u)).sum() / A
+    assert dual - primal == pytest.approx((u * np.log(u / last)).sum() / A, rel=1e-6, abs=1e-12)
+    # and the dual value at any u is no less than the primal one at any w, such as those of the svm
+    q = Y * (K @ ensemble.last)
+    assert last @ q / 2 + (last * np.log(50 * last)).sum() / A >= primal
+    assert partial_svms(np.zeros((50, 50)), Y).price == 0.0
+
+
 def test_the_parzen_window_is_first_and_the_hard_margin_svm_last():
     ensemble, optimum = partial_svms(K, Y, least_epsilon=1e-8), solve_rho_svm(RhoSVM(K, Y))
     assert_allclose(ensemble.first, Y / 50)

@@ -1,0 +1,502 @@
+"""Classifiers by column generation: one formulation each, over any weak learners, with a certificate over all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from math import inf
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy.special import softmax
+
+from cvxens import validation
+from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
+from cvxens.colgen.loop import state_set
+from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
+from cvxens.colgen.pricing import with_negations
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
+from cvxens.estimators.early_stopping import StoppedEarly
+from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
+from cvxens.estimators.samples import OracleFactory, Sample
+from cvxens.estimators.selection import AUTO, Choice, PricedBySample
+from cvxens.estimators.shapes import Constrained
+from cvxens.problems import simplex_codes
+from cvxens.problems.losses import Exponential, Hinge
+from cvxens.problems.penalties import L1
+from cvxens.proofs import Layout, Proof, prove
+from cvxens.types import Array
+
+SLACK_PRICE = 100.0
+"""The default sum of the prices of slack, of all samples, in LL08 P4."""
+
+NO_GAP = float(np.finfo(float).tiny)
+"""A relative gap that no run reaches but by finding the optimum to the last bit."""
+
+NO_LIMIT = 10**9
+"""More rounds than any run has."""
+
+PAIR_PRICE = 300.0
+"""The default sum of the weights of the losses of all samples in MultiBoost."""
+
+
+@dataclass(eq=False, repr=False)
+class EnsembleClassifier(StoppedEarly, Classifier):
+    """An ensemble that classifies, and has proofs in rational numbers."""
+
+    def prove(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        as_fitted: bool = False,
+        tol: float = 1e-9,
+        max_time: float = inf,
+        layout: Layout | None = None,
+    ) -> Proof:
+        """Prove the optimum of the formulation on a sample of two classes in rational numbers, over all stumps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features, finite.
+        y : array-like of shape (n_samples,)
+            The two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them; above 0.
+        as_fitted : bool
+            True for a proof of how far the ensemble is from the optimum as it was fitted, by its ``dual_weights_``, of
+            the sample of the fit; False for one of the best ensemble, which is found over the rationals where the
+            formulation is a linear program.
+        tol, max_time : float
+            The relative gap and the seconds at which the run in floats stops that the proof starts from.
+        layout : cvxens.proofs.Layout, optional
+            Where the numbers stand in the data file that the proof is checked against.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            `save` writes it, and the data, for `cvxens check`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> proof = LPBoostClassifier(C=0.05).fit(X, y).prove(X, y)
+        >>> float(proof.objective), proof.gap
+        (4.458134490238612, Fraction(0, 1))
+        """
+        sample = self._read_again(X, y, sample_weight=sample_weight)
+        if len(sample.classes) != 2:
+            found = f"found {len(sample.classes)} classes"
+            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
+        if len(sample.X) != len(sample.places):
+            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
+        formulation = self._formulation(sample)
+        oracle = self._oracle(sample, formulation)
+        statement = state_set(formulation, oracle)
+        if statement is None:
+            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
+            raise InvalidInput("oracle", found, "take 'stumps', and features that are numbers without gaps")
+        if as_fitted:
+            u = multipliers_of_fit(self, len(sample.X))
+            hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
+        else:
+            start = self.weak_learners_
+            run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
+            hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
+            u = run.u
+        negative, positive = map(str, sample.classes.tolist())
+        over, table = statement
+        return prove(
+            formulation,
+            table,
+            sample.signs,
+            hypotheses,
+            weights,
+            float(intercept),
+            u=u,
+            over=over,
+            as_given=as_fitted,
+            layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
+        )
+
+
+@final
+@estimator
+class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+    """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
+
+    The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
+    margins of 1, which is the faster way for large samples. The weights are sparse: few of the weak learners are in the
+    ensemble.
+
+    Parameters
+    ----------
+    nu : float or "auto", optional
+        In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
+        "auto" chooses it by cross-validation along the path of LL08 P4: of the optimum U at the price C that scores
+        best, nu is U over C times the sum of the sample weights, at which the two are the same model.
+    C : float or "auto", optional
+        The price of a unit of slack in LL08 P4, in place of `nu`; "auto" chooses it by cross-validation along the path.
+        If neither is given, 100 over the sum of the sample weights, which is n_samples without weights.
+
+    Attributes
+    ----------
+    nu_ : float or None
+        nu, given or chosen; None with a price C.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier().fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.97
+    (True, True)
+    """
+
+    source: ClassVar[str] = "DBS02; LL08 P4; SL (4)-(6)"
+
+    nu_: float | None = field(init=False)
+    nu: float | str | None = None
+    _: KW_ONLY
+    C: float | str | None = None
+    oracle: str | OracleFactory = "stumps"
+
+    def _check(self, sample: Sample) -> None:
+        super()._check(sample)
+        if isinstance(self.nu, str):
+            validation.one_of("nu", self.nu, [AUTO])
+            if self.constraints:
+                found = "found 'auto' beside constraints, whose limits are in units of the scores"
+                raise InvalidInput("nu", found, "give a number, or C='auto'")
+
+    def _merges(self) -> bool:
+        return not isinstance(self.nu, str) and super()._merges()
+
+    def _choose(self, sample: Sample) -> Choice:
+        if not isinstance(self.nu, str):
+            nu = None if self.nu is None else validation.positive("nu", self.nu)
+            choice = super()._choose(sample)
+            return replace(choice, attributes={**choice.attributes, "nu_": nu})
+        if self.C is not None:
+            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+        at = copy(self)
+        at.nu, at.C = None, AUTO
+        choice = super(LPBoostClassifier, at)._choose(sample)
+        at.C_ = choice.attributes["C_"]
+        formulation = at._formulation(sample)
+        run = at._run(sample, formulation, at._oracle(sample, formulation), choice.learners)
+        # LL08 P4 of the optimum U is LPBoost at the price D = C / U of a unit of slack (DBS02), and D = 1 / (nu sum)
+        nu = min(1.0, float(run.certificate.primal / (at.C_ * sample.weights.sum())))
+        learners = [column.hypothesis for column in run.columns]
+        return Choice({**choice.attributes, "nu_": nu}, learners)
+
+    def _given_price(self, sample: Sample) -> float | None:
+        if self.nu is not None:
+            return None
+        return SLACK_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        if self.nu is None:
+            return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
+        if self.C is not None:
+            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+        nu = validation.positive("nu", self.nu_ if isinstance(self.nu, str) else self.nu)
+        if nu > 1:
+            raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
+        return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)
+
+
+@dataclass(eq=False, repr=False)
+class CGEns(Calibrated, ClassWeighted, EnsembleClassifier):
+    """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
+
+    Parameters
+    ----------
+    min_edge : float, optional
+        The epsilon of SL's Algorithms 1 and 2, for these as they are printed: the first weak learner is the best one
+        under equal multipliers; then one enters per round, or `columns_per_round`, and every master is solved to the
+        end; the fit is done when no new weak learner has an edge of `min_edge`, or at `max_columns` (J_max), whatever
+        the gap, and `tol` is not looked at. Equal multipliers violate y'alpha = 0, or 1'U = 0, an error of the print
+        that makes a difference to the first weak learner alone: for several classes that is the constant one. Without
+        it: ours, where the start satisfies these, several weak learners enter per round, and the gap ends the fit.
+    """
+
+    _exact_master: ClassVar[Callable[[Formulation, Array], Master]]
+    """Solves every master to the end."""
+
+    _: KW_ONLY
+    min_edge: float | None = None
+
+    def _columns_per_round(self) -> int | None:
+        return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        if self.min_edge is None:
+            return super()._fit(sample, formulation, oracle, start)
+        min_edge, solver = validation.positive("min_edge", self.min_edge), self._check_solver()
+        if not start:
+            # SL (6) with alpha_i in proportion to C_i, and (13) with U_it so
+            u = sample.weights
+            s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
+            start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
+        master = self._exact_master if solver == "fast" else SOLVERS[solver]
+        return self._run(
+            sample,
+            formulation,
+            oracle,
+            start,
+            master=master,
+            min_edge=min_edge,
+            tol=NO_GAP,
+            max_rounds=NO_LIMIT,
+            patience=NO_LIMIT,
+        )
+
+
+@final
+@estimator
+class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
+    """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
+
+    Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
+    over the weak learners found so far is ``1/2 sum edge_h^2`` over all others h (SL (9) and Claim IV.1, where the sign
+    is an error); the one of the largest |edge|, SL (8), takes the largest term away. The l2 penalty wants all
+    hypotheses, so over the infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes about
+    as many columns; the default set is finite and small.
+
+    Parameters
+    ----------
+    C : float or "auto"
+        Price of a unit of slack, in proportion to 1 over the number of hypotheses; "auto" chooses it by
+        cross-validation along the path.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CGEnsClassifier(C=0.1).fit(X, y)
+    >>> [certificate.holds(1e-3) for certificate in model.certificate_], model.score(X, y) > 0.9
+    ([True, True, True], True)
+    """
+
+    source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
+    _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
+
+    C: float | str = 0.01
+    _: KW_ONLY
+    oracle: str | OracleFactory = "quantile_stumps"
+
+    def _given_price(self, sample: Sample) -> float:
+        return validation.positive("C", self.C)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
+
+
+@final
+@estimator
+class CGEnsSLSClassifier(CGEns):
+    """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
+
+    All classes are learnt at once, with the same weak learners, and every master has a closed form. Scores are the
+    inner products with the codes, l + 1 vectors in R^l (SL (14), (15)). A sample's weight is a factor on its C. As with
+    `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the squared error. In proportion to 1 over the number of hypotheses.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_weak_learners, n_classes - 1)
+        Their weights W.
+    intercept_ : ndarray of shape (n_classes - 1,)
+        b.
+    dual_weights_ : ndarray of shape (n_samples, n_classes - 1)
+        U; the bound is from it.
+    codes_ : ndarray of shape (n_classes, n_classes - 1)
+        The code of every class: scores are the inner products with them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CGEnsSLSClassifier(C=0.1).fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
+    _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
+
+    C: float = 0.01
+    _: KW_ONLY
+    oracle: str | OracleFactory = "quantile_stumps"
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        codes = simplex_codes(len(sample.classes))
+        prices = validation.positive("C", self.C) * sample.weights
+        return formulations.simplex_least_squares(codes[sample.labels], prices)
+
+    def _known(self, sample: Sample) -> dict[str, Any]:
+        return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}
+
+    def _to_scores(self, F: Array) -> Array:
+        scores = F @ self.codes_.T
+        return scores[:, 1] if len(self.classes_) == 2 else scores
+
+
+def soft_margin(weights: Array) -> Formulation:
+    """Return LL08 P4 with an intercept; prices of slack of 100 in sum, in proportion to the weights of the samples."""
+    return Formulation(Hinge(SLACK_PRICE * weights / weights.sum()), L1(), intercept=True, nonnegative=True)
+
+
+@final
+@estimator
+class ColumnGenerationClassifier(
+    Calibrated, Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier
+):
+    """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
+
+    Parameters
+    ----------
+    formulation : Formulation, or callable
+        The problem; or, if its prices are to follow the weights of the samples, a function from these, (n_samples,) and
+        above 0, to it. It has one margin per sample. By default P4 with an intercept and prices of 100 in sum. Where it
+        says by `decide` how variables of its own act on new samples, that is what `decision_function` returns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens.problems.losses import SquaredHinge
+    >>> from cvxens.problems.penalties import SquaredL2
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> squared_hinge = Formulation(SquaredHinge(0.01), SquaredL2(), intercept=True)
+    >>> model = ColumnGenerationClassifier(squared_hinge, "quantile_stumps").fit(X, y)
+    >>> model.score(X, y) > 0.95, model.certificate_.holds(1e-3)
+    (True, True)
+    """
+
+    source: ClassVar[str] = "any formulation; by default LL08 P4"
+
+    formulation: Formulation | Callable[[Array], Formulation] = soft_margin
+    oracle: str | OracleFactory = "stumps"
+
+    def _merges(self) -> bool:
+        return callable(self.formulation)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        given: Any = self.formulation
+        formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
+        if isinstance(formulation, type) or not hasattr(formulation, "terms"):
+            raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
+        if formulation.on_scores:
+            remedy = "use CGEnsSLSClassifier, or a loss on margins"
+            raise InvalidInput("formulation", "found one on scores, which does not know the classes", remedy)
+        if not callable(given) and np.ptp(sample.weights):
+            remedy = "give a function from the weights, (n_samples,), to a Formulation"
+            raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
+        return self._constrain(formulation, sample)
+
+
+@dataclass(frozen=True, eq=False)
+class EveryClass:
+    """Prices every class by itself; a round adds the best hypotheses of all, at most `most` together."""
+
+    oracle: Oracle
+    most: int | None
+
+    @property
+    def sample(self) -> Any:
+        return self.oracle.sample
+
+    @property
+    def negations(self) -> bool:
+        return getattr(self.oracle, "negations", False)
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
+        # nothing is excluded, as a class may lack a hypothesis that another one has
+        answers = [self.oracle.price(of_class) for of_class in s.T]
+        found = sorted((column for priced in answers for column in priced.columns), key=lambda column: column.edge)
+        best = {column.hypothesis: column for column in found}
+        columns = sorted(best.values(), key=lambda column: -column.edge)
+        return Priced(columns[: self.most], max(priced.edge_bound for priced in answers))
+
+
+@final
+@estimator
+class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
+    """MultiBoost: fully corrective boosting of several classes at once, by the exponential loss.
+
+    Shen & Hao (2011), one of the peers of SL's Table III. All classes share the weak learners h_j, and each has weights
+    of its own: F_k(x) = sum_j W_jk h_j(x). The problem is
+
+        min sum |W| + C sum_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i))).
+
+    Every round sets all weights anew. With weights v_ik >= 0 of the pairs of a sample and another class, and U_ik =
+    -v_ik, U_{i y_i} = sum_k v_ik, the dual problem is
+
+        max -sum (v_ik ln(v_ik / C) - v_ik) with |sum_i U_ik h(x_i)| <= 1 for every h and every class k,
+
+    so the pricing rule is the largest edge over all h and k, and from any v, divided by the largest edge if that
+    exceeds 1, there is a bound; at the optimum v_ik = C exp(F_k - F_{y_i}).
+
+    The paper has W >= 0, which is the same where with every h there is -h, and minimises the logarithm of the sum of
+    exponentials, with a weight nu of the penalty. A minimum of that, with a sum S, is the one for C = 1/(nu S), as
+    gradients are in proportion; but where classes are separable and nu is small, the logarithm has none.
+
+    Of two classes, min sum |w| + C sum_i exp(-y_i sum_j w_j h_j(x_i)): the loss of AdaBoost with an l1 penalty.
+
+    Parameters
+    ----------
+    C : float, optional
+        Weight of the loss of a sample. The larger, the more weak learners; by default 300 over the sum of the sample
+        weights, which is n_samples without weights.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_weak_learners, n_classes) or (n_weak_learners,)
+        Their weights W; of two classes w.
+    intercept_ : ndarray of shape (n_classes,) or ()
+        0.
+    dual_weights_ : ndarray of shape (n_samples, n_classes) or (n_samples,)
+        U; the bound is from it. Of two classes, the weights of the samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MultiBoostClassifier().fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.97, model.weights_.shape[1]
+    (True, True, 3)
+    """
+
+    source: ClassVar[str] = "Shen & Hao 2011; SL Table III"
+
+    C: float | None = None
+    _: KW_ONLY
+    oracle: str | OracleFactory = "stumps"
+
+    def _probabilities(self, F: Array) -> Array:
+        # their logarithm is 2 F_k(x) and a constant where the loss is least
+        return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])
+
+    def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
+        oracle = super()._oracle(sample, formulation)
+        return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        price = PAIR_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+        prices = price * sample.weights
+        if len(sample.classes) == 2:
+            return Formulation(Exponential(prices), L1())
+        return formulations.multiboost(prices, sample.labels)
