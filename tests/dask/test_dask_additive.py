@@ -2,7 +2,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask_samples import cut, sharded, two_classes
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cvxens import InfiniteEnsembleSVC
@@ -71,6 +71,7 @@ def test_the_default_price_is_that_of_one_machine():
 
 @settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(2, 400), st.integers(2, 12))
+@example(2, 3, 3)
 def test_the_form_of_the_kernel_is_bounded_from_above_and_nearly_met(seed, n, n_bins):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
