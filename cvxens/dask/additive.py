@@ -633,7 +633,9 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
     C_ : float
         C as a number.
     intercept_ : ndarray of shape ()
-        b.
+        b, where both ends of every shape function are opposite.
+    history_ : tuple of Level
+        Objective, bound, Newton steps and times, for every point that was certified.
 
     Examples
     --------
@@ -646,6 +648,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
     """
 
     source: ClassVar[str] = "LL08 Algorithm 1"
+    local = InfiniteEnsembleSVC
 
     C: float | str = "scale"
     _: KW_ONLY
