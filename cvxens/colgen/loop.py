@@ -344,7 +344,9 @@ class _Columns:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
-        options = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
+        options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
+        if solution.also:
+            options["also"] = solution.also
         return ask(self.oracle, solution.s, exclude, **options)
 
     def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:

@@ -9,7 +9,15 @@ import pytest
 from cvxens.experiments import EXPERIMENTS, Cell, Published, Store, drawing, experiment_of, of_paper, tasks_of
 from cvxens.experiments.costs import Costs
 from cvxens.experiments.experiment import Trial
-from cvxens.experiments.pages import PAPERS, count_verdicts, list_missing, read_explanations, write_pages
+from cvxens.experiments.pages import (
+    PAPERS,
+    Explanation,
+    count_verdicts,
+    gather_verdicts,
+    list_missing,
+    read_explanations,
+    write_pages,
+)
 
 QUICK = [("ll08", "figure1"), ("ll08", "figure2"), ("kie06", "figure1"), ("tt06", "figure1")]
 
@@ -102,6 +110,17 @@ def test_verdicts_are_counted():
     assert first == "All cells with a verdict: 4, of which 2 within two, 1 better, 1 worse (50 % within two)."
     assert many == "Those of 20 splits or more: 3, of which 2 within two, 1 better, 0 worse (67 % within two)."
     assert single == "1 rest on one split."
+
+
+def test_what_is_apart_and_explained_is_counted_once():
+    tables = [experiment_of("ll08", name) for name in ("table2", "table5", "hard_lpboost")]
+    reason = Explanation("ll08", "table5", "heart", "SVM-Stump", "It is so.", "cvxens reproduce ll08 table5")
+    apart, explained = (replace(cell(5.0), row="heart", column=name) for name in ("SVM-Dec", "SVM-Stump"))
+    measured = [(tables[0], [explained]), (tables[1], [apart, explained, cell(10.0)]), (tables[2], [apart])]
+    verdicts, n_explained = gather_verdicts(measured, [reason])
+    assert (len(verdicts), n_explained) == (3, 1)
+    told = list(count_verdicts(verdicts, n_explained))
+    assert told[2:] == ["Of the 2 that are apart from the print 1 are explained by a measurement."]
 
 
 @pytest.mark.parametrize("each", read_explanations(), ids=lambda each: f"{each.paper} {each.table} {each.column}")

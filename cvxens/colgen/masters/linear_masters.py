@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,7 +269,7 @@ class InteriorPointMaster(FastMaster):
     """
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
-    needs = (
+    needs: ClassVar[tuple[Needs, ...]] = (
         Needs("hinges", "edge_limit"),
         Needs("sided_hinges", "edge_limit"),
         Needs("worst", "edge_limit"),
@@ -279,13 +279,10 @@ class InteriorPointMaster(FastMaster):
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
-        self.stack, self.program, self.C = self._state_dual(formulation, y)
-        self.n_sums = self.program.rows.n_rows - self.program.n_free
-        """Rows before those of the columns, which limit the sum of u."""
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
-        self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
-        self.idle = np.empty(0, np.intp)
-        self.at: Iterate | None = None
+        self.features: Array | None = None
+        """What columns may be steps of."""
+        self._begin()
         self.best: MasterSolution = self.restricted.start()
         interior = self.program.objective.interior(self._v, self.program)
         self.has_interior = bool((interior <= (1 - LEAST_CLEARANCE) * self.program.upper).all())
@@ -293,6 +290,18 @@ class InteriorPointMaster(FastMaster):
         self.hypotheses: list[Any] = []
         """Of all columns, None where they are kept less a centre."""
         self.gap = self.own_gap = inf
+
+    def _begin(self) -> None:
+        """Begin without columns in the working set."""
+        y = self.restricted.y
+        self.stack, self.program, self.C = self._state_dual(self.restricted.formulation, y)
+        self.n_sums = self.program.rows.n_rows - self.program.n_free
+        """Rows before those of the columns, which limit the sum of u."""
+        if self.features is not None:
+            self.program.rows.follow(self.features, y)
+        self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
+        self.idle = np.empty(0, np.intp)
+        self.at: Iterate | None = None
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
@@ -331,6 +340,7 @@ class InteriorPointMaster(FastMaster):
         if not self.hypotheses and columns and self.program.rows.values.shape[1] == len(self.restricted.y):
             X = columns[0].sample
             if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
+                self.features = X
                 self.program.rows.follow(X, self.restricted.y)
         self.restricted.add(columns)
         # what is far from 0 is kept less its centre, and is no step that the oracle knows
