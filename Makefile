@@ -11,7 +11,7 @@ MUTATIONS ?= 10000
 FIRST ?= 0
 PAPER ?= all
 SPLITS ?= 5
-MINUTES ?= $(if $(filter command line,$(origin SPLITS)),inf,60)
+MINUTES ?= $(if $(filter command line,$(origin SPLITS)),inf,50)
 CORES ?= 2
 INPUTS := pyproject.toml constraints.txt Makefile
 
@@ -36,7 +36,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/fuzz/interactions.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/colgen/gaps_and_levels.py $(PROBLEMS) $(FIRST)
 
-# what fits into an hour on two cores, or with SPLITS=100 all of it, from where it was left
+# what fits into an hour on two cores, the pages included, or with SPLITS=100 all of it, from where it was left
 reproduce: $(VENV)/.plot
 	$(VENV)/bin/cvxens reproduce $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
 

@@ -36,9 +36,9 @@ PRICE = 2.0**-7
 """Of the stump SVM."""
 
 
-def sample(n_samples: int) -> tuple[Any, Any]:
+def sample(n_samples: int, seed: int = 0) -> tuple[Any, Any]:
     """Return normal features in single precision and noisy labels of their products."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_samples, N_FEATURES)).astype(np.float32)
     scores = X[:, 0] * X[:, 1] + X[:, 2:6].sum(axis=1) + rng.normal(size=n_samples)
     return X, np.where(scores > 0, 1, -1)

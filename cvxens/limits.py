@@ -7,7 +7,8 @@ users implement. So limits are of a context, from the beginning of a fit down to
 left. A loop that has an incumbent ends with it where `time_is_up`; one that has none calls `check_time`, and whoever
 has a certified state catches `TimeUp`.
 
-*Threads.* `map_in_threads` is the one way to use several, within `limit_threads`. Compiled loops release the
+*Threads.* `map_in_threads` is the one way to use several, within `limit_threads`; results are the same to the last bit
+with any number of them, as `shares_for` says how sums are cut. Compiled loops release the
 interpreter's lock, so ordinary threads run them side by side. numba's own threading layers do not serve: GNU OpenMP
 ends a process that forked after its first use, and the work queue one that calls it from two threads. The threads here
 are shared by all calls of a process; a forked child starts with none and makes its own.
@@ -286,6 +287,24 @@ def limit_threads(n_threads: int) -> Iterator[None]:
 def threads_for(n_entries: int) -> int:
     """Return how many threads there is work for, that is to visit so many numbers in compiled code."""
     return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
+
+
+SHARES = 4
+"""Shares of a long sum. Each is a vector to fill and to add: with more of them one thread is slower."""
+
+
+def shares_for(n_items: int, n_entries: int, worth: int = WORTH_A_THREAD) -> int:
+    """Return how many shares a sum over items is computed in: as many with any number of threads.
+
+    Rounding depends on how terms are grouped. So what is *added up* is cut by its size alone, and `map_slices` hands
+    out the shares; where every result is of one item, cuts make no difference, and `threads_for` makes them.
+
+    Examples
+    --------
+    >>> shares_for(20, 2**20), shares_for(20, 1000), shares_for(2, 2**20)
+    (4, 1, 2)
+    """
+    return min(SHARES, n_items, 1 + n_entries // worth)
 
 
 def map_slices(task: Callable[[slice], Result], n_items: int, n_threads: int, *, guided: bool = False) -> list[Result]:

@@ -71,7 +71,12 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
     help="Where every trial is kept, in a file of its own; what is there is not measured again.",
 )
 @click.option("--jobs", default=1, show_default=True, help="Trials at a time, each in a process of one thread.")
-@click.option("--minutes", type=float, default=inf, help="Measure what is expected to be done in that time.")
+@click.option(
+    "--minutes",
+    type=float,
+    default=inf,
+    help="Measure what is expected to be done in that time, and begin nothing after it.",
+)
 @click.option("--page", metavar="DIR", type=click.Path(path_type=Path), help="Write a page for each paper there.")
 @json_option("the figures")
 def reproduce(
@@ -131,6 +136,9 @@ def reproduce(
                 if bar.disable:
                     figure = f"{trial.value:.4g}, {trial.seconds:.3g} s"
                     click.echo(f"{trial.row}: {trial.column}: split {trial.split}: {figure}", err=True)
+        late = len(plan.done) + len(plan.tasks) - len(done) - len(failures)
+        if late:
+            click.echo(f"note: {late} trials were to fit into the time, and have not been begun in it", err=True)
     finally:
         summaries = {each.name: Cell.summarise(done, each) for each in experiments}
         for each in experiments:

@@ -30,6 +30,7 @@ from cvxens.colgen.protocols import (
     Priced,
     Round,
     has_negation,
+    make_column,
 )
 from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import without_smoothing
@@ -222,10 +223,7 @@ class Recorder:
         return Priced(columns, edge_bound, square_sum, outside, written["distinct"], *rising)
 
     def _read_column(self, edge: float, number: int, written: Any) -> Column:
-        """Return a column, as the sample makes it where no machine has the values of all samples."""
-        hypothesis, sample = self._encoding.read(written), self._samples[number]
-        make = getattr(sample, "make_column", None)
-        return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
+        return make_column(self._encoding.read(written), self._samples[number], edge)
 
     def _sample_number(self, column: Column) -> int:
         for k, sample in enumerate(self._samples):
@@ -278,7 +276,7 @@ class Recorder:
         state, arrays = self.saved.state, self.saved.arrays
         answers = [self._read_answer(call) for call in self.saved.calls]
         found = [column for priced in answers for column in priced.columns]
-        found += [Column(hypothesis, self.sample, 0.0) for hypothesis in self.start]
+        found += [make_column(hypothesis, self.sample, 0.0) for hypothesis in self.start]
         edge_bound, edge_square_sum = state["dual_edges"]
         priced = replace(answers[state["dual_call"]], edge_bound=edge_bound, edge_square_sum=edge_square_sum)
         w, b, centred = (arrays[name] for name in ("w", "b", "centred"))

@@ -38,6 +38,7 @@ from cvxens.colgen.protocols import (
     Round,
     evaluate,
     has_negation,
+    make_column,
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
@@ -215,6 +216,9 @@ class _Columns:
 
     def enter(self, start: Sequence[Hypothesis], solution: MasterSolution) -> Sequence[Column]:
         """Enter the start; returns its columns with distinct values."""
+        if hasattr(self.oracle.sample, "make_column"):
+            # no machine has the values of all samples: these are hypotheses of the oracle's, each once
+            return self._append([make_column(hypothesis, self.oracle.sample, 0.0) for hypothesis in start])
         evaluated = [_evaluate(hypothesis, self.oracle.sample, len(solution.s)) for hypothesis in start]
         columns = self._drop_seen(evaluated, free=solution.closed is None)
         self.unmatched_start = {hash_values(column.values)[0]: column.hypothesis for column in columns}
@@ -340,7 +344,9 @@ class _Columns:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
-        options = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
+        options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
+        if solution.also:
+            options["also"] = solution.also
         return ask(self.oracle, solution.s, exclude, **options)
 
     def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:

@@ -126,6 +126,12 @@ class Column:
         return edge_of(self.values, s)
 
 
+def make_column(hypothesis: Hypothesis, sample: Any, edge: float) -> Column:
+    """Return a column, as the sample makes it where no machine has the values of all samples."""
+    make = getattr(sample, "make_column", None)
+    return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
+
+
 @dataclass(frozen=True)
 class Priced:
     """An oracle's answer.
@@ -227,7 +233,8 @@ class Oracle(Protocol):
     one-sided. What does not declare it is priced under s and under -s where weights are free.
 
     Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
-    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. Oracles over
+    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. With ``also=hs``
+    an oracle of whose set a master knows more is asked to answer with these too (`oracles.Stumps`). Oracles over
     oracles ask for `largest`, the largest |h(x)|, to count rounding.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
@@ -295,6 +302,8 @@ class MasterSolution:
         itself if None.
     row_norm : float
         The order of the norm over the outputs by which the penalty ranks the edges of a hypothesis.
+    also : sequence of Hypothesis
+        Hypotheses of the oracle's that it is to answer with, whatever their edges are.
     """
 
     w: Array
@@ -308,6 +317,7 @@ class MasterSolution:
     edges: Array | None = None
     centred: Array | None = None
     row_norm: float = inf
+    also: Sequence[Hypothesis] = ()
 
 
 @dataclass(frozen=True)

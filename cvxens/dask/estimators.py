@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from math import inf
+from pathlib import Path
+from time import perf_counter
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -16,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Checkpoint, Formulation, Oracle, Step, formulations
+from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import Limits, Search
-from cvxens.colgen.protocols import Priced
-from cvxens.dask.masters import ShardedMaster, ShardedRestricted
+from cvxens.dask.drawn import CUT, LOOSE, Start, draw_sample, scale_price, settle
+from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import ShardedSample, Workers
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
-from cvxens.dask.votes import Signs, Stumps, sum_edges
+from cvxens.dask.votes import Signs
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.classifiers import (
     SLACK_PRICE,
@@ -56,39 +59,34 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     Parameters
     ----------
-    tol : float
-        The relative certified gap at which the fit is done.
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds.
     client : distributed.Client, optional
         Whose workers hold the shards. By default the current client, and without one the threads of this machine.
-    persist : bool
-        True to keep the shards in the memory of the workers; False to read and code the collections again for every
-        question, in memory for the shards that are worked on at a time.
+    persist : bool or path
+        True to keep the shards in the memory of the workers. For tables larger than that, a folder on a disk of this
+        machine, where they are read and coded once, into files that stay until you remove them; or False, to read and
+        code the collections again for every question. Then memory is needed for the shards that are worked on.
 
     Attributes
     ----------
     certificate_ : Certificate
         How far the classifier is at most from the optimum; its note says how many rows and shards it covers.
-    history_ : tuple
-        Objective, bound and times, round by round.
-    classes_ : ndarray of shape (2,)
-        The classes.
     client_ : distributed.Client or None
         The client of the fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X was a data frame.
     """
+
+    local: ClassVar[type[Any]]
+    """The estimator of one machine, which documents what is the same here."""
 
     _: KW_ONLY
     tol: float = 1e-3
     max_time: float | None = None
     client: Any = None
-    persist: bool = True
+    persist: bool | str | Path = True
     certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier.
@@ -217,34 +215,25 @@ def translate_loss(best: list[Any]) -> Iterator[None]:
         raise WorkersLost(f"{type(error).__name__}: {error!s:.200}", best[-1] if best else None) from error
 
 
-@dataclass(eq=False)
-class Remembered:
-    """An oracle that answers with some hypotheses of its set once, beside its own."""
-
-    oracle: DaskStumps | DaskQuantileStumps
-    known: Sequence[Hypothesis]
-
-    negations = True
-
-    @property
-    def sample(self) -> ShardedSample:
-        """The sample of the oracle."""
-        return self.oracle.sample
-
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
-        """Return the answer of the oracle, and what is remembered, in the sign in which it has an edge."""
-        priced, known = self.oracle.price(s, exclude), self.known
-        if not known:
-            return priced
-        self.known = ()
-        stumps = Stumps.from_hypotheses(known, self.sample)
-        of_classes, totals = self.sample.ask(sum_edges, s, stumps.places)
-        edges = stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), s.exponent).tolist()
-        signed: list[Any] = [*known]
-        columns = [
-            self.sample.make_column(h if edge >= 0 else -h, abs(edge)) for h, edge in zip(signed, edges, strict=True)
-        ]
-        return replace(priced, columns=sorted([*priced.columns, *columns], key=lambda column: -column.edge))
+def make_search(
+    formulation: Formulation,
+    oracle: DaskStumps | DaskQuantileStumps,
+    start: Start | None = None,
+    checkpoint: Checkpoint | None = None,
+    callback: Callable[[Step], bool | None] | None = None,
+) -> Search:
+    """Return a run of column generation over the shards of an oracle."""
+    sample: Any = oracle.sample
+    return Search(
+        formulation,
+        oracle,
+        Signs(formulation, sample),  # type: ignore[arg-type]
+        lambda *_: ShardedMaster(formulation, sample, start=start),
+        partial(ShardedRestricted, formulation, sample),  # type: ignore[arg-type]
+        () if start is None else start.hypotheses,
+        checkpoint,
+        callback,
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -253,28 +242,12 @@ class DaskEnsemble(DaskClassifier):
 
     Parameters
     ----------
-    columns_per_round : int, optional
-        At most so many weak learners enter per round; None for the oracle's own choice.
-    max_columns : int, optional
-        Stop, with a ConvergenceWarning, at so many weak learners.
     checkpoint : Checkpoint or path, optional
         Where the state of a fit is written down; a fit that finds it goes on from there, on any number of workers.
     warm_start : bool
-        True if the weak learners of the last fit, on whatever sample of the same features, are offered in the first
-        round beside the oracle's; those of them that improve enter at once.
-
-    Attributes
-    ----------
-    weak_learners_ : tuple of Hypothesis
-        Functions from X to (n_samples,).
-    weights_ : ndarray of shape (n_weak_learners,)
-        Their weights w.
-    intercept_ : ndarray of shape ()
-        b; 0 where the formulation has none.
+        True if the fit starts from the weak learners of the last one, on whatever sample of the same features, and from
+        their weights.
     """
-
-    local: ClassVar[type[Any]]
-    """The estimator of one machine."""
 
     _: KW_ONLY
     columns_per_round: int | None = None
@@ -305,35 +278,19 @@ class DaskEnsemble(DaskClassifier):
             per_feature = max(1, several)
         return DaskStumps(sample, columns_per_round=most, per_feature=per_feature, slack=SLACK * self.tol)
 
-    def _remember(self, oracle: DaskStumps | DaskQuantileStumps) -> Oracle:
-        """Return an oracle that begins with the weak learners of the last fit, where that is wanted."""
-        if not isinstance(self.warm_start, bool | np.bool_):
-            raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
-        if not (self.warm_start and hasattr(self, "weights_")):
-            return oracle
-        if self.n_features_in_ != oracle.sample.shape[1]:
-            found = f"found {oracle.sample.shape[1]} features for weak learners of {self.n_features_in_}"
-            raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
-        used = np.flatnonzero(self.weights_).tolist()
-        return Remembered(oracle, [self.weak_learners_[j] for j in used if self.weak_learners_[j] in oracle])
-
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
         def follow(step: Step) -> None:
             best[:] = [step.incumbent]
 
-        limits = Limits(tol=self.tol, max_columns=self.max_columns, max_time=time_limit(self))
-        formulation = self._formulation(sample.total_weight)
-        given = self.checkpoint
-        search = Search(
-            formulation,
-            self._remember(self._oracle(sample)),
-            Signs(formulation, sample),  # type: ignore[arg-type]
-            lambda *_: ShardedMaster(formulation, sample),
-            partial(ShardedRestricted, formulation, sample),  # type: ignore[arg-type]
-            checkpoint=given if given is None or isinstance(given, Checkpoint) else Checkpoint(given),
-            callback=follow,
-        )
-        run = search.run(limits)
+        began, limit = perf_counter(), time_limit(self)
+        formulation, given = self._formulation(sample.total_weight), self.checkpoint
+        checkpoint = given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
+        oracle = self._oracle(sample)
+        # what is written down has to begin with the same weights when it is read
+        start = self._start(oracle, formulation, CUT * limit if checkpoint is None else inf)
+        search = make_search(formulation, oracle, start, checkpoint, follow)
+        left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)
+        run = search.run(Limits(tol=self.tol, max_columns=self.max_columns, max_time=left))
         if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
@@ -344,6 +301,29 @@ class DaskEnsemble(DaskClassifier):
             "weights_": run.weights,
             "intercept_": np.asarray(run.intercept),
         }
+
+    def _start(
+        self, oracle: DaskStumps | DaskQuantileStumps, formulation: Formulation, max_time: float
+    ) -> Start | None:
+        """Return weights to begin with: those of the last fit where that is wanted, else those of some of many rows."""
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
+        sample = oracle.sample
+        if self.warm_start and hasattr(self, "weights_"):
+            if self.n_features_in_ != sample.shape[1]:
+                found = f"found {sample.shape[1]} features for weak learners of {self.n_features_in_}"
+                raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
+            start = Start(self.weak_learners_, self.weights_, float(self.intercept_), WIDEST)
+        elif (drawn := draw_sample(sample)) is not None:
+            priced = replace(formulation, loss=scale_price(formulation.terms[0], drawn, sample))
+            search = make_search(priced, oracle.among(drawn))
+            run = search.run(Limits(tol=LOOSE * self.tol, max_columns=self.max_columns, max_time=max_time))
+            learners = tuple(column.hypothesis for column in run.columns)
+            master: Any = search.master
+            start = Start(learners, run.weights, float(run.intercept), master.distance)
+        else:
+            return None
+        return settle(start.among(oracle), sample)
 
     def _scorer(self) -> Callable[[Array], Array]:
         used = np.flatnonzero(self.weights_).tolist()

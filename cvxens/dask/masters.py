@@ -31,6 +31,7 @@ from cvxens.dask.crossover import (
     count_near,
     split_samples,
 )
+from cvxens.dask.drawn import Start
 from cvxens.dask.shards import ShardedSample, combine_extremes
 from cvxens.dask.sums import Ints, to_float
 from cvxens.dask.votes import (
@@ -235,13 +236,21 @@ class ShardedMaster:
         Relative duality gap of the restricted problem at which a solution is exact.
     share : float
         Of the gap to the bound, down to which the problem is solved otherwise; 0 for exact solutions in every round.
+    start : Start, optional
+        The weights that its hypotheses have when they are added, first of all.
     """
 
     source = "Nesterov 2005; Lee, Sun & Saunders 2014"
     needs = NEEDS
 
     def __init__(
-        self, formulation: Formulation, sample: ShardedSample, *, tol: float = 1e-10, share: float = LOOSE
+        self,
+        formulation: Formulation,
+        sample: ShardedSample,
+        *,
+        tol: float = 1e-10,
+        share: float = LOOSE,
+        start: Start | None = None,
     ) -> None:
         check_formulation_over_shards(formulation)
         self.formulation, self.sample = formulation, sample
@@ -251,6 +260,7 @@ class ShardedMaster:
         self.gap, self.own_gap, self.n_solved = inf, inf, -1
         self.limit, self.ridge = getattr(self.penalty, "edge_limit", 0.0), getattr(self.penalty, "ridge", 0.0)
         self.w, self.b, self.value, self.distance = np.zeros(0), 0.0, inf, WIDEST
+        self.start = start
         self.questions = 0
 
     @property
@@ -261,7 +271,10 @@ class ShardedMaster:
     def add(self, columns: Sequence[Column]) -> None:
         """Add columns to the model."""
         self.restricted.add(columns)
-        self.w = np.append(self.w, np.zeros(len(columns)))
+        new = np.zeros(len(columns))
+        if self.start is not None:
+            new, self.b, self.distance, self.start = self.start.w, self.start.b, self.start.distance, None
+        self.w = np.append(self.w, new)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next round is allowed a share of the gap."""

@@ -7,11 +7,12 @@ its tasks. Answers are integers, exact sums, minima and maxima: they are combine
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -61,6 +62,25 @@ class Shard:
         return len(self.y)
 
 
+@dataclass(frozen=True)
+class Stored:
+    """A shard in files, of which the system keeps in memory what there is room for."""
+
+    folder: Path
+
+    @classmethod
+    def write(cls, shard: Shard, folder: Path) -> Stored:
+        """Write the arrays of a shard."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for each in fields(shard):
+            np.save(folder / f"{each.name}.npy", getattr(shard, each.name))
+        return cls(folder)
+
+    def read(self) -> Shard:
+        """Return the shard, its arrays mapped from the files; changes would be of this copy alone."""
+        return Shard(*(np.asarray(np.load(self.folder / f"{each.name}.npy", mmap_mode="c")) for each in fields(Shard)))
+
+
 @dataclass(frozen=True, eq=False)
 class Census:
     """What is known of the rows of a shard, or of several, before they are coded."""
@@ -87,6 +107,15 @@ class Workers:
 
     def __init__(self, client: Any = None) -> None:
         self.client = find_client() if client is None else client
+        self._scheduler = {} if self.client is None else {"scheduler": self.client}
+        """As dask takes it; not by its configuration, which workers that start anew are sent."""
+
+    @classmethod
+    def here(cls) -> Workers:
+        """Return the threads of this process, whatever client there is."""
+        workers = cls.__new__(cls)
+        workers.client, workers._scheduler = None, {"scheduler": "threads"}
+        return workers
 
     def persist(self, items: Sequence[Any]) -> list[Any]:
         """Start tasks whose results stay where they are made, to be made again where they get lost."""
@@ -97,11 +126,6 @@ class Workers:
         """Return the results of tasks."""
         with self._as_current():
             return list(dask.compute(*items, **self._scheduler))
-
-    @property
-    def _scheduler(self) -> dict[str, Any]:
-        """The client as dask takes it; not by its configuration, which workers that start anew are sent."""
-        return {} if self.client is None else {"scheduler": self.client}
 
     def _as_current(self) -> AbstractContextManager[Any]:
         return nullcontext() if self.client is None else self.client.as_current()
@@ -164,7 +188,7 @@ class ShardedSample:
     names : tuple of str
         Of the features, where they have any.
     persisted : bool
-        True if the shards, and what is derived of them, are kept.
+        True if the shards, and what is derived of them, are kept in memory.
 
     Examples
     --------
@@ -195,7 +219,7 @@ class ShardedSample:
 
     @classmethod
     def from_collections(
-        cls, X: Any, y: Any, sample_weight: Any = None, *, workers: Workers, persist: bool = True
+        cls, X: Any, y: Any, sample_weight: Any = None, *, workers: Workers, persist: bool | str | Path = True
     ) -> ShardedSample:
         """Read, check and code dask arrays or data frames.
 
@@ -209,12 +233,14 @@ class ShardedSample:
             At least 0.
         workers : Workers
             Where to work.
-        persist : bool
-            True to keep shards in the memory of the workers; False to read and code them anew whenever they are asked.
+        persist : bool or path
+            True to keep shards in the memory of the workers; a folder of this machine to keep them in files there;
+            False to read and code them anew whenever they are asked.
         """
+        in_memory = persist is True
         pieces, n_features, names = align(X, y, sample_weight)
         parts = [delayed(read_part, pure=False)(*piece) for piece in pieces]
-        parts = workers.persist(parts) if persist else parts
+        parts = workers.persist(parts) if in_memory else parts
         census = workers.reduce([delayed(take_census, pure=False)(part) for part in parts], merge_censuses)
         check_census(census, n_features)
         offsets = np.append(0, np.cumsum(census.counts))
@@ -223,11 +249,16 @@ class ShardedSample:
         # labels of words are as long as the longest of them
         coded = delayed((cuts, classes), pure=False)
         shards = [delayed(code_part, pure=False)(part, coded) for part in parts]
+        if not isinstance(persist, bool):
+            folder = Path(persist)
+            shards = [delayed(Stored.write, pure=False)(each, folder / str(k)) for k, each in enumerate(shards)]
         shards = workers.persist(shards) if persist else shards
-        ends = workers.reduce([delayed(find_ends, pure=False)(shard) for shard in shards], combine_extremes)
+        ends = workers.reduce(
+            [delayed(_answer, pure=False)(find_ends, shard, ()) for shard in shards], combine_extremes
+        )
         shape = int(offsets[-1]), n_features
         total = to_float(census.total_weight)
-        return cls(workers, shards, shape, classes, cuts, (ends[0], -ends[1]), total, names, persisted=persist)
+        return cls(workers, shards, shape, classes, cuts, (ends[0], -ends[1]), total, names, persisted=in_memory)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -238,8 +269,8 @@ class ShardedSample:
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:
         """Return the values of a hypothesis on all rows, here: for few rows, where somebody insists."""
-        answers = [delayed(_evaluate, pure=False)(shard, hypothesis) for shard in self.shards]
-        return np.concatenate(self.workers.compute(answers))
+        found: Array = self.ask(_evaluate, hypothesis, combine=np.concatenate)
+        return found
 
     def ask(
         self,
@@ -253,6 +284,13 @@ class ShardedSample:
         asked = self.shards if of is None else of
         return self.workers.reduce([delayed(_answer, pure=False)(question, each, handed) for each in asked], combine)
 
+    def ask_each(
+        self, question: Callable[..., Any], told: Iterable[tuple[Any, ...]], combine: Callable[[Sequence[Any]], Any]
+    ) -> Any:
+        """Ask every shard with what it is told alone."""
+        pairs = zip(self.shards, told, strict=True)
+        return self.workers.reduce([delayed(_answer, pure=False)(question, *pair) for pair in pairs], combine)
+
     def derive(self, function: Callable[..., Any], *told: Any) -> list[Any]:
         """Return a pure function of every shard, kept where the shard is for as long as somebody refers to it."""
         handed = delayed(told, pure=False, traverse=False)
@@ -260,8 +298,8 @@ class ShardedSample:
         return self.workers.persist(found) if self.persisted else found
 
 
-def _answer(question: Callable[..., Any], shard: Shard, told: tuple[Any, ...]) -> Any:
-    return question(shard, *told)
+def _answer(question: Callable[..., Any], shard: Any, told: tuple[Any, ...]) -> Any:
+    return question(shard.read() if isinstance(shard, Stored) else shard, *told)
 
 
 def _evaluate(shard: Shard, hypothesis: Hypothesis) -> Array:
@@ -309,7 +347,9 @@ def check_meta(name: str, values: Any) -> None:
 def list_pieces(values: Any, like: Any = None) -> list[Any]:
     """Return the pieces of a collection, row by row; those of an array are cut as `like` is, where that is known."""
     if not hasattr(values, "chunks"):
-        return list(values.to_delayed(optimize_graph=True))
+        pieces = list(values.to_delayed(optimize_graph=True))
+        # columns of Parquet files may be read several files at a time, of few columns more than of many
+        return pieces if len(pieces) == values.npartitions else list(values.to_delayed(optimize_graph=False))
     chunks = getattr(like, "chunks", None)
     if chunks is not None and not np.isnan([*chunks[0], *values.chunks[0]]).any():
         if sum(chunks[0]) != sum(values.chunks[0]):

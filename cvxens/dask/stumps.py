@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask.delayed import delayed
 
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
+from cvxens.dask.drawn import count_rows, find_middles
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.sums import Ints, add
 from cvxens.dask.tallies import (
@@ -141,6 +142,16 @@ class DaskStumps:
             raise InvalidInput("slack", f"found {slack!r}", "give a share of 0 or above")
         self.questions = 0
         """How often the shards have been asked, of all calls."""
+
+    def among(self, drawn: ShardedSample) -> DaskStumps:
+        """Return the oracle over drawn rows."""
+        return DaskStumps(
+            drawn,
+            constant=self.constant,
+            columns_per_round=self.columns_per_round,
+            per_feature=self.per_feature,
+            slack=self.slack,
+        )
 
     def __contains__(self, hypothesis: Hypothesis) -> bool:
         # a stump between other values has the values of a middle stump, or of a constant
@@ -307,6 +318,12 @@ class DaskQuantileStumps:
         self.hypotheses.append(Constant(1))
         self.stumps = Stumps.from_hypotheses(self.hypotheses, sample)
 
+    def among(self, drawn: ShardedSample) -> DaskQuantileStumps:
+        """Return the oracle over drawn rows, with the stumps of all."""
+        own = copy(self)
+        own.sample, own.stumps = drawn, Stumps.from_hypotheses(self.hypotheses, drawn)
+        return own
+
     def __contains__(self, hypothesis: Hypothesis) -> bool:
         signed: Any = hypothesis
         return hypothesis in self.hypotheses or (
@@ -424,7 +441,7 @@ def read_weights(s: Any, sample: ShardedSample) -> Any:
     if hasattr(s, "evaluate"):
         return s
     weights = FixedPoint.from_weights(s, sample.shape[0])
-    counts = sample.ask(_count_rows, combine=np.concatenate)
+    counts = sample.ask(count_rows, combine=np.concatenate)
     return _Array(weights, tuple(np.split(weights.integers[0], np.cumsum(counts)[:-1])))
 
 
@@ -432,20 +449,12 @@ def ask_weighted(sample: ShardedSample, question: Any, weights: Any, *told: Any,
     """Ask shards about signed weights that they evaluate, or that are given to each with the question."""
     if not isinstance(weights, _Array):
         return sample.ask(question, weights, *told, combine=combine)
-    answers = [
-        delayed(question, pure=False)(shard, _Given(own), *told)
-        for shard, own in zip(sample.shards, weights.of_shards, strict=True)
-    ]
-    return sample.workers.reduce(answers, combine)
+    return sample.ask_each(question, [(_Given(own), *told) for own in weights.of_shards], combine)
 
 
 def _scale_of(weights: Any) -> Any:
     """Return what turns units of weights into floats."""
     return weights.weights if isinstance(weights, _Array) else weights
-
-
-def _count_rows(shard: Shard) -> Ints:
-    return np.array([shard.n_rows])
 
 
 def _ask_bins(shard: Shard, weights: Any) -> Ints:
@@ -488,12 +497,6 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
 def _threshold(segments: Segments, k: int) -> float:
     """Return the middle between a segment and the one before, as `SortedFeatures.threshold` has it."""
     return float(find_middles(segments.high[k - 1], segments.low[k]))
-
-
-def find_middles(below: Any, above: Any) -> Array:
-    """Return the middles of pairs of values: above the one and at most the other."""
-    middles = below / 2 + above / 2
-    return np.where((below < middles) & (middles <= above), middles, above)
 
 
 def _make_stump(segments: Segments, k: int, edge: int) -> Stump:

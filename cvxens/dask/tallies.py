@@ -133,6 +133,21 @@ def sum_by_intervals(intervals: NDArray[np.uint16], starts: Ints, weights: Ints)
 
 
 @njit(cache=True, nogil=True)
+def find_extremes(values: NDArray[Any], intervals: NDArray[np.uint16], starts: Ints) -> Array:
+    """Return the least and minus the largest values by interval; a feature of m places has m + 1."""
+    n_features, n_rows = intervals.shape
+    ends = np.full((2, starts[n_features] + n_features), np.inf)
+    for j in range(n_features):
+        if starts[j + 1] > starts[j]:
+            own = ends[:, starts[j] + j : starts[j + 1] + j + 1]
+            for i in range(n_rows):
+                k, x = intervals[j, i], np.float64(values[j, i])
+                own[0, k] = min(own[0, k], x)
+                own[1, k] = min(own[1, k], -x)
+    return ends
+
+
+@njit(cache=True, nogil=True)
 def sum_by_pairs(intervals: NDArray[np.uint16], starts: Ints, weights: Ints) -> Ints:
     """Return the sums of weights by intervals of every pair of features j < k that have places, table after table."""
     n_features, n_rows = intervals.shape

@@ -60,8 +60,8 @@ CLASSES = ("tab:blue", "tab:red")
 def draw_boundaries(trials: Trials, path: Path) -> None:
     """Draw the samples of the first split of each cell, and the boundary of the classifier between them."""
     shown = {place: found[0].more for place, found in trials.items() if "scores" in found[0].more}
-    with panels(path, 1, len(shown)) as axes:
-        for axis, ((row, column), more) in zip(axes, shown.items(), strict=True):
+    with panels(path, 1, max(len(shown), 1)) as axes:
+        for axis, ((row, column), more) in zip(axes, shown.items(), strict=False):
             draw_boundary(axis, more, f"{row}: {column}")
 
 
@@ -80,8 +80,8 @@ def draw_boundary(axis: Axes, shown: Mapping[str, Any], title: str) -> None:
 
 
 def draw_steps(trials: Trials, path: Path) -> None:
-    """Draw the curves of one trial, a panel each, as functions of one feature, with the samples as ticks."""
-    [[trial]] = trials.values()
+    """Draw the curves of the first trial, a panel each, as functions of one feature, with the samples as ticks."""
+    trial = next(iter(trials.values()))[0]
     curves, ticks = trial.more["curves"], trial.more["samples"]
     with panels(path, 1, len(curves)) as axes:
         for axis, (name, family) in zip(axes, curves.items(), strict=True):
@@ -113,7 +113,8 @@ def draw_similarities(trials: Trials, path: Path) -> None:
 def draw_pairs(trials: Trials, path: Path) -> None:
     """Draw the first column's figure over the second's, a point for each split; above the diagonal the second wins."""
     rows = list(dict.fromkeys(row for row, _ in trials))
-    first, second = list(dict.fromkeys(column for _, column in trials))
+    # of what has been measured so far, one column may be all
+    first, second = [*dict.fromkeys(column for _, column in trials), ""][:2]
     with panels(path, 2, -(-len(rows) // 2)) as axes:
         for axis, row in zip(axes, rows, strict=False):
             values = [{trial.split: trial.value for trial in trials.get((row, name), ())} for name in (second, first)]
@@ -137,7 +138,8 @@ def draw_boundary_and_errors(trials: Trials, path: Path) -> None:
                 [line] = axes[1].semilogx(shown["at"], shown["test"], label=column)
                 axes[1].semilogx(shown["at"], shown["training"], "--", color=line.get_color())
         axes[1].set(xlabel="iterations", ylabel="error, %")
-        axes[1].legend(fontsize="small")
+        if axes[1].lines:
+            axes[1].legend(fontsize="small")
 
 
 def draw_shares(trials: Trials, path: Path) -> None:

@@ -245,6 +245,11 @@ class Cell:
             return WITHIN
         return BETTER if difference < 0 else WORSE
 
+    @property
+    def is_apart(self) -> bool:
+        """True if it is better or worse than the print."""
+        return self.verdict in {BETTER, WORSE}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the cell as JSON has it."""
         found = {"standard_error": self.standard_error, "distance": self.distance, "verdict": self.verdict}

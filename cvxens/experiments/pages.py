@@ -97,22 +97,24 @@ def _summary(store: Store, random_state: int) -> Iterator[str]:
     yield ""
     yield "`make reproduce` writes these pages, from the trials that it keeps; nothing of them is typed."
     yield ""
-    by_paper: dict[str, dict[tuple[str, ...], Cell]] = {}
+    by_paper: dict[str, list[tuple[Experiment, Sequence[Cell]]]] = {}
     lines = []
     for each in EXPERIMENTS:
         cells = Cell.summarise(store.trials(each, random_state), each)
         if each.is_check:
             continue
-        by_paper.setdefault(each.paper, {}).update({(each.home or each.name, c.row, c.column): c for c in cells})
+        by_paper.setdefault(each.paper, []).append((each, cells))
         many = Counter(cell.verdict for cell in cells if cell.verdict and cell.n_splits >= MANY)
         few = Counter(cell.verdict for cell in cells if cell.verdict and cell.n_splits < MANY)
         verdicts = [f"{many[name]} + {few[name]}" if cells else "" for name in (WITHIN, BETTER, WORSE)]
         counts = (len(each.rows) * len(each.columns), len(cells), sum(cell.n_splits >= MANY for cell in cells))
         name = f"[{each.paper.upper()} {each.table}]({each.paper}.md)"
         lines.append(f"| {' | '.join([name, *map(str, counts), *verdicts, ', '.join(each.lacking)])} |")
-    for paper, cells_of in by_paper.items():
-        yield f"- [{paper.upper()}]({paper}.md). {' '.join(count_verdicts(cells_of.values()))}"
-    yield f"- All. {' '.join(count_verdicts(cell for cells_of in by_paper.values() for cell in cells_of.values()))}"
+    explanations = read_explanations()
+    for paper, measured in by_paper.items():
+        yield f"- [{paper.upper()}]({paper}.md). {' '.join(count_verdicts(*gather_verdicts(measured, explanations)))}"
+    every = [pair for measured in by_paper.values() for pair in measured]
+    yield f"- All. {' '.join(count_verdicts(*gather_verdicts(every, explanations)))}"
     yield ""
     yield (
         f"*Cells* are those of a table that data are here for, *many* have {MANY} splits or more. Verdicts are counted"
@@ -137,19 +139,13 @@ def _page(paper: str, directory: Path, store: Store, random_state: int) -> Itera
     yield ""
     yield f"`make reproduce PAPER={paper}` writes this page, from the trials that it keeps; nothing of it is typed."
     yield ""
-    # tables that share cells count them once, and checks are none of the print's
-    shared = {
-        (each.home or each.name, cell.row, cell.column): cell
-        for each in experiments
-        for cell in cells[each.name]
-        if not each.is_check
-    }
-    yield from (f"- {line}" for line in count_verdicts(shared.values()))
+    explanations, told = read_explanations(), set[str]()
+    shared, explained = gather_verdicts(((each, cells[each.name]) for each in experiments), explanations)
+    yield from (f"- {line}" for line in count_verdicts(shared, explained))
     if paper in NOT_MEASURED:
         yield f"- {NOT_MEASURED[paper]}"
     yield ""
     yield LEGEND
-    explanations, told = read_explanations(), set[str]()
     for each in experiments:
         yield ""
         yield f"## {each.table}: {each.title}"
@@ -177,8 +173,30 @@ def _by_cell(trials: Iterable[Trial]) -> Mapping[tuple[str, str], Sequence[Trial
     return found
 
 
-def count_verdicts(cells: Iterable[Cell]) -> Iterator[str]:
-    """Yield sentences on how many cells agree, of all and of those of many splits."""
+def gather_verdicts(
+    measured: Iterable[tuple[Experiment, Sequence[Cell]]], explanations: Sequence[Explanation]
+) -> tuple[list[Cell], int]:
+    """Return the cells that have a verdict, and how many of those that are apart from the print are explained.
+
+    Tables that share cells count them once, and checks are none of the print's.
+    """
+    found: dict[tuple[str, ...], Cell] = {}
+    explained = set[tuple[str, ...]]()
+    for experiment, cells in measured:
+        for cell in () if experiment.is_check else cells:
+            if cell.verdict:
+                place = (experiment.paper, experiment.home or experiment.table, cell.row, cell.column)
+                found[place] = cell
+                if cell.is_apart and any(each.is_of(experiment, cell) for each in explanations):
+                    explained.add(place)
+    return list(found.values()), len(explained)
+
+
+def count_verdicts(cells: Iterable[Cell], explained: int | None = None) -> Iterator[str]:
+    """Yield sentences on how many cells agree, of all and of those of many splits, and how many others are explained.
+
+    `explained` is None where that is not known.
+    """
     cells = [cell for cell in cells if cell.verdict]
     for least, which in ((1, "All cells with a verdict"), (MANY, f"Those of {MANY} splits or more")):
         counts = Counter(cell.verdict for cell in cells if cell.n_splits >= least)
@@ -188,6 +206,9 @@ def count_verdicts(cells: Iterable[Cell]) -> Iterator[str]:
             yield f"{which}: {total}, of which {parts} ({100 * counts[WITHIN] / total:.0f} % within two)."
         else:
             yield f"{which}: none."
+    apart = sum(cell.is_apart for cell in cells)
+    if apart and explained is not None:
+        yield f"Of the {apart} that are apart from the print {explained} are explained by a measurement."
     single = sum(cell.n_splits == 1 for cell in cells)
     if single:
         yield f"{single} rest on one split."
@@ -224,7 +245,7 @@ def _fields(cell: Cell) -> list[str]:
 
 def _remarks(experiment: Experiment, cells: Sequence[Cell], explanations: Sequence[Explanation]) -> Iterator[str]:
     """Yield why cells do not agree, on which other data rows are, and what is not there."""
-    apart = [cell for cell in cells if cell.verdict in {BETTER, WORSE}]
+    apart = [cell for cell in cells if cell.is_apart]
     for each in explanations:
         explained = [cell for cell in apart if each.is_of(experiment, cell)]
         if explained:

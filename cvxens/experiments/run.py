@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from math import inf
 from types import FrameType
 from typing import Any
@@ -103,6 +103,7 @@ class Plan:
     left_out: Sequence[Task]  # for want of time
     damaged: Sequence[DataFileError]  # files that are measured anew
     lacking: Mapping[str, Sequence[str]]  # data sets that the data directory lacks, by the row of an experiment
+    minutes: float = inf  # of wall-clock time, after which none is begun
 
     @classmethod
     def make(
@@ -141,30 +142,26 @@ class Plan:
             fits = seconds <= left
             left -= seconds * fits
             (kept if fits else left_out).append(task)
-        return cls(done, kept, left_out, damaged, lacking)
+        return cls(done, kept, left_out, damaged, lacking, minutes)
 
     def run(self, store: Store, jobs: int = 1) -> Generator[Trial | Failure, None, None]:
         """Measure what is to be measured, side by side in so many processes, and keep every trial as it is done.
 
         A trial is on disk, whole, before it is handed over; what fails is handed over too, and ends nothing. Whoever
-        stops, by Ctrl-C or by closing the iterator, drops the trials that are being measured, and nothing else.
+        stops, by Ctrl-C or by closing the iterator, drops the trials that are being measured, and nothing else. None is
+        begun after the minutes of the plan, as on a machine that is slower than expected.
         """
+        tasks = self._list_due(time.monotonic() + 60 * self.minutes)
         if validation.whole("jobs", jobs) == 1:
-            yield from self._run_here(store)
+            yield from _run_here(tasks, store)
             return
-        work = (joblib.delayed(_measure_and_keep)(task, store) for task in self.tasks)
+        work = (joblib.delayed(_measure_and_keep)(task, store) for task in tasks)
         with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
             yield from joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs)(work)
 
-    def _run_here(self, store: Store) -> Iterator[Trial | Failure]:
-        """Measure in this process, one trial after the other."""
-        with _interrupts() as check:
-            for task in self.tasks:
-                trial = task.attempt()
-                check()
-                if isinstance(trial, Trial):
-                    store.write(task.experiment, trial)
-                yield trial
+    def _list_due(self, deadline: float) -> Iterator[Task]:
+        """Yield the tasks, none after a time of the monotonic clock."""
+        return takewhile(lambda _task: time.monotonic() < deadline, self.tasks)
 
 
 def tasks_of(
@@ -232,6 +229,17 @@ def _interrupts() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _run_here(tasks: Iterable[Task], store: Store) -> Iterator[Trial | Failure]:
+    """Measure in this process, one trial after the other."""
+    with _interrupts() as check:
+        for task in tasks:
+            trial = task.attempt()
+            check()
+            if isinstance(trial, Trial):
+                store.write(task.experiment, trial)
+            yield trial
 
 
 def _measure_and_keep(task: Task, store: Store) -> Trial | Failure:

@@ -214,6 +214,10 @@ class PerClass:
         return draw
 
 
+PUBLISHED = 10
+"""Published partitions of a set that the data directory has, where it has them."""
+
+
 @dataclass(frozen=True)
 class Realised:
     """The published partitions of a set of Raetsch's collection, with its features as they are published.
@@ -222,17 +226,22 @@ class Realised:
 
     Examples
     --------
-    >>> Realised("heart").needs
-    ('raetsch_heart',)
+    >>> Realised("heart").needs, Realised("heart", published=True).most
+    (('raetsch_heart',), 10)
     """
 
     name: str
-    most: ClassVar[int | None] = None
+    published: bool = False  # True if there are no splits but the published ones
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The name of the data set in the data directory."""
         return (f"raetsch_{self.name}",)
+
+    @property
+    def most(self) -> int | None:
+        """The number of published partitions, where there are to be no others."""
+        return PUBLISHED if self.published else None
 
     def open(self) -> Draw:
         """Read the data set; returns what draws splits."""

@@ -29,7 +29,7 @@ from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
-from cvxens.limits import Deadline, available_threads, limit_time, map_slices, time_is_up
+from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, TINY, sum_error
@@ -56,7 +56,7 @@ Order: TypeAlias = NDArray[np.int32]
 """Samples by ascending value of each feature, (n_features, n_samples)."""
 
 WORTH_A_THREAD = 100_000
-"""Sorted entries below which a product is faster in one thread."""
+"""Sorted entries below which a product is faster in one thread; each share of a product has so many."""
 
 FEW = 16
 """A part of the sample is sorted anew where it is smaller than the sample by this factor."""
@@ -162,10 +162,9 @@ class AdditiveKernel:
         return K
 
     def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
-        """Return the results of a task for shares of the features, one to a thread; used ones come first."""
+        """Return the results of a task for shares of the features, the same with any number of threads."""
         n_features = len(self.scale)
-        n_threads = min(available_threads(), n_features, 1 + self.rows.size // WORTH_A_THREAD)
-        return map_slices(task, n_features, n_threads)
+        return map_slices(task, n_features, shares_for(n_features, self.rows.size, WORTH_A_THREAD))
 
 
 def _checked_scale(scale: Any, n_features: int) -> Array:
@@ -824,9 +823,9 @@ class CoarseModel:
         return np.sum(self._by_rows(lambda own: _sum_by_code(self.codes[own], x[own], np.zeros(shape))), axis=0)
 
     def _by_rows(self, task: Callable[[slice], Any]) -> list[Any]:
-        """Return the results of a task for shares of the samples, one to a thread."""
-        n_threads = min(available_threads(), 1 + self.codes.size // WORTH_A_THREAD)
-        return map_slices(task, len(self.codes), n_threads)
+        """Return the results of a task for shares of the samples, the same with any number of threads."""
+        n_samples = len(self.codes)
+        return map_slices(task, n_samples, shares_for(n_samples, self.codes.size, WORTH_A_THREAD))
 
 
 N_CODES = 256

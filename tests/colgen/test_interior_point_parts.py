@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from cvxens.colgen.masters.linear_masters import NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT
+from cvxens.limits import limit_threads
 from cvxens.problems.losses import SoftMinimumMargin
 from cvxens.solvers import interior_point
 from cvxens.solvers.interior_point import (
@@ -22,6 +23,7 @@ from cvxens.solvers.interior_point import (
     cold_start,
     drop_rows,
     follow_path,
+    warm_start,
 )
 
 VALUES = {
@@ -58,6 +60,19 @@ def test_values_become_floats_once_they_must_and_rows_are_removed_in_place():
     assert_array_equal(rows.values, [[1.0, -127.0], [128.0, 0.5]])
     rows.add(np.array([[4.0, 5.0]]))
     assert_array_equal(rows.values[-1], [4.0, 5.0])
+
+
+def test_products_are_the_same_bits_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 1)
+    rng = np.random.default_rng(3)
+    rows = Rows(999)
+    rows.add(rng.choice([-1.0, 1.0], (7, 999)))
+    v, w = rng.normal(size=999), rng.normal(size=7)
+    products = []
+    for n_threads in (1, 2):
+        with limit_threads(n_threads):
+            products.append(np.concatenate([rows.times(v), rows.combine(w), rows.gram(v**2, np.float64).ravel()]))
+    assert_array_equal(*products)
 
 
 def program_of(rng, n_rows, n_samples, n_free, limit):
@@ -186,8 +201,26 @@ def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
     assert again.complementarity <= best.complementarity
 
 
+@pytest.mark.parametrize("n_free", [0, 1])
+def test_a_warm_start_is_inside_and_as_far_off_as_its_gap(n_free):
+    rng = np.random.default_rng(4)
+    program = program_of(rng, 12, 80, n_free, 9.0)
+    best, _ = follow_path(program, cold_start(np.ones(80), program), 1e-3 * optimum(program))
+    # near the solution of another limit, beyond the box and the limit
+    v = np.clip(1.05 * best.v + 0.01 * rng.normal(size=80), 0.0, 1.0)
+    at, gap = warm_start(v, best.w, best.free, program)
+    for values in (at.v, at.t, at.z, at.xi, at.w, at.s):
+        assert values.min() > 0
+    assert_allclose(program.rows.times(at.v)[n_free:] + at.s, at.limit)
+    assert_allclose(program.rows.combine(np.concatenate([at.free, at.w])) + at.xi - at.z, 1.0)
+    assert 0 < gap < 0.3 * optimum(program)
+    again, reached = follow_path(program, at, 1e-9 * optimum(program))
+    assert reached <= 1e-9 * optimum(program)
+    assert again.v.sum() == pytest.approx(optimum(program), rel=1e-8)
+
+
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
-    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 1)
     program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
     v = np.ones(600)
     at, gap = follow_path(program, cold_start(v, program), 1e-9 * optimum(program))

@@ -5,16 +5,16 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask_samples import cut, two_classes
+from dask_samples import cut, sharded, two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier
 from cvxens.colgen import Formulation
 from cvxens.colgen.oracles import QuantileStumps
-from cvxens.dask import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier
+from cvxens.dask import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier, drawn
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Stump
+from cvxens.hypotheses import Constant, Stump
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 
@@ -85,10 +85,49 @@ def test_data_frames_give_the_same_bits_and_their_names_are_kept():
         model.predict(table[["b", "a"]])
 
 
-def test_shards_that_are_not_kept_give_the_same_bits():
+def test_parquet_files_are_shards_whatever_columns_are_read_of_them(tmp_path):
     X, y = two_classes(40, 2)
-    kept = DaskLPBoostClassifier(C=0.2).fit(cut(X, [9]), cut(y, [9]))
-    assert bits(kept) == bits(DaskLPBoostClassifier(C=0.2, persist=False).fit(cut(X, [9, 30]), cut(y, [9, 30])))
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y, **{f"unused {k}": 1.0 for k in range(20)})
+    for k in range(4):
+        frame[10 * k : 10 * k + 10].to_parquet(tmp_path / f"{k}.parquet")
+    table = dd.read_parquet(tmp_path)
+    model = DaskLPBoostClassifier(C=0.2, tol=0.1).fit(table[["a", "b"]], table["y"])
+    assert bits(model) == bits(DaskLPBoostClassifier(C=0.2, tol=0.1).fit(cut(X, []), cut(y, [])))
+
+
+def test_shards_in_files_and_shards_that_are_not_kept_give_the_same_bits(tmp_path):
+    X, y = two_classes(30, 2)
+    ends = [], [9, 9], [9, 20]
+    models = [
+        DaskLPBoostClassifier(C=0.2, persist=persist).fit(cut(X, own), cut(y, own))
+        for persist, own in zip((True, tmp_path / "shards", False), ends, strict=True)
+    ]
+    assert bits(models[0]) == bits(models[1]) == bits(models[2])
+    assert len(list(tmp_path.glob("shards/*"))) == 3
+
+
+def test_a_fit_starts_from_rows_that_are_drawn_of_many_and_is_the_same_bits_for_all_shards(monkeypatch):
+    X, y = two_classes(60, 2)
+    whole = DaskLPBoostClassifier(C=0.3, tol=1e-4).fit(cut(X, []), cut(y, []))
+    monkeypatch.setattr(drawn, "MANY_ROWS", 50)
+    monkeypatch.setattr(drawn, "N_DRAWN", 30)
+    models = [DaskLPBoostClassifier(C=0.3, tol=1e-4).fit(cut(X, ends), cut(y, ends)) for ends in ([], [1, 40])]
+    assert bits(models[0]) == bits(models[1])
+    assert models[0].history_[0].n_columns > 2
+    assert models[0].certificate_.holds(1e-4)
+    assert models[0].certificate_.primal == pytest.approx(whole.certificate_.primal, rel=2e-4)
+    few = DaskCGEnsClassifier(C=0.1, tol=1e-6).fit(cut(X, [9]), cut(y, [9]))
+    assert few.certificate_.primal == pytest.approx(CGEnsClassifier(C=0.1, tol=1e-8).fit(X, y).certificate_.primal)
+
+
+def test_weak_learners_of_other_rows_become_the_middle_stumps_of_these():
+    X, y = np.array([[0.0, 1.0], [1.0, 1.5], [3.0, 2.0], [4.0, 2.5]]), np.array([0, 0, 1, 1])
+    given = Stump(0, 1.2, 1), Stump(0, 2.9, 1), Stump(1, 9.0, 1), Stump(1, 0.5, 1), Constant(-1), Stump(0, 3.5, -1)
+    start = drawn.Start(given, np.arange(1.0, 7.0), 0.5, 1.0)
+    settled = drawn.settle(start, sharded(X, y, [1]))
+    expected = {Stump(0, 2.0, 1): 3.0, Constant(-1): 8.0, Constant(1): 4.0, Stump(0, 3.5, -1): 6.0}
+    assert dict(zip(settled.hypotheses, settled.w.tolist(), strict=True)) == expected
+    assert settled.b == 0.5
 
 
 def test_a_fit_goes_on_from_its_checkpoint_over_other_shards(tmp_path):

@@ -75,3 +75,13 @@ def test_every_public_name_is_in_the_reference(monkeypatch) -> None:
     assert set(reference.public_names("cvxens")) >= {
         name for name in cvxens.__all__ if name.endswith(("er", "or", "SVC"))
     }
+
+
+def test_what_holds_print_and_code_together_is_there() -> None:
+    """Each test that the page names is one, and each file of tests."""
+    root, page = DOCS.parent, (DOCS / "know" / "papers.md").read_text()
+    tests = "".join(path.read_text() for path in (root / "tests").rglob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert len(named) > 30
+    assert [name for name in sorted(named) if f"def {name}(" not in tests] == []
+    assert all((root / file).exists() for file in re.findall(r"`(tests/[\w/.]+)`", page))

@@ -14,11 +14,6 @@ from cvxens import ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClass
 from cvxens.colgen import column_generation, formulations, masters, oracles
 from cvxens.solvers import additive, interior_point
 
-if __name__ in {"__main__", "__mp_main__"}:  # not where doctests are collected
-    # every computation that can use threads uses them, on a sample of any size
-    cvxens.limits.WORTH_A_THREAD = additive.WORTH_A_THREAD = interior_point.WORTH_A_THREAD = additive.BLOCK = 1
-    warnings.simplefilter("ignore")
-
 SOLVERS = {
     "LPBoost by cvxpy": LPBoostClassifier(nu=0.3, solver="reference"),
     "logistic by cvxpy": ColumnGenerationClassifier(solver="reference"),
@@ -35,7 +30,10 @@ NAMES = [*PUBLIC, *SOLVERS, "HiGHS", "interior point"]
 
 
 def answer(name):
-    """What a fit finds."""
+    """Return what a fit finds, in the parent and in every process of a pool."""
+    # every computation that can use threads uses them, on a sample of any size; sums are cut by these too
+    cvxens.limits.WORTH_A_THREAD = additive.WORTH_A_THREAD = interior_point.WORTH_A_THREAD = additive.BLOCK = 1
+    warnings.simplefilter("ignore")
     if name in {"HiGHS", "interior point"}:
         master = masters.HighsMaster if name == "HiGHS" else masters.InteriorPointMaster
         run = column_generation(formulations.soft_margin(C=0.3), oracles.Stumps(X), SIGNS, master=master)
@@ -64,11 +62,8 @@ def pooled(method, names):
 
 
 def same(one, other):
-    """Whether two answers agree; sums in other processes are split among other numbers of threads."""
-    return all(
-        np.allclose(a, b, rtol=1e-9) if np.asarray(a).dtype.kind == "f" else a == b
-        for a, b in zip(one, other, strict=True)
-    )
+    """Return True for the same bits: with any number of threads sums are cut at the same places."""
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(one, other, strict=True))
 
 
 if __name__ == "__main__":

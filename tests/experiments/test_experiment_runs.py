@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -265,14 +266,16 @@ def test_in_little_time_what_is_cheap_goes_first(tmp_path, monkeypatch):
     plan = Plan.make(tasks, lacking, Store(tmp_path), minutes=1.0)
     named = [(task.row, task.column, task.split) for task in plan.tasks]
     first = [("first", "sum", k) for k in range(3)]
-    # nothing is known of the second row's other column but what it takes on the first
-    others = {(row, "minus", k) for row in ("first", "second") for k in range(3)}
-    assert set(named) == {*first, *others, ("second", "sum", 0)}
+    # nothing is known of the second row's other column but what it takes on the first, which says little
+    assert set(named) == {*first, *(("first", "minus", k) for k in range(3)), ("second", "sum", 0)}
     assert named[0] == ("first", "sum", 0)
     assert named[-1] == ("second", "sum", 0)
-    assert len(plan.left_out) == 2
+    assert len(plan.left_out) == 5
     # twice the processes have twice the time
-    assert len(Plan.make(tasks, lacking, Store(tmp_path), minutes=1.0, jobs=2).tasks) == 12
+    assert len(Plan.make(tasks, lacking, Store(tmp_path), minutes=1.0, jobs=2).tasks) == 9
+    whole = Plan.make(tasks, lacking, Store(tmp_path))
+    assert {(task.row, task.column) for task in whole.tasks[-3:]} == {("second", "minus")}
+    assert not whole.left_out
     assert Costs(seconds).of(("paper", "table", "second", "product")) == UNKNOWN
 
 
@@ -291,6 +294,22 @@ def test_side_by_side_it_is_the_same(tmp_path):
     found = {trial.key: trial.value for trial in plan.run(Store(tmp_path), jobs=2)}
     assert found == {task.key: task.measure().value for task in tasks}
     assert len(Plan.make(tasks, lacking, Store(tmp_path)).done) == 8
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_is_begun_after_the_time(tmp_path, jobs):
+    tasks, lacking = tasks_of([experiment()], splits=2)
+    plan = Plan.make(tasks, lacking, Store(tmp_path))
+    assert not list(replace(plan, minutes=0.0).run(Store(tmp_path), jobs))
+
+
+def test_what_is_done_when_the_time_is_over_is_kept(tmp_path):
+    tasks, lacking = tasks_of([experiment()], splits=2)
+    measured = replace(Plan.make(tasks, lacking, Store(tmp_path)), minutes=0.1 / 60).run(Store(tmp_path))
+    first = next(measured)
+    time.sleep(0.1)
+    assert not list(measured)
+    assert [trial.key for trial in Plan.make(tasks, lacking, Store(tmp_path)).done] == [first.key]
 
 
 def press(_split):

@@ -1,13 +1,23 @@
 """Pages and figures of what was measured: drawn from trials, explained where somebody has found the reason."""
 
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from cvxens.experiments import EXPERIMENTS, Cell, Published, Store, experiment_of, of_paper, tasks_of
+from cvxens.experiments import EXPERIMENTS, Cell, Published, Store, drawing, experiment_of, of_paper, tasks_of
 from cvxens.experiments.costs import Costs
-from cvxens.experiments.pages import PAPERS, count_verdicts, list_missing, read_explanations, write_pages
+from cvxens.experiments.experiment import Trial
+from cvxens.experiments.pages import (
+    PAPERS,
+    Explanation,
+    count_verdicts,
+    gather_verdicts,
+    list_missing,
+    read_explanations,
+    write_pages,
+)
 
 QUICK = [("ll08", "figure1"), ("ll08", "figure2"), ("kie06", "figure1"), ("tt06", "figure1")]
 
@@ -26,6 +36,34 @@ def test_figures_are_drawn_from_trials(tmp_path, names):
     before = image.read_bytes()
     write_pages(tmp_path, [table], store)
     assert image.read_bytes() == before
+
+
+SHOWN = {
+    **{
+        name: [1.0, 2.0]
+        for name in ("at", "objective", "samples", "similarity", "seconds", "shares", "test", "training")
+    },
+    **{name: [[0.0, 1.0], [1.0, 0.0]] for name in ("X", "matrix", "range", "scores")},
+    "y": [-1.0, 1.0],
+    "curves": {"one": [[0.0, 1.0]]},
+}
+"""What the figures are drawn from."""
+
+
+DRAWN = {each.draw: each for each in EXPERIMENTS if each.draw is not None}.values()
+"""A figure of every kind."""
+
+
+@pytest.mark.parametrize("table", DRAWN, ids=lambda each: each.name)
+def test_figures_are_drawn_of_what_is_there_and_of_many_splits(tmp_path, monkeypatch, table):
+    """As after a Ctrl-C, one cell is all; and `make reproduce` has five splits of what the papers show one of."""
+    monkeypatch.setattr(drawing, "RESOLUTION", 10)
+    place, path = (next(iter(table.rows)), next(iter(table.columns))), tmp_path / "figure.png"
+    for shown in (SHOWN, SHOWN | {"scores": None}) if table.draw is drawing.draw_boundaries else (SHOWN,):
+        more = {name: value for name, value in shown.items() if value is not None}
+        trial = Trial(*table.place, *place, 0, 0, "", 1.0, 0.1, n_train=2, n_test=2, seed=0, more=more)
+        table.draw({place: [trial, replace(trial, split=1)]}, path)
+        assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_xor_is_not_for_stumps():
@@ -72,6 +110,17 @@ def test_verdicts_are_counted():
     assert first == "All cells with a verdict: 4, of which 2 within two, 1 better, 1 worse (50 % within two)."
     assert many == "Those of 20 splits or more: 3, of which 2 within two, 1 better, 0 worse (67 % within two)."
     assert single == "1 rest on one split."
+
+
+def test_what_is_apart_and_explained_is_counted_once():
+    tables = [experiment_of("ll08", name) for name in ("table2", "table5", "hard_lpboost")]
+    reason = Explanation("ll08", "table5", "heart", "SVM-Stump", "It is so.", "cvxens reproduce ll08 table5")
+    apart, explained = (replace(cell(5.0), row="heart", column=name) for name in ("SVM-Dec", "SVM-Stump"))
+    measured = [(tables[0], [explained]), (tables[1], [apart, explained, cell(10.0)]), (tables[2], [apart])]
+    verdicts, n_explained = gather_verdicts(measured, [reason])
+    assert (len(verdicts), n_explained) == (3, 1)
+    told = list(count_verdicts(verdicts, n_explained))
+    assert told[2:] == ["Of the 2 that are apart from the print 1 are explained by a measurement."]
 
 
 @pytest.mark.parametrize("each", read_explanations(), ids=lambda each: f"{each.paper} {each.table} {each.column}")

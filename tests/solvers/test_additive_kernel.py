@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
+from cvxens.limits import limit_threads
 from cvxens.solvers import additive
 from cvxens.solvers.additive import AdditiveKernel
 
@@ -44,11 +45,14 @@ def test_small_types_are_kept_and_exact(dtype):
     assert_allclose(additive.product(v), matrix(X.astype(float)) @ v, rtol=1e-12, atol=1e-10)
 
 
-def test_threads_change_nothing(monkeypatch):
+def test_threads_change_no_bit_and_shares_the_last_ones(monkeypatch):
     X, scale, v = tied_sample(3, 200)
     once = AdditiveKernel.of(X, scale).product(v)
     monkeypatch.setattr(additive, "WORTH_A_THREAD", 1)
-    assert_allclose(AdditiveKernel.of(X, scale).product(v), once, rtol=1e-12, atol=1e-10)
+    with limit_threads(1):
+        alone = AdditiveKernel.of(X, scale).product(v)
+    assert_array_equal(AdditiveKernel.of(X, scale).product(v), alone)
+    assert_allclose(alone, once, rtol=1e-12, atol=1e-10)
 
 
 @pytest.mark.parametrize("step", [1, 3, 40])

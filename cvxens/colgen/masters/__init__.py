@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from warnings import warn
 
+from cvxens.colgen.masters.additive_master import AdditiveMaster
 from cvxens.colgen.masters.ball_master import BallMaster
 from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
@@ -25,6 +27,7 @@ from cvxens.types import Array
 
 __all__ = [
     "MASTERS",
+    "AdditiveMaster",
     "BallMaster",
     "ConicMaster",
     "CvxpyMaster",
@@ -67,4 +70,8 @@ def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> M
             return BallMaster(formulation, y, grams)
         except ImportError as error:
             warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
+    if len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
+        steps: Any = oracle
+        if getattr(steps, "every_step", None) is not None:
+            return AdditiveMaster(formulation, y, steps)
     return fastest_master(formulation, y)

@@ -198,11 +198,16 @@ class Stumps:
 
         It has one without signs, costs, gaps and nominal features.
         """
-        others = bool(self.tests.tests) or len(self.features.columns) != self.sample.shape[1]
-        if not self.negations or (self.of_features != 1).any() or others:
+        if self.every_step is None:
             return None
         X: Any = self.sample
         return "stumps and constant" if self.constant else "stumps", X.toarray() if issparse(X) else np.asarray(X)
+
+    @property
+    def every_step(self) -> SortedFeatures | None:
+        """The features of whose every place the set has both stumps, at unit cost; None where it is another set."""
+        others = bool(self.tests.tests) or len(self.features.columns) != self.sample.shape[1]
+        return None if not self.negations or (self.of_features != 1).any() or others else self.features
 
     @property
     def n_hypotheses(self) -> int:
@@ -221,10 +226,17 @@ class Stumps:
             return not self.sides[self.features.columns == stump.feature].any()
         return isinstance(stump, Constant | LevelStump)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(
+        self,
+        s: Any,
+        exclude: Collection[Hypothesis] = (),
+        row_norm: float = inf,
+        also: Collection[Stump | Constant] = (),
+    ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
-        Of features beyond the `exact` best it is the best of those that were compared.
+        Of features beyond the `exact` best it is the best of those that were compared. After them, under one output,
+        come the stumps of `also`, whatever their edges: they must be of a set that has `every_step`.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
@@ -275,12 +287,43 @@ class Stumps:
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
+        columns += self._evaluate(set(also).difference(column.hypothesis for column in columns), weights, query)
         return Priced.with_squares_later(
             columns,
             weights.raised(max(every, default=0.0), share),
             weights.raised(max(outside, default=0.0), share),
             lambda: self._bound_square_sums(weights, query, tests),
         )
+
+    def _evaluate(self, stumps: Collection[Stump | Constant], weights: FixedPoint, query: Query) -> list[Column]:
+        """Return stumps as columns, feature by feature, in the order of their thresholds."""
+        columns = []
+        ordered = sorted(stumps, key=lambda h: (h.feature, h.threshold, h.sign) if isinstance(h, Stump) else (inf,))
+        edges: dict[int, Ints] = {}
+        for stump in ordered:
+            if isinstance(stump, Constant):
+                columns.append(Column(stump, self.sample, weights.real(stump.sign * int(weights.totals[0]))))
+                continue
+            if stump.feature not in edges:
+                edges = {stump.feature: self._evaluate_edges(stump.feature, query)[0]}
+                values = self.features.entry_values[self.features.entries(stump.feature)]
+                places = self.features.places(stump.feature)
+            place = np.searchsorted(places, np.searchsorted(values, stump.threshold))
+            columns.append(Column(stump, self.sample, weights.real(stump.sign * int(edges[stump.feature][place]))))
+        return columns
+
+    def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
+        """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""
+        found: list[Stump | Constant] = []
+        own, of = np.empty(0, np.int64), -1
+        for feature, place, sign in zip(features.tolist(), places.tolist(), signs.tolist(), strict=True):
+            if feature < 0:
+                found.append(Constant(sign))
+                continue
+            if feature != of:
+                own, of = self.features.places(feature), feature
+            found.append(Stump(feature, self.features.threshold(feature, int(own[place])), sign))
+        return found
 
     def _make_query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
         """Sum the weights that readings count, and turn excluded stumps into places that are closed."""

@@ -1,0 +1,122 @@
+"""A start from some of the rows: a sample drawn from all shards is solved first, where the client is.
+
+On many rows most steps only find out roughly which weak learners are wanted, and how much of each; a part of the rows
+says that as well. Rows are drawn by their number, so that start and fit are the same bits whatever the shards are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, draw_rows
+from cvxens.dask.sums import Ints
+from cvxens.dask.tallies import Places, find_extremes, find_intervals
+from cvxens.dask.votes import find_places
+from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.types import Array
+
+MANY_ROWS = 2**18
+"""Rows from which on some are solved first: with fewer it takes as long as the steps that it saves."""
+
+N_DRAWN = 2**16
+"""About so many rows are drawn; they are sent to the client, in single precision with 20 features 5 MB."""
+
+CHUNK = 2**15
+"""Rows that a thread of the client works on at a time."""
+
+LOOSE = 10
+"""The drawn rows are solved to so many tolerances: their optimum is farther than that from the one of all rows."""
+
+CUT = 0.25
+"""The share of a limit of time that they may take."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Weights to begin with, and the distance of the hinge's neighbour at which they were found."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    w: Array  # (n_hypotheses,)
+    b: float
+    distance: float
+
+    def among(self, oracle: Any) -> Start:
+        """Return the start with those alone that have a weight and are hypotheses of an oracle."""
+        used = [j for j in np.flatnonzero(self.w).tolist() if self.hypotheses[j] in oracle]
+        return replace(self, hypotheses=tuple(self.hypotheses[j] for j in used), w=self.w[used])
+
+
+def draw_sample(sample: ShardedSample) -> ShardedSample | None:
+    """Draw rows by their numbers, as a sample of this process; None where there are few, or they are of one kind."""
+    if len(sample) < MANY_ROWS:
+        return None
+    counts = sample.ask(count_rows, combine=np.concatenate)
+    offsets, share = np.append(0, np.cumsum(counts))[:-1], N_DRAWN / float(counts.sum())
+    values, y, weights = sample.ask_each(take_drawn, [(offset, share) for offset in offsets.tolist()], join_rows)
+    if len(np.unique(y)) < 2 or (np.ptp(values, axis=1) == 0).all():
+        return None
+    chunk = min(CHUNK, ceil(len(y) / 2))
+    rows = (da.from_array(own, chunks=(chunk, *own.shape[1:]), name=False) for own in (values.T, y, weights))
+    return ShardedSample.from_collections(*rows, workers=Workers.here())
+
+
+def count_rows(shard: Shard) -> Ints:
+    """Return the number of rows of a shard, (1,)."""
+    return np.array([shard.n_rows])
+
+
+def take_drawn(shard: Shard, offset: int, share: float) -> tuple[NDArray[Any], Array, Array]:
+    """Return values, signs and weights of the rows of a shard that are drawn; its first has the number `offset`."""
+    kept = draw_rows(np.arange(offset, offset + shard.n_rows, dtype=np.uint64), share)
+    return shard.values[:, kept], shard.y[kept], shard.weights[kept]
+
+
+def join_rows(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the rows of several shards, in their order."""
+    return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
+
+
+def scale_price(loss: Any, drawn: ShardedSample, sample: ShardedSample) -> Any:
+    """Return a loss with the price at which drawn rows weigh what all do."""
+    return replace(loss, C=loss.C * sample.total_weight / drawn.total_weight)
+
+
+def settle(start: Start, sample: ShardedSample) -> Start:
+    """Return a start with the middle stumps of a sample, of the same values on it; those that are alike as one."""
+    known: Any = start.hypotheses
+    lists = [np.unique([h.threshold for h in known if getattr(h, "feature", -1) == j]) for j in range(sample.shape[1])]
+    places = find_places(lists, sample)
+    ends = sample.ask(find_beside, places, combine=combine_extremes)
+    weights: dict[Hypothesis, float] = {}
+    for hypothesis, w in zip(known, start.w.tolist(), strict=True):
+        own = hypothesis
+        if isinstance(hypothesis, Stump):
+            j = hypothesis.feature
+            at = int(places.starts[j]) + int(np.searchsorted(lists[j], hypothesis.threshold))
+            cells = slice(places.starts[j] + j, places.starts[j + 1] + j + 1)
+            below = -float(ends[1, cells][: at - places.starts[j] + 1].min())
+            above = float(ends[0, cells][at - places.starts[j] + 1 :].min())
+            own = replace(hypothesis, threshold=float(find_middles(below, above)))
+            if not np.isfinite(above - below):
+                # all samples are on one side
+                own = Constant(hypothesis.sign if np.isfinite(above) else -hypothesis.sign)
+        weights[own] = weights.get(own, 0.0) + w
+    return replace(start, hypotheses=tuple(weights), w=np.array(list(weights.values())))
+
+
+def find_middles(below: Any, above: Any) -> Array:
+    """Return the middles of pairs of values: above the one and at most the other, as `SortedFeatures` has them."""
+    middles = below / 2 + above / 2
+    return np.where((below < middles) & (middles <= above), middles, above)
+
+
+def find_beside(shard: Shard, places: Places) -> Array:
+    """Return the least value between neighbouring places, and minus the largest one, (2, n_cells)."""
+    return find_extremes(shard.values, find_intervals(shard.values, shard.codes, places), places.starts)

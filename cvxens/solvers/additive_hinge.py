@@ -1,0 +1,460 @@
+"""Soft margins over all steps of all features at once, by a first-order method on sums of functions of one feature.
+
+The score of a combination of stumps is ``f(x) = b + sum_j f_j(x_j)``, where ``f_j`` is piecewise constant with a mean
+of 0 over the sample, and the sum of the weights is half of its *total variation*. A constant is a hypothesis too, so
+
+    sum w = sum_j TV(f_j) / 2 + |b + sum_j m_j|,    m_j half of the first and last value of f_j together,
+
+and soft margins over all stumps are a saddle point, with q in [-1, 1], or free where the constant is no hypothesis:
+
+    max over 0 <= u <= C, q of min over f of sum_i u_i (1 - y_i f(x_i)) + sum_j TV(f_j) / 2 + q (b + sum_j m_j)
+
+The primal-dual hybrid gradient method (Chambolle & Pock 2011) takes steps in f and in (u, q) in turn. The proximal map
+of a total variation is exact and costs a pass over the values of the feature (Johnson, *A dynamic programming algorithm
+for the fused lasso and L0-segmentation*, 2013). So an iteration costs a few passes over the sample, whatever the number
+of stumps in the optimum: a linear program over them has a matrix of that number squared to factor. Halpern's iteration
+of the reflected step, with restarts and a primal weight from the distances travelled, is as Lu & Yang (*Restarted
+Halpern PDHG for linear programming*, 2024) have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens.features import SortedFeatures
+from cvxens.limits import map_in_threads, time_left
+from cvxens.problems.duality import capped_simplex
+from cvxens.types import Array
+
+N_SLICES = 8
+"""Slices of the features that threads share out. Scores are summed slice by slice, so that their number, which is not
+that of the threads, decides the last bits."""
+
+CHECK = 20
+"""Iterations between two looks at the gap, which costs a third of an iteration."""
+
+FIRST_NORM = 1.6
+"""The norm of ``f -> sum_j f_j`` that steps begin with. Its bound sqrt(d) is met by functions that are the same on the
+sample; differences of iterates are far from that, of norm 1.0 to 1.3 on 10 to 100 features."""
+
+SAFE = 1.3
+"""The factor on a norm that was too small."""
+
+NEAR, ANY_PROGRESS, LONG = 0.2, 0.8, 0.36
+"""A restart follows where the fixed-point residual falls below the share NEAR of that after the last, or below the
+share ANY_PROGRESS and rises, or after a share LONG of all iterations: the constants of Lu & Yang (2024)."""
+
+FEWEST = 5
+"""Iterations between two restarts."""
+
+FIRST_WEIGHT = 3.0
+"""The primal weight that is begun with, in units of C: 0.8 (threenorm, 20,000 x 10, C = 0.1) to 8 (60,000 x 100) is
+where it ends."""
+
+FASTER = 4.0
+"""The largest factor between two prices on the way to that at which a share nu is missed."""
+
+DEAREST = 1e9
+"""The largest price, in units of D: rho is below its inverse, or 0, and another method is to find out."""
+
+PATIENCE = 1500
+"""Iterations within which the gap is to fall by a third, or the method is left."""
+
+
+class StepSums:
+    """Sums of functions of one feature over a sample: the values of every feature, and how many samples have each.
+
+    Parameters
+    ----------
+    features : SortedFeatures
+        Without missing values.
+
+    Examples
+    --------
+    >>> sums = StepSums(SortedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
+    >>> sums.codes, sums.counts, sums.starts
+    (array([[0, 0, 1],
+           [0, 1, 0]], dtype=uint16), array([2., 1., 2., 1.]), array([0, 2, 4]))
+    >>> sums.largest_edge(np.array([1.0, 2.0, -4.0]))
+    7.0
+    """
+
+    def __init__(self, features: SortedFeatures) -> None:
+        self.features = features
+        distinct = features.n_distinct
+        self.varying = np.flatnonzero(distinct > 1)
+        distinct = distinct[self.varying]
+        self.n_samples = n = features.n_samples
+        self.codes = np.empty((len(distinct), n), np.uint16 if distinct.max() <= 2**16 else np.int32)
+
+        def encode(row: int) -> NDArray[np.int64]:
+            feature = int(self.varying[row])
+            rows = features.ascending(feature)
+            ranks = np.cumsum(features.changes[features.entries(feature)])
+            # one entry stands for all zeros of a sparse feature
+            self.codes[row] = ranks[rows == n][0] if features.has_zeros[feature] else 0
+            self.codes[row, rows[rows < n]] = ranks[rows < n]
+            return np.bincount(self.codes[row], minlength=distinct[row])
+
+        self.counts = np.concatenate(map_in_threads(encode, range(len(distinct)))).astype(np.float64)
+        self.starts = np.append(0, np.cumsum(distinct))
+        ends = np.linspace(0, len(distinct), min(N_SLICES, len(distinct)) + 1).astype(int)
+        self.slices = list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+
+    def largest_edge(self, s: Array) -> float:
+        """Return the largest edge of all stumps under signed weights; that of the constant is not among them."""
+        return max(map_in_threads(lambda ends: _find_edge(*ends, self.codes, self.starts, s), self.slices))
+
+    def sweep(self, at: Functions, s: Array, pull: float, length: float, share: float) -> Swept:
+        """Take a step in all functions: ``f + length s``, then the proximal map of ``length / 2`` total variations.
+
+        Before, they move to Halpern's mean: ``share`` of the reflection of the last step, and the rest of the anchor.
+        `pull` is half of q, which the first and the last values of every feature feel.
+        """
+        scores, totals = np.empty((len(self.slices), self.n_samples)), np.empty((len(self.slices), 3))
+
+        def work(k: int) -> None:
+            _sweep(*self.slices[k], self.codes, self.starts, self.counts, at, s, (pull, length, share), scores[k])
+            _measure(*self.slices[k], self.starts, self.counts, at, totals[k])
+
+        map_in_threads(work, range(len(self.slices)))
+        return Swept(scores.sum(axis=0), *totals.sum(axis=0).tolist())
+
+
+class Functions(NamedTuple):
+    """Values of functions of one feature each, one after the other: before a step, after it, and of the anchor."""
+
+    before: Array
+    after: Array
+    anchor: Array
+
+
+class Swept(NamedTuple):
+    """What a step has led to."""
+
+    scores: Array  # sum_j f_j of the samples
+    ends: float  # sum_j m_j
+    variation: float  # sum_j TV(f_j) / 2
+    moved: float  # the squares of the change, over the sample, of all functions
+
+
+class Point(NamedTuple):
+    """All but the functions themselves."""
+
+    u: Array
+    q: float
+    b: float
+    scores: Array  # of the samples, without b
+    ends: float  # sum_j m_j
+
+    def reflect(self, old: Point, anchor: Point, share: float) -> Point:
+        """Return Halpern's mean of the reflection of an old point in this one, and of the anchor."""
+        ahead, rest = 2 * share, 1 - share
+        return Point(
+            ahead * self.u - share * old.u + rest * anchor.u,
+            ahead * self.q - share * old.q + rest * anchor.q,
+            ahead * self.b - share * old.b + rest * anchor.b,
+            ahead * self.scores - share * old.scores + rest * anchor.scores,
+            ahead * self.ends - share * old.ends + rest * anchor.ends,
+        )
+
+
+@njit(cache=True, nogil=True)
+def _find_edge(first: int, last: int, codes: NDArray[Any], starts: NDArray[Any], s: Array) -> float:
+    total, largest = s.sum(), 0.0
+    for j in range(first, last):
+        n_values, code = starts[j + 1] - starts[j], codes[j]
+        sums = np.zeros(n_values)
+        for i in range(len(s)):
+            sums[code[i]] += s[i]
+        below = 0.0
+        for k in range(n_values - 1):
+            below += sums[k]
+            # the edge of a stump is total - 2 below
+            largest = max(largest, abs(total - 2 * below))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _sweep(
+    first: int,
+    last: int,
+    codes: NDArray[Any],
+    starts: NDArray[Any],
+    counts: Array,
+    at: Functions,
+    s: Array,
+    settings: tuple[float, float, float],
+    scores: Array,
+) -> None:
+    """Step in the features from `first` to below `last`; their scores are written."""
+    pull, length, share = settings
+    n = len(s)
+    scores[:] = 0.0
+    for j in range(first, last):
+        start, n_values, code = starts[j], starts[j + 1] - starts[j], codes[j]
+        weights = counts[start : start + n_values]
+        before, after = at.before[start : start + n_values], at.after[start : start + n_values]
+        anchor = at.anchor[start : start + n_values]
+        target = np.zeros(n_values)
+        for i in range(n):
+            target[code[i]] += s[i]
+        target[0] -= pull
+        target[n_values - 1] -= pull
+        for k in range(n_values):
+            before[k] = share * (2 * after[k] - before[k]) + (1 - share) * anchor[k]
+            target[k] = before[k] + length * target[k] / weights[k]
+        smooth(weights, target, length / 2, after)
+        mean = 0.0
+        for k in range(n_values):
+            mean += weights[k] * after[k]
+        mean /= n
+        for k in range(n_values):
+            after[k] -= mean
+        for i in range(n):
+            scores[i] += after[code[i]]
+
+
+@njit(cache=True, nogil=True)
+def _measure(first: int, last: int, starts: NDArray[Any], counts: Array, at: Functions, totals: Array) -> None:
+    """Sum up m_j, half the total variations, and the squares of the change."""
+    ends, variation, moved = 0.0, 0.0, 0.0
+    for j in range(first, last):
+        ends += (at.after[starts[j]] + at.after[starts[j + 1] - 1]) / 2
+        for k in range(starts[j], starts[j + 1]):
+            moved += counts[k] * (at.after[k] - at.before[k]) ** 2
+            if k > starts[j]:
+                variation += abs(at.after[k] - at.after[k - 1]) / 2
+    totals[0], totals[1], totals[2] = ends, variation, moved
+
+
+@njit(cache=True, nogil=True)
+def smooth(weights: Array, y: Array, size: float, x: Array) -> None:
+    """Minimise ``1/2 sum_k weights_k (x_k - y_k)^2 + size sum_k |x_k - x_(k-1)|`` into x, of at least two entries.
+
+    The derivative of the best value as a function of x_k is piecewise linear; a pass from left to right keeps its
+    knots, clipped to [-size, size], where x_k is cut off if x_(k+1) is beyond; a pass back reads x (Johnson 2013).
+    """
+    n = len(y)
+    # the knots from `left` to `right`: where they are, and what slope and intercept of the derivative change by
+    knots, slopes, rests = np.empty(2 * n), np.empty(2 * n), np.empty(2 * n)
+    lows, highs = np.empty(n), np.empty(n)
+    left, right = n - 1, n
+    w = weights[0]
+    knots[left], knots[right] = y[0] - size / w, y[0] + size / w
+    lows[0], highs[0] = knots[left], knots[right]
+    slopes[left], rests[left] = w, size - w * y[0]
+    slopes[right], rests[right] = -w, size + w * y[0]
+    for k in range(1, n):
+        w = weights[k]
+        # from the left, up to where the derivative exceeds -size, or 0 at the end
+        least = -size if k < n - 1 else 0.0
+        slope, rest, low = w, -size - w * y[k], left
+        while low <= right and slope * knots[low] + rest <= least:
+            slope += slopes[low]
+            rest += rests[low]
+            low += 1
+        if k == n - 1:
+            x[k] = -rest / slope
+            break
+        lows[k] = (-size - rest) / slope
+        # from the right, down to where it is below size; slope and intercept with the other sign
+        slope_down, rest_down, high = -w, w * y[k] - size, right
+        while high >= low and -slope_down * knots[high] - rest_down >= size:
+            slope_down += slopes[high]
+            rest_down += rests[high]
+            high -= 1
+        highs[k] = (size + rest_down) / -slope_down
+        left, right = low - 1, high + 1
+        knots[left], slopes[left], rests[left] = lows[k], slope, rest + size
+        knots[right], slopes[right], rests[right] = highs[k], slope_down, rest_down + size
+    for k in range(n - 2, -1, -1):
+        x[k] = min(max(x[k + 1], lows[k]), highs[k])
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What the method has found: weights of stumps, and multipliers."""
+
+    weights: Array  # above 0
+    features: NDArray[np.intp]  # of every stump; -1 for the constant, which comes last
+    places: NDArray[np.intp]  # which of the places of its feature where the value changes
+    signs: NDArray[np.intp]
+    u: Array
+    gap: float
+
+
+class AdditiveHinge:
+    """``min C sum xi + sum w`` over all stumps, or LPBoost's soft minimum margin over them.
+
+    LPBoost at the prices D has the solutions of soft margins at C = D / rho, rho its optimum (DBS02): with weights w of
+    a sum, ``r = (1 - D sum xi) / sum w`` is at most rho, and C = D / r Newton's step for ``C = D U(C)``, U the optimum
+    of soft margins. So C moves to that with every restart.
+
+    Parameters
+    ----------
+    sums : StepSums
+        The sample.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    prices : ndarray of shape (n_samples,)
+        C over what a unit of weight costs; D of LPBoost.
+    constant : bool
+        True if the constant is a hypothesis.
+    game : bool
+        True for LPBoost.
+    """
+
+    def __init__(self, sums: StepSums, y: Array, prices: Array, *, constant: bool, game: bool = False) -> None:
+        self.sums, self.y, self.prices, self.game = sums, y, prices, game
+        self.most = 1.0 if constant else inf
+        size = len(sums.counts)
+        self.f = Functions(np.zeros(size), np.zeros(size), np.zeros(size))
+        self.scale = 1.0
+        if game:
+            even = capped_simplex(np.full(len(y), 1 / len(y)), prices)
+            # rho is at most the largest edge under any multipliers, so C is at least this
+            self.scale = 1 / max(sums.largest_edge(y * even), abs(float(y @ even)), 1 / len(y))
+        self.at = Point(0.5 * self.scale * prices, 0.0, 0.0, np.zeros(len(y)), 0.0)
+        self.swept, self.after = Swept(self.at.scores, 0.0, 0.0, 0.0), self.at
+        self.norm, self.least_norm = min(FIRST_NORM, self.largest_norm), 1.0
+        self.weight = FIRST_WEIGHT * self.scale * float(prices.mean())
+        self.n_iterations = self.since = 0
+        self.best_u, self.bound = self.at.u, -inf
+        self.gap = inf
+        self._start()
+
+    @property
+    def largest_norm(self) -> float:
+        """A bound on the norm of the map from functions to scores, with the row of q."""
+        return sqrt(len(self.sums.varying) + 1.0)
+
+    def solve(self, goal: float, least_time: float = -inf) -> Lead:
+        """Iterate until the relative gap is at most `goal`, no progress is made, or less than this time is left."""
+        looked_at, patience_from = self.gap, self.n_iterations
+        while self.gap > goal and time_left() > least_time:
+            self._iterate()
+            if self.n_iterations % CHECK == 0:
+                self._look()
+                if self.gap < 2 / 3 * looked_at:
+                    looked_at, patience_from = self.gap, self.n_iterations
+                elif self.n_iterations - patience_from >= PATIENCE:
+                    break
+        return self._read()
+
+    def _start(self) -> None:
+        """Begin anew from here: the anchor of Halpern's means."""
+        self.f.anchor[:] = self.f.after
+        self.f.before[:] = self.f.after
+        self.anchor = self.at
+        self.since, self.share = 0, 0.0
+        self.first_residual = self.last_residual = inf
+        self.steepest = 0.0
+
+    def _iterate(self) -> None:
+        """Take a step, and Halpern's mean of its reflection or a restart."""
+        at, y, n, C = self.at, self.y, len(self.y), self.scale * self.prices
+        length, ahead = 1 / (self.norm * self.weight), self.weight / self.norm
+        swept = self.sums.sweep(self.f, y * at.u, at.q / 2, length, self.share)
+        # b has the column of ones, whose squares sum to n
+        b = at.b + length * (float(y @ at.u) - at.q) / n
+        changed = swept.scores + b - at.scores - at.b
+        u = np.clip(at.u + ahead * (1 - y * (2 * changed + at.scores + at.b)), 0.0, C)
+        q = at.q + ahead * (2 * (swept.ends + b) - at.ends - at.b)
+        q = min(max(q, -self.most), self.most)
+        moved = swept.moved + n * (b - at.b) ** 2
+        du, dq = u - at.u, q - at.q
+        norm = sqrt(float(changed @ changed) / moved) if moved > 0 else 0.0
+        # the squared length of the step in the metric in which it is a fixed-point iteration
+        residual = self.weight * moved + (float(du @ du) + dq**2) / self.weight
+        residual -= 2 * float(du @ (y * changed)) / self.norm
+        residual = sqrt(max(residual, 0.0))
+        self.steepest = max(self.steepest, norm)
+        self.n_iterations += 1
+        self.swept, self.after = swept, Point(u, q, b, swept.scores, swept.ends)
+        is_too_long = norm > self.norm and self.norm < self.largest_norm
+        if self.since == 0:
+            self.first_residual = residual
+        fell = residual <= NEAR * self.first_residual
+        turned = self.last_residual < residual <= ANY_PROGRESS * self.first_residual
+        late = self.since >= LONG * self.n_iterations
+        self.last_residual = residual
+        if is_too_long or (self.since >= FEWEST and (fell or turned or late)):
+            self._restart(is_too_long, norm)
+            return
+        self.since += 1
+        self.share = self.since / (self.since + 1)
+        self.at = self.after.reflect(at, self.anchor, self.share)
+
+    def _restart(self, is_too_long: bool, norm: float) -> None:
+        """Begin anew after the last step, with other lengths of steps, and at another price."""
+        after, anchor = self.after, self.anchor
+        if is_too_long:
+            self.norm = self.least_norm = min(self.largest_norm, SAFE * max(norm, self.norm))
+        else:
+            in_f = float(self.sums.counts @ (self.f.after - self.f.anchor) ** 2)
+            in_f += len(after.u) * (after.b - anchor.b) ** 2
+            in_u = float((after.u - anchor.u) @ (after.u - anchor.u)) + (after.q - anchor.q) ** 2
+            if in_f > 0 and in_u > 0:
+                # the geometric mean of the last weight and the ratio of the distances
+                self.weight = sqrt(self.weight * sqrt(in_u / in_f))
+            self.norm = max(self.least_norm, 0.95 * self.norm, min(self.norm, 1.2 * self.steepest))
+        self.at = after
+        if self.game:
+            factor = FASTER
+            slack, size = self._measure()
+            if (r := (1 - float(self.prices @ slack)) / size if size > 0 else 0.0) > 0:
+                factor = min(max(1 / (r * self.scale), 1 / FASTER), FASTER)
+            factor = min(factor, DEAREST / self.scale)
+            self.scale *= factor
+            self.at, self.weight = after._replace(u=after.u * factor), self.weight * factor
+        self._start()
+
+    def _measure(self) -> tuple[Array, float]:
+        """Return the slacks after the last step, and the sum of the weights."""
+        _, _, b, scores, ends = self.after
+        size = self.swept.variation + (abs(b + ends) if self.most < inf else 0.0)
+        return np.maximum(0.0, 1 - self.y * (scores - (ends if self.most == inf else -b))), size
+
+    def _look(self) -> None:
+        """Evaluate both sides after the last step, and keep the best multipliers."""
+        slack, size = self._measure()
+        u = self.after.u
+        if self.game:
+            u = capped_simplex(u / max(float(u.sum()), 1e-300), self.prices)
+            bound = -self._find_edge(u)
+            value = -(1 - float(self.prices @ slack)) / size if size > 0 else inf
+        else:
+            bound = float(u.sum()) / max(1.0, self._find_edge(u))
+            value = float(self.prices @ slack) + size
+        if bound > self.bound:
+            self.bound, self.best_u = bound, u
+        largest = max(abs(value), abs(self.bound))
+        self.gap = (value - self.bound) / largest if 0 < largest < inf else inf
+
+    def _find_edge(self, u: Array) -> float:
+        s = self.y * u
+        return max(self.sums.largest_edge(s), abs(float(s.sum())) if self.most < inf else 0.0)
+
+    def _read(self) -> Lead:
+        """Read the weights of stumps off the functions after the last step."""
+        f, starts = self.f.after, self.sums.starts
+        jumps = np.diff(f)
+        jumps[starts[1:-1] - 1] = 0.0
+        at = np.flatnonzero(jumps)
+        features = np.searchsorted(starts, at, side="right") - 1
+        places, weights, signs = at - starts[features], np.abs(jumps[at]) / 2, np.sign(jumps[at]).astype(np.intp)
+        _, _, b, _, ends = self.after
+        level = b + ends
+        if self.most < inf and level != 0:
+            features, places = np.append(self.sums.varying[features], -1), np.append(places, 0)
+            weights, signs = np.append(weights, abs(level)), np.append(signs, 1 if level > 0 else -1)
+        else:
+            features = self.sums.varying[features]
+        return Lead(weights, features, places, signs, self.best_u, self.gap)

@@ -1,0 +1,133 @@
+"""Soft margins over all steps at once: the proximal map by its optimality, both problems by enumeration in cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.sparse import csc_array
+
+from cvxens.features import SortedFeatures
+from cvxens.limits import limit_threads, limit_time
+from cvxens.solvers import additive_hinge
+from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums, smooth
+
+SIZES = st.integers(2, 12)
+
+
+@given(
+    n=SIZES,
+    size=st.sampled_from([0.1, 1.0, 30.0]),
+    data=st.data(),
+)
+def test_proximal_map_meets_its_optimality_conditions(n, size, data):
+    weights = data.draw(hnp.arrays(float, n, elements=st.integers(1, 5).map(float)))
+    y = data.draw(hnp.arrays(float, n, elements=st.integers(-20, 20).map(lambda k: k / 4)))
+    x = np.empty(n)
+    smooth(weights, y, size, x)
+    # sums of the gradient up to every jump are within [-size, size], at the end of that where x jumps, and 0 in all
+    sums, jumps = np.cumsum(weights * (x - y)), np.diff(x)
+    near = 1e-9 * max(1.0, float((weights * np.abs(y)).sum()), size)
+    assert abs(sums[-1]) <= near
+    assert (np.abs(sums[:-1]) <= size + near).all()
+    moving = np.abs(jumps) > near
+    np.testing.assert_allclose(sums[:-1][moving], size * np.sign(jumps[moving]), rtol=0, atol=near)
+
+
+def draw_sample(n, d, seed, values=6):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, (n, d)).astype(float)
+    y = np.where(X[:, 0] + rng.normal(0, 2.0, n) > values / 2, 1.0, -1.0)
+    return X, y
+
+
+def enumerate_stumps(X, constant):
+    """Return all stumps that rise, as columns, and the constant."""
+    columns = [np.where(x >= t, 1.0, -1.0) for x in X.T for t in (np.unique(x)[1:] + np.unique(x)[:-1]) / 2]
+    return np.stack([*columns, np.ones(len(X))] if constant else columns, axis=1)
+
+
+def score(sums, lead, n):
+    f = np.zeros(n)
+    for weight, feature, place, sign in zip(lead.weights, lead.features, lead.places, lead.signs, strict=True):
+        rise = 1.0 if feature < 0 else None
+        if rise is None:
+            row = sums.varying.tolist().index(feature)
+            rise = np.where(sums.codes[row] > place, 1.0, -1.0)
+        f += weight * sign * rise
+    return f
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("C", [0.02, 0.3])
+def test_soft_margins_are_those_over_all_stumps(C, constant):
+    X, y = draw_sample(50, 3, 0)
+    H = enumerate_stumps(X, constant)
+    w = cp.Variable(H.shape[1])
+    prices = C * np.linspace(0.5, 1.5, len(y))
+    program = cp.Problem(cp.Minimize(prices @ cp.pos(1 - cp.multiply(y, H @ w)) + cp.norm1(w)))
+    program.solve(solver=cp.CLARABEL)
+    sums = StepSums(SortedFeatures(X))
+    lead = AdditiveHinge(sums, y, prices, constant=constant).solve(1e-6)
+    value = prices @ np.maximum(0, 1 - y * score(sums, lead, len(y))) + lead.weights.sum()
+    assert lead.gap <= 1e-6
+    assert value == pytest.approx(program.value, rel=2e-6)
+    assert lead.u.min() >= 0
+    assert (lead.u <= prices).all()
+    assert lead.u.sum() / max(1.0, np.abs(H.T @ (y * lead.u)).max()) == pytest.approx(program.value, rel=2e-6)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("nu", [0.35, 0.8])
+def test_lpboost_is_that_over_all_stumps(nu, constant):
+    X, y = draw_sample(40, 3, 1)
+    H, D = enumerate_stumps(X, constant), 1 / (nu * len(y))
+    signed, rho = np.hstack([H, -H]), cp.Variable()
+    a = cp.Variable(signed.shape[1], nonneg=True)
+    margins = cp.multiply(y, signed @ a)
+    program = cp.Problem(cp.Maximize(rho - D * cp.sum(cp.pos(rho - margins))), [cp.sum(a) == 1])
+    program.solve(solver=cp.CLARABEL)
+    sums = StepSums(SortedFeatures(X))
+    lead = AdditiveHinge(sums, y, np.full(len(y), D), constant=constant, game=True).solve(1e-5)
+    z = np.sort(y * score(sums, lead, len(y)) / lead.weights.sum())
+    value = max(t - D * np.maximum(0, t - z).sum() for t in z)
+    assert lead.gap <= 1e-5
+    assert value == pytest.approx(program.value, rel=2e-5)
+    assert lead.u.sum() == pytest.approx(1.0)
+    assert np.abs(H.T @ (y * lead.u)).max() == pytest.approx(program.value, rel=2e-5)
+
+
+def test_values_are_coded_whatever_holds_them():
+    X, _ = draw_sample(30, 4, 2, values=3)
+    X[:, 2] = 1.0
+    dense, sparse = StepSums(SortedFeatures(X)), StepSums(SortedFeatures(csc_array(X)))
+    assert dense.varying.tolist() == [0, 1, 3]
+    np.testing.assert_array_equal(dense.codes, sparse.codes)
+    np.testing.assert_array_equal(dense.counts, sparse.counts)
+    s = np.random.default_rng(0).normal(size=30)
+    assert dense.largest_edge(s) == pytest.approx(np.abs(enumerate_stumps(X, False).T @ s).max())
+
+
+def test_threads_change_no_bit():
+    X, y = np.random.default_rng(3).normal(size=(60, 9)), np.tile([1.0, -1.0], 30)
+    found = []
+    for n_threads in (1, 2):
+        with limit_threads(n_threads):
+            found.append(AdditiveHinge(StepSums(SortedFeatures(X)), y, np.full(60, 0.1), constant=True).solve(1e-3))
+    for name in ("weights", "u", "places", "gap"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+def test_it_stops_where_no_time_is_left_and_where_no_margin_can_be_had(monkeypatch):
+    monkeypatch.setattr(additive_hinge, "PATIENCE", 100)
+    X, y = draw_sample(40, 3, 4)
+    method = AdditiveHinge(StepSums(SortedFeatures(X)), y, np.full(40, 0.1), constant=True)
+    with limit_time(1e-9):
+        lead = method.solve(1e-9, 0.0)
+    assert lead.gap == np.inf
+    assert not len(lead.weights)
+    # every sample twice, with both labels: rho is 0
+    X, y = np.vstack([X, X]), np.append(y, -y)
+    lead = AdditiveHinge(StepSums(SortedFeatures(X)), y, np.full(80, 1 / 40), constant=True, game=True).solve(1e-3)
+    assert lead.gap > 1e-3
