@@ -129,7 +129,7 @@ def print_plan(plan: Plan, directory: Path) -> None:
         places = Counter(f"{task.experiment.name}, {task.row}: {task.column}" for task in plan.left_out)
         named = "; ".join(f"{place} ({n})" for place, n in list(places.items())[:MOST_NOTES])
         more = f"; and {len(places) - MOST_NOTES} cells more" * (len(places) > MOST_NOTES)
-        lines.append(f"{len(plan.left_out)} trials do not fit into the time: {named}{more}")
+        lines.append(f"{len(plan.left_out)} trials do not fit into the time, or have not been timed yet: {named}{more}")
     for line in lines:
         click.echo(f"note: {line}", err=True)
 

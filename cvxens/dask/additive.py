@@ -152,6 +152,13 @@ def find_knot(x: float, code: int, feature: int, knots: Knots) -> int:
     return k
 
 
+@njit(cache=True, nogil=True, inline="always")
+def find_share(x: float, code: int, feature: int, knots: Knots) -> tuple[int, float]:
+    """Return the knot at or before a value, as `find_knot`, and the share of the way to the next one."""
+    k, own = find_knot(x, code, feature, knots), knots.values[feature]
+    return k, (x - own[k]) / (own[k + 1] - own[k])
+
+
 @njit(cache=True, nogil=True)
 def interpolate(values: NDArray[Any], codes: Codes, knots: Knots, G: Array, b: float) -> Array:
     """Evaluate ``b + sum_d g_d(x_d)`` of all rows, feature by feature in this order."""
@@ -159,10 +166,9 @@ def interpolate(values: NDArray[Any], codes: Codes, knots: Knots, G: Array, b: f
     for j in range(values.shape[0]):
         if knots.counts[j] < 2:
             continue
-        own, g = knots.values[j], G[j]
+        g = G[j]
         for i in range(values.shape[1]):
-            k = find_knot(values[j, i], codes[j, i], j, knots)
-            share = (values[j, i] - own[k]) / (own[k + 1] - own[k])
+            k, share = find_share(values[j, i], codes[j, i], j, knots)
             scores[i] += (1.0 - share) * g[k] + share * g[k + 1]
     return scores
 
@@ -174,10 +180,10 @@ def sum_by_knots(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints
     for j in range(values.shape[0]):
         if knots.counts[j] < 2:
             continue
-        own, table = knots.values[j], sums[j]
+        table = sums[j]
         for i in range(values.shape[1]):
-            k = find_knot(values[j, i], codes[j, i], j, knots)
-            above = np.int64(np.rint((values[j, i] - own[k]) / (own[k + 1] - own[k]) * weights[i]))
+            k, share = find_share(values[j, i], codes[j, i], j, knots)
+            above = np.int64(np.rint(share * weights[i]))
             table[k] += weights[i] - above
             table[k + 1] += above
     return sums
@@ -190,12 +196,10 @@ def sum_bends(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints) -
     for j in range(values.shape[0]):
         if knots.counts[j] < 2:
             continue
-        own = knots.values[j]
         for i in range(values.shape[1]):
             if weights[i] == 0:
                 continue
-            k = find_knot(values[j, i], codes[j, i], j, knots)
-            share = (values[j, i] - own[k]) / (own[k + 1] - own[k])
+            k, share = find_share(values[j, i], codes[j, i], j, knots)
             sums[0, j, k] += np.int64(np.rint((1.0 - share) * (1.0 - share) * weights[i]))
             sums[0, j, k + 1] += np.int64(np.rint(share * share * weights[i]))
             sums[1, j, k] += np.int64(np.rint(share * (1.0 - share) * weights[i]))
@@ -223,6 +227,7 @@ def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints)
             elif x >= own[k + 1]:
                 sums[0, j, k + 1] += weight
             else:
+                # of the way that is left, which is rounded up
                 rest = np.int64(np.ceil((own[k + 1] - x) / (own[k + 1] - own[k]) * unit))
                 side = 1 if weight >= 0 else 2
                 sums[side, j, k] += weight
@@ -299,11 +304,8 @@ def find_shares(values: NDArray[Any], codes: Codes, knots: Knots) -> tuple[NDArr
     for j in range(values.shape[0]):
         if knots.counts[j] < 2:
             continue
-        own = knots.values[j]
         for i in range(values.shape[1]):
-            k = find_knot(values[j, i], codes[j, i], j, knots)
-            before[j, i] = k
-            shares[j, i] = (values[j, i] - own[k]) / (own[k + 1] - own[k])
+            before[j, i], shares[j, i] = find_share(values[j, i], codes[j, i], j, knots)
     return before, shares
 
 
@@ -362,8 +364,9 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     Inside of a step B = B_0 + c with B_0 the sum up to its beginning, with what is there, and c the sum of weights
     since. ``int c`` is the sum M of their first moments; c^2 is at most the larger of the squares of what its positive
     and its negative weights add up to, so ``M^2 / width <= int c^2 <= P M_P + N M_N`` with P, N the sums of these and
-    M_P, M_N their moments. Each weight loses at most ``2**MOMENT_BITS`` units in its moment, for which `n` of them are
-    counted where they can be that many.
+    M_P, M_N their moments. Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of
+    their weights too far from 0 at most. Each weight also loses up to ``2**MOMENT_BITS`` units in its moment: whoever
+    asks counts these.
     """
     given, positive, negative, of_positive, of_negative = (each.astype(np.float64)[:, :-1] for each in sums)
     start = np.cumsum(given, axis=1)
@@ -372,9 +375,13 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     # moments in units times lengths; (weight >> bits) * rest has lost less than one 2^bits of each weight
     above, below = width * of_positive, width * of_negative
     most = positive * above + negative * below
-    form = 2 * float((start**2 * width + 2 * start * (above + below) + most).sum())
-    least = (above + below) ** 2 / np.where(width > 0, width, 1.0)
-    return form, 2 * float((most - least).sum())
+    # where B_0 >= 0 it is negative weights whose moments may be nearer to 0, else positive ones
+    nearer = np.ldexp(width, -MOMENT_BITS) * np.abs(start) * np.where(start >= 0, -negative, positive)
+    form = 2 * float((start**2 * width + 2 * start * (above + below) + 2 * nearer + most).sum())
+    off = np.ldexp(width, -MOMENT_BITS) * (positive - negative)
+    total = np.abs(above + below)
+    least = (total**2 - (2 * total + off) * off) / np.where(width > 0, width, 1.0)
+    return form, 2 * float((most - least + 4 * np.abs(start) * off).sum())
 
 
 class Level(NamedTuple):
@@ -626,7 +633,9 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
     C_ : float
         C as a number.
     intercept_ : ndarray of shape ()
-        b.
+        b, where both ends of every shape function are opposite.
+    history_ : tuple of Level
+        Objective, bound, Newton steps and times, for every point that was certified.
 
     Examples
     --------
@@ -639,6 +648,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
     """
 
     source: ClassVar[str] = "LL08 Algorithm 1"
+    local = InfiniteEnsembleSVC
 
     C: float | str = "scale"
     _: KW_ONLY

@@ -59,10 +59,6 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     Parameters
     ----------
-    tol : float
-        The relative certified gap at which the fit is done.
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds.
     client : distributed.Client, optional
         Whose workers hold the shards. By default the current client, and without one the threads of this machine.
     persist : bool or path
@@ -74,17 +70,12 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     ----------
     certificate_ : Certificate
         How far the classifier is at most from the optimum; its note says how many rows and shards it covers.
-    history_ : tuple
-        Objective, bound and times, round by round.
-    classes_ : ndarray of shape (2,)
-        The classes.
     client_ : distributed.Client or None
         The client of the fit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X was a data frame.
     """
+
+    local: ClassVar[type[Any]]
+    """The estimator of one machine, which documents what is the same here."""
 
     _: KW_ONLY
     tol: float = 1e-3
@@ -93,6 +84,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     persist: bool | str | Path = True
     certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier.
@@ -248,28 +242,12 @@ class DaskEnsemble(DaskClassifier):
 
     Parameters
     ----------
-    columns_per_round : int, optional
-        At most so many weak learners enter per round; None for the oracle's own choice.
-    max_columns : int, optional
-        Stop, with a ConvergenceWarning, at so many weak learners.
     checkpoint : Checkpoint or path, optional
         Where the state of a fit is written down; a fit that finds it goes on from there, on any number of workers.
     warm_start : bool
         True if the fit starts from the weak learners of the last one, on whatever sample of the same features, and from
         their weights.
-
-    Attributes
-    ----------
-    weak_learners_ : tuple of Hypothesis
-        Functions from X to (n_samples,).
-    weights_ : ndarray of shape (n_weak_learners,)
-        Their weights w.
-    intercept_ : ndarray of shape ()
-        b; 0 where the formulation has none.
     """
-
-    local: ClassVar[type[Any]]
-    """The estimator of one machine."""
 
     _: KW_ONLY
     columns_per_round: int | None = None

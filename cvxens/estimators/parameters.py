@@ -21,8 +21,9 @@ T = TypeVar("T")
 def estimator(kind: type[T]) -> type[T]:
     """Make a dataclass of an estimator, and complete its docstring by the parameters and attributes that it inherits.
 
-    Positional parameters come first, then those of the class itself, then those of its bases. The class variable
-    `fitted` gets the names of the fields that are no parameters.
+    Positional parameters come first, then those of the class itself, then those of its bases; last those that are
+    documented by the class variable `local`, where an estimator stands for one of that class on more than one machine.
+    The class variable `fitted` gets the names of the fields that are no parameters.
 
     Examples
     --------
@@ -57,10 +58,13 @@ def estimator(kind: type[T]) -> type[T]:
     kind = dataclass(eq=False, repr=False)(kind)
     positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
     bases = [base for base in kind.__mro__ if is_dataclass(base)]
+    fitted = [f.name for f in fields(kind) if not f.init and not f.name.startswith("_")]  # type: ignore[arg-type]
+    like: type = getattr(kind, "local", object)
+    rest = ([*signature(kind).parameters], fitted) if like is not object else ([], [])
     parameters, attributes = (
-        dict.fromkeys([*first, *(name for base in bases for name in read_entries(base, title))])
-        for title, first in (("Parameters", positional), ("Attributes", []))
+        dict.fromkeys([*first, *(name for base in bases for name in read_entries(base, title)), *last])
+        for title, first, last in zip(("Parameters", "Attributes"), (positional, []), rest, strict=True)
     )
-    compose(kind, Parameters=parameters, Attributes=attributes)
-    kind.fitted = tuple(f.name for f in fields(kind) if not f.init and not f.name.startswith("_"))  # type: ignore
+    compose(kind, like, Parameters=parameters, Attributes=attributes)
+    kind.fitted = tuple(fitted)  # type: ignore[attr-defined]
     return kind

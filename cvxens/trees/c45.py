@@ -213,7 +213,9 @@ def _read_training(X: Any, y: Any) -> tuple[Table, Training, tuple[Any, ...]]:
     except TypeError as error:
         raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
     n_values = np.array([feature.n_values for feature in table.features])
-    return table, Training(table.columns, n_values, codes, len(classes)), tuple(classes.tolist())
+    # what may not be written to has a type of its own, for which all would be compiled once more
+    columns = table.columns if table.columns.flags.writeable else table.columns.copy()
+    return table, Training(columns, n_values, codes, len(classes)), tuple(classes.tolist())
 
 
 def _present(mass: Array) -> Cases:
@@ -384,7 +386,7 @@ def grow(
         # two branches need min_cases each, and cases of one class need no test
         large_enough, mixed = total >= 2 * options.min_cases - TINY, counts[node].max() < total - TINY
         if depth[node] < max_depth and large_enough and mixed:
-            found = (best_split(data, here, options.min_cases, tried) for tried in draw())
+            found = (best_split(data, here, float(options.min_cases), tried) for tried in draw())
             split, value = next((each for each in found if each[0] >= 0), (-1, np.nan))
         if not np.isnan(value):
             # the largest value of the whole table up to the midpoint

@@ -2,7 +2,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask_samples import cut, sharded, two_classes
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cvxens import InfiniteEnsembleSVC
@@ -21,10 +21,10 @@ def parts_of(model):
 def test_the_machine_is_the_same_bits_for_all_shards_and_that_of_one_machine(n_values):
     X, y = two_classes(30, 2)
     X = X if n_values is None else np.round(2 * X)
-    one, many = (DaskInfiniteEnsembleSVC(C=0.5).fit(cut(X, ends), cut(y, ends)) for ends in ([], [1, 1, 20, 24]))
+    one, many = (DaskInfiniteEnsembleSVC(C=0.1).fit(cut(X, ends), cut(y, ends)) for ends in ([], [1, 1, 20, 24]))
     assert parts_of(one) == parts_of(many)
     assert one.certificate_.holds(1e-3)
-    alone = InfiniteEnsembleSVC(C=0.5, tol=1e-8).fit(X, y)
+    alone = InfiniteEnsembleSVC(C=0.1, tol=1e-8).fit(X, y)
     assert one.certificate_.dual <= alone.certificate_.primal
     assert one.certificate_.primal >= alone.certificate_.dual
     new = np.random.default_rng(3).normal(size=(20, 2))
@@ -71,6 +71,7 @@ def test_the_default_price_is_that_of_one_machine():
 
 @settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(2, 400), st.integers(2, 12))
+@example(2, 3, 3)
 def test_the_form_of_the_kernel_is_bounded_from_above_and_nearly_met(seed, n, n_bins):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))

@@ -2,13 +2,14 @@
 
 import os
 import signal
-import threading
+from contextlib import contextmanager
 
 import dask
 import numpy as np
 import pytest
 from dask_samples import cut, two_classes
 from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from test_dask_additive import parts_of
@@ -18,7 +19,12 @@ from cvxens.dask import DaskInfiniteEnsembleSVC, DaskLPBoostClassifier
 from cvxens.dask.shards import ShardedSample
 from cvxens.errors import InvalidInput, WorkersLost
 
-QUIET = {"distributed.scheduler.allowed-failures": 10, "distributed.comm.timeouts.connect": "10s"}
+QUIET = {
+    "distributed.scheduler.allowed-failures": 10,
+    "distributed.comm.timeouts.connect": "10s",
+    # workers come from a process that has imported the package already
+    "distributed.worker.multiprocessing-method": "forkserver",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +35,7 @@ def on_the_cluster(one_thread):
 
 
 def start(n_workers, processes=False):
+    get_mp_context().set_forkserver_preload(["cvxens.dask", "distributed"])
     return LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
@@ -39,13 +46,29 @@ def start(n_workers, processes=False):
     )
 
 
+@contextmanager
+def after_questions(number, act, *told):
+    """Act when shards are asked for this time; yields a list that grows with every question."""
+    ask, asked = ShardedSample.ask, []
+
+    def counted(self, *what, **options):
+        asked.append(what)
+        if len(asked) == number:
+            act(*told)
+        return ask(self, *what, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ShardedSample, "ask", counted)
+        yield asked
+
+
 PARTITIONS = [], [20], [7, 30], [1, 1, 20, 39]
 """Where shards end: 1, 2, 3 and 5 of them; an empty one is among these, and some of one class."""
 
 
 def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_path):
     X, y = two_classes(40, 2)
-    boosted, machine = DaskLPBoostClassifier(C=0.1), DaskInfiniteEnsembleSVC(C=0.05, tol=1e-1)
+    boosted, machine = DaskLPBoostClassifier(C=0.1, tol=1e-2), DaskInfiniteEnsembleSVC(C=0.05, tol=0.3)
     saved = clone(boosted).set_params(checkpoint=tmp_path / "fit.checkpoint", max_columns=3)
     with dask.config.set(scheduler="sync"):
         alone = bits(clone(boosted).fit(cut(X, []), cut(y, [])))
@@ -71,14 +94,14 @@ def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_pa
 
 def test_a_killed_worker_costs_no_bit():
     X, y = two_classes(40, 2)
+    boosted = DaskLPBoostClassifier(C=0.1, tol=1e-2)
     with dask.config.set(scheduler="sync"):
-        alone = bits(DaskLPBoostClassifier(C=0.1).fit(cut(X, []), cut(y, [])))
+        alone = bits(clone(boosted).fit(cut(X, []), cut(y, [])))
     with start(2, processes=True) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
-        killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
-        killer.start()
-        model = DaskLPBoostClassifier(C=0.1).fit(cut(X, [20, 30]), cut(y, [20, 30]))
-        killer.join()
+        with after_questions(15, os.kill, victim, signal.SIGKILL) as asked:
+            model = boosted.fit(cut(X, [20, 30]), cut(y, [20, 30]))
+        assert len(asked) > 20
         assert model.client_ is client
         assert bits(model) == alone
 
@@ -88,23 +111,8 @@ def test_a_client_that_disconnects_is_one_error_with_the_best_state():
     with start(1) as cluster:
         client = Client(cluster)
         model = DaskLPBoostClassifier(C=0.2, tol=1e-6, client=client)
-        rounds = []
-
-        def lose(steps=None):
-            rounds.append(steps)
-            if len(rounds) == 40:
-                client.close()
-
-        ask = ShardedSample.ask
-
-        def counted(self, *told, **options):
-            lose()
-            return ask(self, *told, **options)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ShardedSample, "ask", counted)
-            with pytest.raises(WorkersLost, match="the workers were lost") as lost:
-                model.fit(cut(X, [20]), cut(y, [20]))
+        with after_questions(40, client.close), pytest.raises(WorkersLost, match="the workers were lost") as lost:
+            model.fit(cut(X, [20]), cut(y, [20]))
     assert lost.value.best.solution.objective < 12
     assert lost.value.best.bound > 0
     assert not hasattr(model, "certificate_")

@@ -165,7 +165,7 @@ class Boxes(BinnedOracle):
         """
         order = None if row_norm == inf else row_norm
         kept = np.flatnonzero(integers.any(axis=0))
-        weights, codes = np.ascontiguousarray(integers[:, kept]), self._codes[:, kept]
+        weights, codes = integers.take(kept, axis=1), self._codes.take(kept, axis=1)
         n_threads = threads_for(weights.size * len(self.lists))
         of_sign = np.maximum(np.maximum(weights, 0).sum(axis=1), np.maximum(-weights, 0).sum(axis=1))
         together = of_sign[0] if row_norm == inf else row_sizes(of_sign[np.newaxis].astype(np.float64), row_norm)[0]
@@ -443,7 +443,8 @@ def _search_table(
     """
     n_outputs, last = len(table), len(features) - 1
     n_last, gap_last = axes.n_bins[features[last]], axes.gaps[features[last]]
-    size, sign, edges = floor, 1, np.empty(n_outputs, np.int64)
+    # no literal, since what is called with one is compiled for it
+    size, sign, edges = floor, np.int64(1), np.empty(n_outputs, np.int64)
     box = np.zeros((last + 1, 3), np.int64)
     if last == 0:
         return _search_runs(table, n_last, gap_last, box, closed, order, size, sign, best_box)

@@ -190,7 +190,7 @@ class DepthThreeTrees(BinnedOracle):
         kept = np.flatnonzero(integers)
         if len(kept) < len(integers):
             # samples without a weight are in no sum
-            integers, layout = integers[kept], layout._replace(codes=layout.codes[:, kept])
+            integers, layout = integers[kept], layout._replace(codes=layout.codes.take(kept, axis=1))
         sample = Half.of_zeros(layout)
         n_threads = threads_for(len(integers) * len(layout.pairs))
 
@@ -262,7 +262,7 @@ def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
     counts = readings.counts
     varying = counts > 0
     allowed = allowed[np.ix_(readings.features, readings.features)] & varying & varying[:, np.newaxis]
-    pairs = np.argwhere(np.triu(allowed, 1)).astype(np.int64)
+    pairs = np.ascontiguousarray(np.argwhere(np.triu(allowed, 1)), np.int64)
     offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))
     numbers = np.full(allowed.shape, -1)
     numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
@@ -459,7 +459,7 @@ def _search_root(
     own = np.flatnonzero(layout.allowed[f][layout.pairs].all(axis=1))
     order = np.argsort(layout.codes[f], kind="stable")
     ends = np.searchsorted(layout.codes[f][order], np.arange(n_places + 1), side="right").tolist()
-    codes, weights = layout.codes[:, order], weights[order]
+    codes, weights = layout.codes.take(order, axis=1), weights[order]
     masses = np.add.reduceat(np.append(np.abs(weights), 0), [0, *ends])[:-1].tolist()
     total, bounds = int(weights.sum()), [NONE] * (n_places + 1)
     known, moved, kept, unused = sum(masses), 0, 0, np.empty(len(starts) - 1, np.int64)
@@ -558,11 +558,13 @@ def _rank_halves(layout: Layout, half: Half, partners: Ints, root: Root, most: i
     edges[0] = half.sums[starts[partners[0] + 1] - 1]
     forms[0, 0], forms[0, 2], forms[0, 4], forms[0, 6] = -1, -1, -1, 1
     form = np.zeros(7, np.int64)
+    # as variables, since what is called with a literal is compiled for each
+    sides = np.array([True, False])
     for g in partners:
         first, end = _find_bins(g, root, layout)
         for u in range(first, end):
-            upper = _list_splits(layout, half, partners, root, g, u, True)
-            lower = _list_splits(layout, half, partners, root, g, u, False)
+            upper = _list_splits(layout, half, partners, root, g, u, sides[0])
+            lower = _list_splits(layout, half, partners, root, g, u, sides[1])
             by_upper, by_lower = rank_splits(upper, most + 1), rank_splits(lower, most + 1)
             for p in range(len(by_upper)):
                 # one of the trees before is none: two constants of one sign

@@ -130,7 +130,7 @@ class DepthTwoTrees(BinnedOracle):
         # samples without a weight, many of them at times, are in no sum
         kept = np.flatnonzero(integers if order == inf else integers.any(axis=0))
         if len(kept) < integers.shape[-1]:
-            integers, layout = integers[..., kept], layout._replace(codes=layout.codes[:, kept])
+            integers, layout = integers.take(kept, axis=-1), layout._replace(codes=layout.codes.take(kept, axis=1))
         sizes, largest = np.full((2, n_readings), NONE, np.int64 if order == inf else np.float64)
         found = Found(sizes, largest, np.zeros(n_readings), np.zeros((n_readings, 7), np.int64))
 
@@ -259,6 +259,8 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
             above[starts[g] + k % n_bins] += table[k]
     above_total, below_total = total, 0
     size, largest, squares = NONE, NONE, 0.0
+    # as variables, since what is called with a literal is compiled for each
+    sides = np.array([True, False])
     # the closed trees of this root's reading
     first, last = closed.starts[f], closed.starts[f + 1]
     for place in range(1, n_places + 1):
@@ -271,7 +273,7 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
                 below[starts[g] + k] += tables[row + k]
                 moved += tables[row + k] if g == f else 0
         above_total, below_total = above_total - moved, below_total + moved
-        upper, lower = (f, place, True), (f, place, False)
+        upper, lower = (f, place, sides[0]), (f, place, sides[1])
         up = _split_half(upper, above_total, above, layout, partners)
         down = _split_half(lower, below_total, below, layout, partners)
         # sum over both signs of (a + b)^2 + (a - b)^2, but for that of the constant

@@ -121,7 +121,7 @@ class PairRules(BinnedOracle):
         integers, codes = weights.integers, self._codes
         if len(kept) < integers.shape[1]:
             # samples without a weight are in no sum
-            integers, codes = integers[:, kept], codes[:, kept]
+            integers, codes = integers.take(kept, axis=1), codes.take(kept, axis=1)
         closed = self._close(exclude)
         n_pairs, n_bins = len(self.pairs), self.readings.counts + 1
         sizes, largest = np.full((2, n_pairs), -inf)
