@@ -35,7 +35,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.colgen.loop import Run, Step, column_generation
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle
+from cvxens.colgen.masters import fastest_master_over
+from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
@@ -126,6 +127,8 @@ class Mean:
     price: float
     line: Line
     bound: float
+    gain: float
+    """What the bound is above the chord."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,6 +444,8 @@ class _Solver:
             last[:] = [step]
 
         options = {"start": list(start), "callback": watch, "tol": SHARE * self.tol, **self.options}
+        if len(neighbours) == 2:
+            options["master"] = self._start_between(price, neighbours, options.get("master"))
         run = column_generation(formulation, self.oracle, self.y, **options)
         certificate = run.certificate
         if not certificate.proven and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
@@ -461,6 +466,24 @@ class _Solver:
         line = Line(at_zero, line.slope, certificate.rounding + line.rounding)
         return PathPoint(price, kept, line, formulation.sense * certificate.dual)
 
+    def _start_between(
+        self, price: float, neighbours: Sequence[PathPoint], make: Callable[[Formulation, Array], Master] | None
+    ) -> Callable[[Formulation, Array], Master]:
+        """Return what makes a master, one that begins at the mean of two neighbours where it can begin anywhere."""
+        left, right = neighbours
+        share = (price - left.price) / (right.price - left.price)
+        columns, w = _join(left, right, share)
+        weights = dict(zip((column.hypothesis for column in columns), w.tolist(), strict=True))
+        u = _mix(share, self.samples[left.price].u, self.samples[right.price].u)
+
+        def begin(formulation: Formulation, y: Array) -> Master:
+            master = fastest_master_over(self.oracle, formulation, y) if make is None else make(formulation, y)
+            if hasattr(master, "begin_near"):
+                master.begin_near(weights, u)
+            return master
+
+        return begin
+
     def take_means(self, left: PathPoint, right: PathPoint) -> Segment:
         """Return two neighbours with as many of their means as lower the largest gap, or bring it within `tol`.
 
@@ -475,7 +498,8 @@ class _Solver:
             means = (*segment.means, self._take_mean(left, right, price))
             segment = Segment(left, right, tuple(sorted(means, key=lambda mean: mean.price)))
             gap, price = segment.widest
-            if gap <= self.tol:
+            # without a gain the chord stays, which the price of the first mean is the farthest from
+            if gap <= self.tol or not any(mean.gain for mean in means):
                 break
         return segment
 
@@ -489,8 +513,9 @@ class _Solver:
         ends = first.dual_value, second.dual_value
         value = self._bound_loss(self.formulate(price), _mix(share, first.u, second.u)) if isfinite(min(ends)) else -inf
         gain = value - _mix(share, *ends) - ROUNDING * max(map(abs, ends)) if isfinite(value) else 0.0
-        bound = _mix(share, left.bound, right.bound) + max(gain, 0.0)
-        return Mean(share, price, replace(line, rounding=rounding), bound)
+        gain = gain if gain > STRAIGHT * abs(value) else 0.0
+        bound = _mix(share, left.bound, right.bound) + gain
+        return Mean(share, price, replace(line, rounding=rounding), bound, gain)
 
     def _find_line(self, price: float, scores: Array, w: Array) -> Line:
         """Return an ensemble's objective as a line, by three prices."""

@@ -214,6 +214,9 @@ LEAST_VIOLATION = 1e-8
 LEAST_SHARE = 1e-3
 """A path starts with every v at least at this share of its upper bound: a vertex of the simplex method has zeros."""
 
+LEAST_ROOM = 1e-4
+"""The same of a start near a solution."""
+
 FAR = 2.0
 """Edges above this multiple of a fixed limit are too far off."""
 
@@ -256,6 +259,11 @@ class MaxSum:
         # the gap where that is larger: next to the boundary the next step would be short
         scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
         return (scale, limit) if largest <= FAR * limit else None
+
+    def spare(self, v: Array, largest: float, gap: float) -> tuple[float, float]:
+        """Return the factor on v that leaves room to the largest edge, as a share of the gap says, and the limit."""
+        room = SPARE_ROOM * min(1.0, gap / max(float((np.abs(self.gain) * v).sum()), TINY))
+        return min(1.0, self.limit / largest * (1 - room)) if largest > 0 else 1.0, self.limit
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
         """Return the objective at (free, w) less that at v, scaled to be feasible."""
@@ -304,6 +312,10 @@ class MinLimit:
         violation = max(largest - at.limit, 0.0)
         room = SPARE_ROOM * max(violation, at.total, LEAST_VIOLATION * abs(at.limit))
         return (1.0, at.limit + violation + room) if violation <= FAR_FROM_GAP * at.total else None
+
+    def spare(self, v: Array, largest: float, gap: float) -> tuple[float, float]:
+        """Return a limit that leaves room to the largest edge."""
+        return 1.0, largest + SPARE_ROOM * gap
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
         """Return the largest edge at v over its sum, less the soft minimum margin at w over its sum."""
@@ -372,6 +384,34 @@ def cold_start(v: Array, program: Program) -> Iterate:
     t, product = program.upper - v, float(v.mean()) / 2
     limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
     return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
+
+
+def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[Iterate, float]:
+    """Return a point inside near a solution of a similar program, its v and the multipliers of its rows, and their gap.
+
+    Slacks and the multipliers of the box follow from these; where a product of the two would be below the mean that the
+    gap leaves to each, the multiplier is raised to it. So the start is as far from the optimum as the gap says, and far
+    enough from the boundary to take long steps.
+    """
+    objective, k = program.objective, program.n_free
+    v = np.clip(v, LEAST_ROOM * program.upper, (1 - LEAST_ROOM) * program.upper)
+    edges = program.rows.times(v)[k:]
+    margins = program.rows.combine(np.concatenate([free, w]))
+    largest = float(edges.max())
+    at = Iterate(v, program.upper - v, np.zeros_like(v), np.zeros_like(v), free, w, np.zeros_like(w), largest)
+    gap = max(objective.gap(at, margins, edges, program.upper), LEAST_VIOLATION * float(v.sum()))
+    scale, limit = objective.spare(v, largest, gap)
+    v, edges = scale * v, scale * edges
+    t, s = program.upper - v, limit - edges
+    product = gap / (len(w) + 2 * len(v))
+    w = np.maximum(w, product / s)
+    if objective.limit_is_free:
+        w = w / w.sum()
+    # xi - z = gain - A'w - F'free, with the smaller of the two at its product
+    missing = objective.gain - program.rows.combine(np.concatenate([free, w]))
+    z = np.where(missing >= 0, product / v, product / t - missing)
+    xi = np.where(missing >= 0, product / v + missing, product / t)
+    return Iterate(v, t, z, xi, free, w, s, limit), gap
 
 
 def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:

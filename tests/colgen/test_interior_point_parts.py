@@ -23,6 +23,7 @@ from cvxens.solvers.interior_point import (
     cold_start,
     drop_rows,
     follow_path,
+    warm_start,
 )
 
 VALUES = {
@@ -198,6 +199,24 @@ def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
     again, same = follow_path(program, best, 0.0)
     assert same <= gap
     assert again.complementarity <= best.complementarity
+
+
+@pytest.mark.parametrize("n_free", [0, 1])
+def test_a_warm_start_is_inside_and_as_far_off_as_its_gap(n_free):
+    rng = np.random.default_rng(4)
+    program = program_of(rng, 12, 80, n_free, 9.0)
+    best, _ = follow_path(program, cold_start(np.ones(80), program), 1e-3 * optimum(program))
+    # near the solution of another limit, beyond the box and the limit
+    v = np.clip(1.05 * best.v + 0.01 * rng.normal(size=80), 0.0, 1.0)
+    at, gap = warm_start(v, best.w, best.free, program)
+    for values in (at.v, at.t, at.z, at.xi, at.w, at.s):
+        assert values.min() > 0
+    assert_allclose(program.rows.times(at.v)[n_free:] + at.s, at.limit)
+    assert_allclose(program.rows.combine(np.concatenate([at.free, at.w])) + at.xi - at.z, 1.0)
+    assert 0 < gap < 0.3 * optimum(program)
+    again, reached = follow_path(program, at, 1e-9 * optimum(program))
+    assert reached <= 1e-9 * optimum(program)
+    assert again.v.sum() == pytest.approx(optimum(program), rel=1e-8)
 
 
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):

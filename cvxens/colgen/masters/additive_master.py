@@ -9,6 +9,7 @@ over its stumps.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from typing import Any, Protocol
@@ -113,6 +114,11 @@ class AdditiveMaster(InteriorPointMaster):
         if not hasattr(loss, "hinges"):
             return True
         return len(loss.hinges) == 1 and all(h.sign > 0 and np.all(np.equal(h.knots, 1.0)) for h in loss.hinges)
+
+    def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
+        """Start near a solution of a similar problem, with its columns: all stumps at once are not wanted then."""
+        super().begin_near(weights, u)
+        self.goals = []
 
     def solve(self) -> MasterSolution:
         """Go on with the first-order method, evaluate what it has found, or solve over the columns."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.stack import SideStack, Stack
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.colgen.restricted import FastMaster, Needs, Restricted
+from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
+from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
@@ -282,14 +282,22 @@ class InteriorPointMaster(FastMaster):
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
         self.features: Array | None = None
         """What columns may be steps of."""
+        self.near: tuple[Mapping[Hypothesis, float], Array] | None = None
+        """Weights and multipliers to begin with, until that is done."""
         self._begin()
         self.best: MasterSolution = self.restricted.start()
         interior = self.program.objective.interior(self._v, self.program)
         self.has_interior = bool((interior <= (1 - LEAST_CLEARANCE) * self.program.upper).all())
         self.unfinished: list[Column] = []
+        self.given: Sequence[Hypothesis] = ()
+        """Of the columns that came first."""
         self.hypotheses: list[Any] = []
         """Of all columns, None where they are kept less a centre."""
         self.gap = self.own_gap = inf
+
+    def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
+        """Start the path near a solution of a similar problem, by its weights and multipliers, with its columns."""
+        self.near = weights, u
 
     def _begin(self) -> None:
         """Begin without columns in the working set."""
@@ -342,6 +350,8 @@ class InteriorPointMaster(FastMaster):
             if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
                 self.features = X
                 self.program.rows.follow(X, self.restricted.y)
+        if self.restricted.n_columns == 0:
+            self.given = [column.hypothesis for column in columns]
         self.restricted.add(columns)
         # what is far from 0 is kept less its centre, and is no step that the oracle knows
         plain = self.restricted.centres[-len(columns) :] == 0.0
@@ -394,7 +404,16 @@ class InteriorPointMaster(FastMaster):
 
     @property
     def _v(self) -> Array:
-        return self.stack.split(self.best.u / self.C) if self.at is None else self.at.v
+        if self.at is not None:
+            return self.at.v
+        return self.stack.split((self.best.u if self.near is None else self.near[1]) / self.C)
+
+    @property
+    def _weights_near(self) -> Array:
+        """The weights to begin with, of the columns that came first; empty where there are none."""
+        if self.near is None:
+            return np.empty(0)
+        return np.array([self.near[0].get(hypothesis, 0.0) for hypothesis in self.given])
 
     def _find_violated(self) -> Choice:
         """Return the columns outside the working set, in either sign that is allowed, whose edges are too large."""
@@ -402,6 +421,12 @@ class InteriorPointMaster(FastMaster):
             return np.empty(0, np.intp), np.empty(0, np.intp)
         s = self.restricted.y * self.stack.fold(self._v)
         edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(s))
+        if self.at is None and len(self._weights_near):
+            # what has a weight, in its sign, and what nearly deserves one
+            column = np.flatnonzero(self._weights_near)
+            sign = (self._weights_near[column] < 0).astype(np.intp)
+            edges *= 1 + NEGLIGIBLE_EDGE
+            edges[sign, column] = inf
         edges[self.working] = -inf
         sign, column = np.nonzero(edges > (self.program.objective.limit if self.at is None else self.at.limit))
         return sign, column
@@ -413,12 +438,31 @@ class InteriorPointMaster(FastMaster):
         steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
         self.program.rows.add(self.stack.lift(rows), steps)
         self.at = (
-            interior_point.cold_start(self._v, self.program)
+            self._find_first_point(sign, column)
             if self.at is None
             else interior_point.append_rows(self.at, rows @ self.stack.fold(self.at.v), self.program)
         )
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
+
+    def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> Iterate:
+        """Return a first point over the columns of the working set."""
+        if not len(self._weights_near):
+            return interior_point.cold_start(self._v, self.program)
+        assert self.near is not None
+        w = np.zeros(self.restricted.n_columns)
+        w[: len(self._weights_near)] = self._weights_near
+        v, found = self._v, self.restricted.evaluate({"w": w, "u": self.near[1]})
+        self.near = None
+        # the multipliers of the free rows: minus the margin rho, the intercept
+        free = np.zeros(self.program.n_free)
+        if self.program.objective.limit_is_free:
+            free[0] = -self.loss.margin(self.restricted.margins(found))
+        if self.restricted.formulation.intercept:
+            free[-1] = (float(intercept_of(found)) - self.stack.origin) / self.stack.unit
+        of_working = np.maximum(self.signs[sign] * w[column], 0.0) / self.stack.unit
+        at, self.gap = interior_point.warm_start(v, np.append(np.zeros(self.n_sums), of_working), free, self.program)
+        return at
 
     def _purge(self) -> None:
         """Remove columns from the working set that have been of no use for long, but never all."""
