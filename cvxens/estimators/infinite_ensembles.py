@@ -94,14 +94,15 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
-        sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
-        "reference" (cvxpy) need the matrix. "auto" takes "blockwise" up to 1,000 samples, then "additive" if it can,
-        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, which
-        "libsvm" and "reference" do not keep to, else "blockwise".
+        sample alone; "blockwise" keeps the kernel matrix up to 4,000 samples, and beyond evaluates what it needs of one
+        of `cvxens.kernels`, or keeps as many rows of another as there is room for; "libsvm" and "reference" (cvxpy)
+        need the matrix, and do not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can,
+        else "blockwise".
     tol : float
         The relative certified gap at which the fit is done.
     cache_size : float, optional
-        MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
+        MiB for rows of a kernel that is a function, where its matrix does not fit; a quarter of the memory that is left
+        by default.
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
 
@@ -259,7 +260,7 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
             u, b = multipliers_of_fit(self, len(sample.X)), float(self.intercept_)
         else:
             room = find_room(self.cache_size)
-            trainer = make_trainer(self._kernel, merged.X, "auto", room, limited=max_time < inf)
+            trainer = make_trainer(self._kernel, merged.X, "auto", room)
             limits = Limits(tol, max_time, validation.random_state(self.random_state))
             (solution,) = trainer.solve_path(merged.signs, merged.weights, [self.C_], limits)
             u, b = merged.spread(solution.u), solution.b
@@ -339,7 +340,7 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
 
     def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
-        return make_trainer(kernel, X, self.solver, find_room(self.cache_size), limited=self.max_time is not None)
+        return make_trainer(kernel, X, self.solver, find_room(self.cache_size))
 
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)
@@ -584,8 +585,10 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         return splits
 
     def _make_scorer(self, template: InfiniteEnsembleSVC) -> Any:
+        if self.scoring is None or (isinstance(self.scoring, str) and self.scoring == "accuracy"):
+            return score_accuracy
         try:
-            score = check_scoring(template, "accuracy" if self.scoring is None else self.scoring)
+            score = check_scoring(template, self.scoring)
         except ValueError as error:
             raise InvalidInput(
                 "scoring", f"found {self.scoring!r:.100}: {error!s:.200}", "name a scorer of scikit-learn, or give one"
@@ -606,6 +609,14 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         if self.estimator is not None:
             tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
+
+
+def score_accuracy(answers: Answers, X: Any, y: NDArray, sample_weight: Array | None = None) -> float:
+    """Return the share of samples in the classes of the answers, as scikit-learn's scorer of that name.
+
+    That takes longer than all fits to a few hundred samples, as it checks each time what it is given.
+    """
+    return float(np.average(answers.predict(X) == y, weights=sample_weight))
 
 
 OF_THE_BEST = frozenset(

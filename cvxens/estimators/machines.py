@@ -49,6 +49,7 @@ from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, 
 from cvxens.solvers.blockwise import (
     CachedRows,
     DenseRows,
+    EvaluatedRows,
     KernelFunction,
     KernelSVM,
     Rows,
@@ -87,6 +88,9 @@ KERNELS: Mapping[str, Callable[[Any], Kernel]] = {
 
 SMALL = 1000
 """Samples up to which a kernel matrix is the fastest way for any kernel."""
+
+MATRIX = 4000
+"""Samples up to which the block-wise solver begins with the matrix, and beyond which it evaluates what it needs."""
 
 FIRST_ROWS = 64
 """Rows of a kernel matrix whose time is that of all, in proportion."""
@@ -441,20 +445,14 @@ class RowsTrainer(Trainer):
         return (self.matrix.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
 
 
-def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, limited: bool = False) -> Trainer:
+def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Trainer:
     """Choose how P2 is solved, by kernel, size and memory.
 
-    `room` are the bytes that kernel rows may take where the matrix does not fit; a solver that is `limited` has to keep
-    to a limit of time, which LIBSVM does not. `InvalidInput` for an unknown solver, one that is not for the kernel, or
-    a kernel matrix without room in memory.
+    `room` are the bytes that kernel rows may take where the matrix does not fit. `InvalidInput` for an unknown solver,
+    one that is not for the kernel, or a kernel matrix without room in memory.
     """
     if validation.one_of("solver", solver, ["auto", "additive", "blockwise", "libsvm", "reference"]) == "auto":
-        if len(X) <= SMALL:
-            solver = "blockwise"
-        elif kernel.scale is not None:
-            solver = "additive"
-        else:
-            solver = "libsvm" if _has_room(kernel, len(X)) and not limited else "blockwise"
+        solver = "additive" if kernel.scale is not None and len(X) > SMALL else "blockwise"
     if solver == "additive":
         if kernel.scale is None:
             raise InvalidInput(
@@ -465,6 +463,8 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, li
         return AdditiveTrainer(kernel, X, solver, AdditiveKernel.of(X, kernel.scale))
     if solver == "blockwise":
         samples = np.asarray(X, np.float64)
+        if len(X) > MATRIX and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
+            return RowsTrainer(kernel, X, solver, EvaluatedRows(kernel.function, samples))
         whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
         rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
         return RowsTrainer(kernel, X, solver, rows)

@@ -22,14 +22,26 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.limits import Deadline, Pace, check_time, find_ending, limit_time, was_cut
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.tiles import cut, fill, one_blas_thread
+from cvxens.limits import (
+    Deadline,
+    Pace,
+    available_memory,
+    check_time,
+    find_ending,
+    limit_time,
+    map_in_threads,
+    time_left,
+    was_cut,
+)
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["CachedRows", "DenseRows", "KernelSVM", "Rows", "expand", "solve_blockwise"]
+__all__ = ["CachedRows", "DenseRows", "EvaluatedRows", "KernelSVM", "Rows", "expand", "solve_blockwise"]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -120,7 +132,7 @@ class DenseRows:
         return np.inf
 
     def block(self, chosen: Indices) -> Array:
-        return self.K if len(chosen) == len(self.K) else _part(self.K, chosen, chosen)
+        return self.K if len(chosen) == len(self.K) else gather(self.K, chosen, chosen)
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
         add_rows(self.K, chosen, weights, f)
@@ -135,14 +147,21 @@ class DenseRows:
         return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        return _part(self.K, left, right) @ v
+        return gather(self.K, left, right) @ v
 
     def among(self, chosen: Indices) -> DenseRows:
-        return DenseRows(_part(self.K, chosen, chosen))
+        return DenseRows(gather(self.K, chosen, chosen))
 
 
-def _part(K: Array, left: Indices, right: Indices) -> Array:
-    return K.take(left, axis=0).take(right, axis=1)
+@njit(cache=True, nogil=True)
+def gather(K: Array, left: Indices, right: Indices) -> Array:
+    """Return the part of a matrix in some rows and columns, without whole rows on the way."""
+    part = np.empty((len(left), len(right)))
+    for i in range(len(left)):
+        row, own = K[left[i]], part[i]
+        for j in range(len(right)):
+            own[j] = row[right[j]]
+    return part
 
 
 class CachedRows:
@@ -241,6 +260,131 @@ class CachedRows:
             self._matrix = np.empty((wanted, self.n_samples))
             self._place[:] = -1
             self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)
+
+
+class EvaluatedRows:
+    """Rows of a kernel that are evaluated whenever they are asked for, by tiles, until the matrix is cheaper.
+
+    To write a number into memory that is new to the process costs more than to evaluate it, so there is no matrix
+    until as much has been evaluated as that would cost (as one who rents skis buys them once the rents add up to their
+    price), and none where it would take more than half of the memory that is left.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Whose values depend on the two samples only.
+    X : ndarray of shape (n_samples, n_features)
+        The sample.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import SimplifiedStump
+    >>> rows, f = EvaluatedRows(SimplifiedStump(), np.array([[1.0], [2.0], [4.0]])), np.zeros(3)
+    >>> rows.add(np.array([2]), np.array([1.0]), f)
+    >>> f, rows.largest
+    (array([-3., -2.,  0.]), 3.0)
+    """
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel, self.X = kernel, np.asarray(X, np.float64)
+        self.evaluated = 0.0  # values so far, of those of a matrix
+        self._largest = 0.0
+        self._dense: DenseRows | None = None
+        self._room = np.empty((0, 0))
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.X)
+
+    @property
+    def largest(self) -> float:
+        return self._largest if self._dense is None else inf
+
+    @property
+    def block_size(self) -> int:
+        """How many samples make a block: half of all, of which most are in it when they change for the last time."""
+        return min(LARGE_BLOCK, max(BLOCK, self.n_samples // 2))
+
+    def block(self, chosen: Indices) -> Array:
+        if self._dense is not None:
+            return self._dense.block(chosen)
+        m = len(chosen)
+        if len(self._room) < m:
+            self._room = np.empty((m, m))
+        # memory that was written to before is not new
+        block = self._room.ravel()[: m * m].reshape(m, m)
+        X = self.X[chosen]
+        fill(block, self.kernel.tile(X, X), symmetric=True)
+        self._note(max(float(block.max()), -float(block.min())), m * m / 2)
+        return block
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        self._buy()
+        if self._dense is not None:
+            self._dense.add(chosen, weights, f)
+            return
+        used = np.flatnonzero(weights)
+        f += self._times(self.X, self.X[chosen[used]], weights[used])
+
+    def product(self, v: Array) -> Array:
+        if self._dense is not None:
+            return self._dense.product(v)
+        f = np.zeros(self.n_samples)
+        self.add(np.flatnonzero(v), v[v != 0], f)
+        return f
+
+    def largest_entry(self) -> float:
+        return self._largest if self._dense is None else self._dense.largest_entry()
+
+    def absolute_product(self, v: Array) -> Array:
+        # |K_ij| is at most the largest of the entries that were evaluated, which the columns of v are among
+        return np.full(self.n_samples, self.largest_entry() * float(np.abs(v).sum()))
+
+    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
+        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
+        return self._times(self.X[left], self.X[right[used]], v[used])
+
+    def among(self, chosen: Indices) -> EvaluatedRows:
+        return EvaluatedRows(self.kernel, self.X[chosen])
+
+    def _times(self, X: Array, Z: Array, v: Array) -> Array:
+        """Return K(X, Z) v, by tiles whose sums are in the same order for any number of threads."""
+        product, tile = np.zeros((len(X), *v.shape[1:])), self.kernel.tile(X, Z)
+        slabs, columns = cut(len(X)), cut(len(Z))
+
+        def fill_in(rows: slice) -> float:
+            check_time()
+            largest = 0.0
+            for part in columns:
+                values = tile(rows, part)
+                largest = max(largest, float(values.max()), -float(values.min()))
+                product[rows] += values @ v[part]
+            return largest
+
+        with one_blas_thread():
+            found = map_in_threads(fill_in, slabs)
+        self._note(max(found, default=0.0), len(X) * len(Z))
+        return product
+
+    def _note(self, largest: float, n_values: float) -> None:
+        """Keep record of the largest entry, and of how much was evaluated."""
+        if not np.isfinite(largest):
+            raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
+        self._largest = max(self._largest, largest)
+        self.evaluated += n_values / self.n_samples**2
+
+    def _buy(self) -> None:
+        """Evaluate the matrix once as much has been evaluated, if there is room and time for it."""
+        room = self._dense is None and 16 * self.n_samples**2 <= available_memory()
+        if room and self.evaluated > PRICE_OF_MATRIX and time_left() == inf:
+            self._dense, self._room = DenseRows(self.kernel(self.X)), np.empty((0, 0))
+
+
+LARGE_BLOCK = 8192
+"""Variables of a block of `EvaluatedRows` at most: 512 MiB."""
+
+PRICE_OF_MATRIX = 4.0
+"""What a matrix costs, in evaluations of all its values: half for the values, the rest for memory that is new."""
 
 
 @njit(cache=True, nogil=True)
@@ -362,6 +506,10 @@ SINGULAR = 1e-12
 """The least curvature along a pair of variables, relative to the largest diagonal entry."""
 
 
+CHUNK = 256
+"""Variables whose largest violation is sought at once, by vector instructions; its place among them afterwards."""
+
+
 @njit(cache=True, nogil=True)
 def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
     """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
@@ -371,50 +519,100 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
     Each step moves the pair of the largest violation and, for it, the largest gain of second order (Fan, Chen & Lin,
     *Working set selection using second order information*, JMLR 6 (2005)).
     """
-    r = point[1]
-    diagonal, curvature = np.diag(K).copy(), np.empty(len(K))
+    v, r = point[0], point[1]
+    n = len(v)
+    diagonal = np.diag(K).copy()
     least = max(SINGULAR * np.abs(diagonal).max(), 1e-300)
+    # added to r, they take out those that may not grow, and those that may not fall
+    grows, falls = np.empty(n), np.empty(n)
+    for k in range(n):
+        _note_bounds(v, bounds, k, grows, falls)
+    nothing, best = np.zeros(n), np.empty(-(-n // CHUNK))
+    smallest = _update(r, nothing, nothing, 0.0, grows, falls, best)
     for step in range(max_steps):
-        i, violation = _steepest(point, bounds)
-        if violation <= tol:
+        i = _locate_largest(r, grows, best)
+        steepest = r[i]
+        if not steepest + grows[i] - smallest > tol:
             return step
-        row = K[i]
-        # along e_i - e_k the objective is 1/2 t^2 (K_ii + K_kk - 2 K_ik) - t (r_i - r_k)
-        for k in range(len(r)):
-            curvature[k] = max(diagonal[i] + diagonal[k] - 2 * row[k], least)
-        j, length = _partner(curvature, point, bounds[0], r[i])
-        length = _move(point[0], bounds, i, j, length)
-        # r = q - K v
-        for k in range(len(r)):
-            r[k] -= length * (K[i, k] - K[j, k])
+        j = _find_partner(K[i], diagonal, diagonal[i], least, r, falls, steepest)
+        # along e_i - e_j the objective is 1/2 t^2 (K_ii + K_jj - 2 K_ij) - t (r_i - r_j)
+        curvature = max(diagonal[i] + diagonal[j] - 2 * K[i, j], least)
+        length = _move(v, bounds, i, j, (steepest - r[j]) / curvature)
+        _note_bounds(v, bounds, i, grows, falls)
+        _note_bounds(v, bounds, j, grows, falls)
+        smallest = _update(r, K[i], K[j], length, grows, falls, best)
     return max_steps
 
 
-@njit(cache=True, nogil=True)
-def _steepest(point: Array, bounds: Array) -> tuple[int, float]:
-    """Return the variable to raise, and the violation."""
-    v, r, low, high = point[0], point[1], bounds[0], bounds[1]
-    i, largest, smallest = -1, -np.inf, np.inf
-    for k in range(len(v)):
-        if v[k] < high[k] and r[k] > largest:
-            i, largest = k, r[k]
-        if v[k] > low[k]:
-            smallest = min(smallest, r[k])
-    return i, largest - smallest
+@njit(cache=True, nogil=True, inline="always")
+def _note_bounds(v: Array, bounds: Array, k: int, grows: Array, falls: Array) -> None:
+    grows[k] = 0.0 if v[k] < bounds[1, k] else -np.inf
+    falls[k] = 0.0 if v[k] > bounds[0, k] else np.inf
+
+
+# there is no NaN, and no difference between the zeros; a maximum is the same in any order
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _update(r: Array, gained: Array, lost: Array, length: float, grows: Array, falls: Array, best: Array) -> float:
+    """Update r = q - K v where v_i has risen and v_j fallen by a length; returns the least r of those that may fall.
+
+    `best` gets the largest r of those that may grow, chunk by chunk.
+    """
+    smallest = np.inf
+    for c in range(len(best)):
+        part = slice(c * CHUNK, (c + 1) * CHUNK)
+        here, plus, minus, up, down = r[part], gained[part], lost[part], grows[part], falls[part]
+        largest = -np.inf
+        for k in range(len(here)):
+            now = here[k] - length * (plus[k] - minus[k])
+            here[k] = now
+            above, below = now + up[k], now + down[k]
+            largest = above if above > largest else largest
+            smallest = below if below < smallest else smallest
+        best[c] = largest
+    return smallest
 
 
 @njit(cache=True, nogil=True)
-def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tuple[int, float]:
-    """Return the variable to lower when that of the largest r is raised, and by how much if there were no bounds."""
-    v, r = point[0], point[1]
-    j, gain, length = -1, 0.0, 0.0
-    for k in range(len(v)):
-        if v[k] > low[k] and r[k] < steepest:
-            # the minimum in t = fall / curvature lowers the objective by half of fall^2 / curvature
-            fall = steepest - r[k]
-            if fall * fall > gain * curvature[k]:
-                j, gain, length = k, fall * fall / curvature[k], fall / curvature[k]
-    return j, length
+def _locate_largest(r: Array, grows: Array, best: Array) -> int:
+    """Return the first of those that may grow with the largest r, which `best` has chunk by chunk."""
+    at = int(np.argmax(best)) * CHUNK
+    for k in range(at, min(len(r), at + CHUNK)):
+        if r[k] + grows[k] > r[at] + grows[at]:
+            at = k
+    return at
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _find_partner(
+    row: Array, diagonal: Array, own: float, least: float, r: Array, falls: Array, steepest: float
+) -> int:
+    """Return the variable to lower when that of the largest r is raised, by the gain if there were no bounds."""
+    best, gains = np.empty(-(-len(r) // CHUNK), np.int64), np.empty(CHUNK)
+    for c in range(len(best)):
+        part = slice(c * CHUNK, (c + 1) * CHUNK)
+        between, other, here, down = row[part], diagonal[part], r[part], falls[part]
+        for k in range(len(here)):
+            gains[k] = _gain(between[k], other[k], own, least, steepest - (here[k] + down[k]))
+        # floats of at least 0 are in the order of their bits, of which a largest is found by vector instructions
+        bits, largest = gains[: len(here)].view(np.int64), np.int64(0)
+        for k in range(len(bits)):
+            largest = max(largest, bits[k])
+        best[c] = largest
+    at, most = int(np.argmax(best)) * CHUNK, -1.0
+    for k in range(at, min(len(r), at + CHUNK)):
+        gain = _gain(row[k], diagonal[k], own, least, steepest - (r[k] + falls[k]))
+        if gain > most:
+            at, most = k, gain
+    return at
+
+
+@njit(cache=True, nogil=True, inline="always", fastmath={"nnan", "nsz"})
+def _gain(between: float, other: float, own: float, least: float, fall: float) -> float:
+    # the minimum in t = fall / curvature lowers the objective by half of fall^2 / curvature
+    curvature = own + other - 2 * between
+    curvature = curvature if curvature > least else least
+    fall = fall if fall > 0.0 else 0.0
+    return fall * fall / curvature
 
 
 @njit(cache=True, nogil=True)
@@ -436,6 +634,16 @@ WHOLE = 2048
 
 SHARPER = 0.03
 """The violation at which a block counts as optimal, relative to the whole problem's: the others move it anyway."""
+
+PARTLY = 0.3
+"""The same of a whole problem, whose gap is evaluated after it: that costs as much as a few steps."""
+
+PART = 0.1
+"""The same of the variables of a problem in memory that violate its conditions, if they are few: mostly no others do
+afterwards, and copying their matrix and updating all scores takes longer than their steps."""
+
+FEW_STEPS = 1
+"""Steps in a whole problem, per variable, after which the gap is evaluated."""
 
 STEPS = 100
 """Steps in a block, per variable of it."""
@@ -487,15 +695,15 @@ def solve_blockwise(
     tol = validation.positive("tol", tol)
     max_time = validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
-        search = _Search(problem, start, clock)
-        return search.result(find_ending(lambda: search.run(tol)))
+        search = _Search(problem, start, clock, tol)
+        return search.result(find_ending(search.run))
 
 
 class _Search:
     """The current point v = y u, f = K v, and the best one so far."""
 
-    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline) -> None:
-        self.problem, self.drift = problem, 0.0
+    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline, tol: float) -> None:
+        self.problem, self.drift, self.tol = problem, 0.0, tol
         self.incumbent: Incumbent[SVMSolution[KernelSVM]] = Incumbent(clock)
         # 0 <= y v <= C
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
@@ -513,9 +721,9 @@ class _Search:
         self.incumbent.waited += 1
         self.incumbent.take(self.problem.solution_at(self.problem.y * self.v, self.f.copy()), self.n_blocks)
 
-    def run(self, tol: float) -> Ending:
+    def run(self) -> Ending:
         """Optimise one block after the other."""
-        while self.incumbent.best.relative_gap > tol:
+        while self.incumbent.best.relative_gap > self.tol:
             # minus the gradient of 1/2 v'K v - y'v
             r = self.problem.y - self.f
             low, high = self.bounds
@@ -525,8 +733,20 @@ class _Search:
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
-            self.block = next_block(up, down, self.block)
-            self._optimise(r, SHARPER * violation)
+            # where products cost little the matrix is in memory, and pairs are sought among all variables at once
+            if self.problem.rows.largest == inf or len(r) <= WHOLE:
+                # no other variable is part of a pair that violates the conditions now
+                self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
+                if len(r) <= WHOLE:
+                    self._optimise_whole(r, SHARPER * violation, STEPS)
+                elif 2 * len(self.block) > len(r):
+                    self._optimise_whole(r, PARTLY * violation, FEW_STEPS)
+                else:
+                    self._optimise(r, PART * violation)
+            else:
+                size = getattr(self.problem.rows, "block_size", BLOCK)
+                self.block = next_block(up, down, self.block, size)
+                self._optimise(r, SHARPER * violation)
             self.take()
         return Ending.OPTIMAL
 
@@ -536,18 +756,35 @@ class _Search:
         Where there is no time for that, a bound on the drift is part of its certificate.
         """
         best = self.incumbent.end(ending)
-        if ending in {Ending.MAX_TIME, Ending.INTERRUPTED} and self.problem.rows.largest < inf:
-            return replace(best, drift=self.drift)
+        if self.problem.rows.largest < inf:
+            drifted = replace(best, drift=self.drift)
+            within = ending is Ending.OPTIMAL and drifted.certificate.relative_gap <= self.tol
+            if within or ending in {Ending.MAX_TIME, Ending.INTERRUPTED}:
+                return drifted
         f = self.problem.rows.product(self.problem.y * best.u)
         if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
+    def _optimise_whole(self, r: Array, tol: float, n_steps_each: int) -> None:
+        """Optimise all variables up to a violation, or by so many steps for each: the scores come with them."""
+        point = np.stack([self.v, r])
+        K = self.problem.rows.block(np.arange(len(r)))
+        before = self.v
+        n_steps = optimise_block(K, point, self.bounds, tol, n_steps_each * len(r))
+        self.v, self.f = point[0], self.problem.y - point[1]
+        # every step rounds what it adds to f, at most 2 length max |K|, and f itself
+        largest = (
+            float(np.abs(self.f).max()) + 4 * float(np.abs(self.v - before).max()) * self.problem.rows.largest_entry()
+        )
+        self.drift += EPSILON * n_steps * largest
+        self.n_blocks += 1
+
     def _optimise(self, r: Array, tol: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
         block, rows = self.block, self.problem.rows
         point = np.stack([self.v[block], r[block]])
-        optimise_block(rows.block(block), point, self.bounds[:, block], tol, STEPS * len(block))
+        optimise_block(rows.block(block), point, np.ascontiguousarray(self.bounds[:, block]), tol, STEPS * len(block))
         change = point[0] - self.v[block]
         rows.add(block, change, self.f)
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
@@ -565,17 +802,17 @@ def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
     return min(most, float(start.u.sum()) / square) if square > 0 else most
 
 
-def next_block(up: Array, down: Array, last: Indices) -> Indices:
+def next_block(up: Array, down: Array, last: Indices, size: int | None = None) -> Indices:
     """Return the variables of the largest violations in either direction, and half of the last block."""
-    n = len(up)
+    n, size = len(up), BLOCK if size is None else size
     if n <= WHOLE:
         return np.arange(n)
     # a quarter for each direction leaves half of the block to the last one: first to those between their bounds, which
     # new neighbours move again
-    most = BLOCK // 4 if len(last) else BLOCK // 2
+    most = size // 4 if len(last) else size // 2
     fresh = np.union1d(np.argpartition(-up, most)[:most], np.argpartition(down, most)[:most])
     fresh = fresh[np.isfinite(up[fresh]) | np.isfinite(down[fresh])]
     stay = np.setdiff1d(last, fresh)
     free = np.isfinite(up[stay]) & np.isfinite(down[stay])
     stay = stay[np.argsort(~free, kind="stable")]
-    return np.concatenate([fresh, stay[: BLOCK - len(fresh)]])
+    return np.concatenate([fresh, stay[: size - len(fresh)]])

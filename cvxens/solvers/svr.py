@@ -151,7 +151,7 @@ class _Search:
         K = self.rows.block(chosen)
         K = np.ascontiguousarray(K[np.ix_(places, places)])
         point = np.stack([self.v[block], r[block]])
-        optimise_block(K, point, self.bounds[:, block], tol, STEPS * len(block))
+        optimise_block(K, point, np.ascontiguousarray(self.bounds[:, block]), tol, STEPS * len(block))
         change: Array = np.bincount(places, point[0] - self.v[block], len(chosen)).astype(np.float64)
         self.rows.add(chosen, change, self.f)
         self.v[block] = point[0]

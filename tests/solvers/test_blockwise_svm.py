@@ -10,12 +10,14 @@ from sklearn.svm import SVC
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Gaussian, SimplifiedPerceptron, SimplifiedStump
+from cvxens.limits import limit_threads
 from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, blockwise, solve_svm_path
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
     CachedRows,
     DenseRows,
+    EvaluatedRows,
     KernelSVM,
     optimise_block,
     solve_blockwise,
@@ -77,8 +79,10 @@ def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_bl
 @pytest.mark.parametrize("n_bytes", [1, 8 * 300 * 50, 8 * 300 * 300])
 def test_a_cache_of_any_size_changes_nothing(n_bytes, small_blocks):
     rows = CachedRows(KERNELS[1], X, n_bytes)
-    cached, dense = (solve_blockwise(KernelSVM.of(K, Y, 0.5), 1e-8) for K in (rows, KERNELS[1](X)))
-    assert_allclose(cached.u, dense.u, atol=1e-9)
+    ample = CachedRows(KERNELS[1], X, 8 * 300 * 300)
+    cached, kept, dense = (solve_blockwise(KernelSVM.of(K, Y, 0.5), 1e-8) for K in (rows, ample, KERNELS[1](X)))
+    assert_allclose(cached.u, kept.u, atol=1e-9)
+    assert cached.objective == pytest.approx(dense.objective, rel=1e-8)
     assert rows.n_evaluated >= 300 if n_bytes == 1 else rows.n_evaluated <= 2000
 
 
@@ -86,6 +90,41 @@ def test_a_large_cache_evaluates_every_row_once(small_blocks):
     rows = CachedRows(KERNELS[1], X, 8 * 300 * 300)
     solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8)
     assert rows.n_evaluated <= 300
+
+
+@pytest.mark.parametrize("price", [0.5, np.inf])
+def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkeypatch):
+    """With the matrix after a while, or never; on one thread and on two to the last bit."""
+    monkeypatch.setattr(blockwise, "PRICE_OF_MATRIX", price)
+    monkeypatch.setattr(blockwise, "LARGE_BLOCK", 40)
+    dense, found = solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, 0.5), 1e-8), []
+    for n_threads in (1, 2):
+        rows = EvaluatedRows(KERNELS[1], X)
+        with limit_threads(n_threads):
+            found.append(solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8))
+        assert rows.evaluated > 0.5
+        assert np.isinf(rows.largest) == np.isfinite(price)
+        assert found[-1].history[-1].steps > 5
+        assert found[-1].certificate.holds(1e-8)
+    assert found[0].objective == pytest.approx(dense.objective, rel=1e-8)
+    np.testing.assert_array_equal(found[0].u, found[1].u)
+    exact = SVMDual(KERNELS[1](X), Y, 0.5).certify(u=found[0].u, b=found[0].b)
+    assert exact.relative_gap <= found[0].certificate.relative_gap + 1e-12
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_rows_evaluated_anew_are_those_of_the_matrix(kernel):
+    rng = np.random.default_rng(0)
+    K, rows, v = kernel(X), EvaluatedRows(kernel, X), rng.normal(size=300) * (rng.random(300) < 0.3)
+    chosen = rng.permutation(300)[:70]
+    assert_allclose(rows.block(chosen), K[np.ix_(chosen, chosen)], atol=1e-12)
+    assert_allclose(rows.block(chosen[:5]), K[np.ix_(chosen[:5], chosen[:5])], atol=1e-12)
+    assert_allclose(rows.product(v), K @ v, atol=1e-10)
+    assert (rows.absolute_product(np.abs(v)) >= np.abs(K) @ np.abs(v) - 1e-10).all()
+    left, right, V = chosen[:9], chosen[20:], rng.normal(size=(50, 2))
+    assert_allclose(rows.cross(left, right, V), K[np.ix_(left, right)] @ V, atol=1e-10)
+    assert_allclose(rows.among(np.sort(chosen)).product(np.ones(70)), K[np.ix_(*[np.sort(chosen)] * 2)].sum(axis=1))
+    assert rows.block_size >= 150
 
 
 @settings(deadline=None, max_examples=40)
