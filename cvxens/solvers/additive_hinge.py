@@ -36,6 +36,10 @@ N_SLICES = 8
 """Slices of the features that threads share out. Scores are summed slice by slice, so that their number, which is not
 that of the threads, decides the last bits."""
 
+MOST = 0.6
+"""The share of the samples from which on those of one value are not listed: rows to be looked up cost about as much as
+the values themselves."""
+
 CHECK = 20
 """Iterations between two looks at the gap, which costs a third of an iteration."""
 
@@ -43,8 +47,9 @@ FIRST_NORM = 1.6
 """The norm of ``f -> sum_j f_j`` that steps begin with. Its bound sqrt(d) is met by functions that are the same on the
 sample; differences of iterates are far from that, of norm 1.0 to 1.3 on 10 to 100 features."""
 
-SAFE = 1.3
-"""The factor on a norm that was too small."""
+SAFE, LEAST_NORM, FORGOTTEN = 1.3, 1.2, 0.95
+"""The factor on a norm that was too small, the least norm, and by how much norms fall, and what is known of those that
+were too small, with each restart: the first steps go the same way in all features, later ones do not."""
 
 NEAR, ANY_PROGRESS, LONG = 0.2, 0.8, 0.36
 """A restart follows where the fixed-point residual falls below the share NEAR of that after the last, or below the
@@ -70,6 +75,8 @@ PATIENCE = 1500
 class StepSums:
     """Sums of functions of one feature over a sample: the values of every feature, and how many samples have each.
 
+    Of a feature of which most samples have one value, the *rest*, the others alone are listed.
+
     Parameters
     ----------
     features : SortedFeatures
@@ -78,9 +85,8 @@ class StepSums:
     Examples
     --------
     >>> sums = StepSums(SortedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
-    >>> sums.codes, sums.counts, sums.starts
-    (array([[0, 0, 1],
-           [0, 1, 0]], dtype=uint16), array([2., 1., 2., 1.]), array([0, 2, 4]))
+    >>> sums.counts, sums.starts
+    (array([2., 1., 2., 1.]), array([0, 2, 4]))
     >>> sums.largest_edge(np.array([1.0, 2.0, -4.0]))
     7.0
     """
@@ -91,25 +97,39 @@ class StepSums:
         self.varying = np.flatnonzero(distinct > 1)
         distinct = distinct[self.varying]
         self.n_samples = n = features.n_samples
-        self.codes = np.empty((len(distinct), n), np.uint16 if distinct.max() <= 2**16 else np.int32)
+        kind = np.uint16 if distinct.max() <= 2**16 else np.int32
+        everyone = np.arange(n, dtype=np.int32)
 
-        def encode(row: int) -> NDArray[np.int64]:
+        def encode(row: int) -> tuple[Array, NDArray[Any], NDArray[Any], int]:
             feature = int(self.varying[row])
             rows = features.ascending(feature)
             ranks = np.cumsum(features.changes[features.entries(feature)])
             # one entry stands for all zeros of a sparse feature
-            self.codes[row] = ranks[rows == n][0] if features.has_zeros[feature] else 0
-            self.codes[row, rows[rows < n]] = ranks[rows < n]
-            return np.bincount(self.codes[row], minlength=distinct[row])
+            codes = np.full(n, ranks[rows == n][0] if features.has_zeros[feature] else 0, kind)
+            codes[rows[rows < n]] = ranks[rows < n]
+            counts = np.bincount(codes, minlength=distinct[row]).astype(np.float64)
+            rest = int(counts.argmax())
+            if counts[rest] < MOST * n:
+                return counts, codes, everyone, -1
+            listed = np.flatnonzero(codes != rest).astype(np.int32)
+            return counts, codes[listed], listed, rest
 
-        self.counts = np.concatenate(map_in_threads(encode, range(len(distinct)))).astype(np.float64)
+        encoded = map_in_threads(encode, range(len(distinct)))
+        self.counts = np.concatenate([counts for counts, *_ in encoded])
+        ends = np.cumsum([0, *(len(codes) for _, codes, *_ in encoded)])
+        # those that list everyone share the first n rows
+        own = [rows if rest >= 0 else everyone[:0] for *_, rows, rest in encoded]
+        rests = np.array([rest for *_, rest in encoded])
+        row_starts = np.where(rests >= 0, n + np.cumsum([0, *map(len, own)])[:-1], 0)
+        codes = np.concatenate([codes for _, codes, *_ in encoded])
+        self.listed = Listed(codes, ends, np.concatenate([everyone, *own]), row_starts, rests)
         self.starts = np.append(0, np.cumsum(distinct))
         ends = np.linspace(0, len(distinct), min(N_SLICES, len(distinct)) + 1).astype(int)
         self.slices = list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
 
     def largest_edge(self, s: Array) -> float:
         """Return the largest edge of all stumps under signed weights; that of the constant is not among them."""
-        return max(map_in_threads(lambda ends: _find_edge(*ends, self.codes, self.starts, s), self.slices))
+        return max(map_in_threads(lambda ends: _find_edge(*ends, self.listed, self.starts, s), self.slices))
 
     def sweep(self, at: Functions, s: Array, pull: float, length: float, share: float) -> Swept:
         """Take a step in all functions: ``f + length s``, then the proximal map of ``length / 2`` total variations.
@@ -120,11 +140,21 @@ class StepSums:
         scores, totals = np.empty((len(self.slices), self.n_samples)), np.empty((len(self.slices), 3))
 
         def work(k: int) -> None:
-            _sweep(*self.slices[k], self.codes, self.starts, self.counts, at, s, (pull, length, share), scores[k])
+            _sweep(*self.slices[k], self.listed, self.starts, self.counts, at, s, (pull, length, share), scores[k])
             _measure(*self.slices[k], self.starts, self.counts, at, totals[k])
 
         map_in_threads(work, range(len(self.slices)))
         return Swept(scores.sum(axis=0), *totals.sum(axis=0).tolist())
+
+
+class Listed(NamedTuple):
+    """The samples of every feature, less those that have its most frequent value where that is the rest."""
+
+    codes: NDArray[Any]  # which values they have, feature by feature
+    ends: NDArray[Any]  # where those of each feature start, and the last end
+    rows: NDArray[np.int32]  # which samples they are
+    row_starts: NDArray[Any]
+    rests: NDArray[Any]  # -1 where all samples are listed
 
 
 class Functions(NamedTuple):
@@ -166,15 +196,29 @@ class Point(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _find_edge(first: int, last: int, codes: NDArray[Any], starts: NDArray[Any], s: Array) -> float:
+def _sum_up(j: int, listed: Listed, s: Array, total: float, sums: Array) -> None:
+    """Add s up by the values of feature j."""
+    sums[:] = 0.0
+    start, first, rest = listed.ends[j], listed.row_starts[j], listed.rests[j]
+    n_listed = listed.ends[j + 1] - start
+    codes, rows = listed.codes[start : start + n_listed], listed.rows[first : first + n_listed]
+    if rest < 0:
+        for i in range(n_listed):
+            sums[codes[i]] += s[i]
+        return
+    for i in range(n_listed):
+        sums[codes[i]] += s[rows[i]]
+    sums[rest] = total - sums.sum()
+
+
+@njit(cache=True, nogil=True)
+def _find_edge(first: int, last: int, listed: Listed, starts: NDArray[Any], s: Array) -> float:
     total, largest = s.sum(), 0.0
     for j in range(first, last):
-        n_values, code = starts[j + 1] - starts[j], codes[j]
-        sums = np.zeros(n_values)
-        for i in range(len(s)):
-            sums[code[i]] += s[i]
+        sums = np.empty(starts[j + 1] - starts[j])
+        _sum_up(j, listed, s, total, sums)
         below = 0.0
-        for k in range(n_values - 1):
+        for k in range(len(sums) - 1):
             below += sums[k]
             # the edge of a stump is total - 2 below
             largest = max(largest, abs(total - 2 * below))
@@ -185,7 +229,7 @@ def _find_edge(first: int, last: int, codes: NDArray[Any], starts: NDArray[Any],
 def _sweep(
     first: int,
     last: int,
-    codes: NDArray[Any],
+    listed: Listed,
     starts: NDArray[Any],
     counts: Array,
     at: Functions,
@@ -195,16 +239,15 @@ def _sweep(
 ) -> None:
     """Step in the features from `first` to below `last`; their scores are written."""
     pull, length, share = settings
-    n = len(s)
+    n, total, of_rests = len(s), s.sum(), 0.0
     scores[:] = 0.0
     for j in range(first, last):
-        start, n_values, code = starts[j], starts[j + 1] - starts[j], codes[j]
+        start, n_values = starts[j], starts[j + 1] - starts[j]
         weights = counts[start : start + n_values]
         before, after = at.before[start : start + n_values], at.after[start : start + n_values]
         anchor = at.anchor[start : start + n_values]
-        target = np.zeros(n_values)
-        for i in range(n):
-            target[code[i]] += s[i]
+        target = np.empty(n_values)
+        _sum_up(j, listed, s, total, target)
         target[0] -= pull
         target[n_values - 1] -= pull
         for k in range(n_values):
@@ -217,8 +260,17 @@ def _sweep(
         mean /= n
         for k in range(n_values):
             after[k] -= mean
-        for i in range(n):
-            scores[i] += after[code[i]]
+        place, row, rest = listed.ends[j], listed.row_starts[j], listed.rests[j]
+        n_listed = listed.ends[j + 1] - place
+        codes, rows = listed.codes[place : place + n_listed], listed.rows[row : row + n_listed]
+        if rest < 0:
+            for i in range(n):
+                scores[i] += after[codes[i]]
+        else:
+            of_rests += after[rest]
+            for i in range(n_listed):
+                scores[rows[i]] += after[codes[i]] - after[rest]
+    scores += of_rests
 
 
 @njit(cache=True, nogil=True)
@@ -323,7 +375,7 @@ class AdditiveHinge:
             self.scale = 1 / max(sums.largest_edge(y * even), abs(float(y @ even)), 1 / len(y))
         self.at = Point(0.5 * self.scale * prices, 0.0, 0.0, np.zeros(len(y)), 0.0)
         self.swept, self.after = Swept(self.at.scores, 0.0, 0.0, 0.0), self.at
-        self.norm, self.least_norm = min(FIRST_NORM, self.largest_norm), 1.0
+        self.norm, self.least_norm = min(FIRST_NORM, self.largest_norm), min(LEAST_NORM, self.largest_norm)
         self.weight = FIRST_WEIGHT * self.scale * float(prices.mean())
         self.n_iterations = self.since = 0
         self.best_u, self.bound = self.at.u, -inf
@@ -355,7 +407,6 @@ class AdditiveHinge:
         self.anchor = self.at
         self.since, self.share = 0, 0.0
         self.first_residual = self.last_residual = inf
-        self.steepest = 0.0
 
     def _iterate(self) -> None:
         """Take a step, and Halpern's mean of its reflection or a restart."""
@@ -375,7 +426,6 @@ class AdditiveHinge:
         residual = self.weight * moved + (float(du @ du) + dq**2) / self.weight
         residual -= 2 * float(du @ (y * changed)) / self.norm
         residual = sqrt(max(residual, 0.0))
-        self.steepest = max(self.steepest, norm)
         self.n_iterations += 1
         self.swept, self.after = swept, Point(u, q, b, swept.scores, swept.ends)
         is_too_long = norm > self.norm and self.norm < self.largest_norm
@@ -404,7 +454,8 @@ class AdditiveHinge:
             if in_f > 0 and in_u > 0:
                 # the geometric mean of the last weight and the ratio of the distances
                 self.weight = sqrt(self.weight * sqrt(in_u / in_f))
-            self.norm = max(self.least_norm, 0.95 * self.norm, min(self.norm, 1.2 * self.steepest))
+            self.least_norm = max(min(LEAST_NORM, self.largest_norm), FORGOTTEN * self.least_norm)
+            self.norm = max(self.least_norm, FORGOTTEN * self.norm)
         self.at = after
         if self.game:
             factor = FASTER
