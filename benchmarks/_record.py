@@ -109,6 +109,11 @@ def measure(
                 watch(row)
     except OutOfTime:
         ended = "out of time"
+    except SystemError as error:
+        # a signal that comes while compiled code returns
+        if not isinstance(error.__cause__, OutOfTime | KeyboardInterrupt):
+            raise
+        ended = "out of time" if isinstance(error.__cause__, OutOfTime) else "interrupted"
     except KeyboardInterrupt:
         ended = "interrupted"
     finally:

@@ -480,6 +480,10 @@ class _Solver:
             master = fastest_master_over(self.oracle, formulation, y) if make is None else make(formulation, y)
             if hasattr(master, "begin_near"):
                 master.begin_near(weights, u)
+            if hasattr(master, "begin_at_vertex"):
+                nearest = (right if share > 0.5 else left).run
+                hypotheses = (column.hypothesis for column in nearest.columns)
+                master.begin_at_vertex(dict(zip(hypotheses, nearest.weights.tolist(), strict=True)), nearest.u)
             return master
 
         return begin

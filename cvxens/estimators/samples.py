@@ -390,15 +390,17 @@ def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
     >>> class_factors("balanced", np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0])).round(3)
     array([0.667, 0.667, 2.   ])
     """
+    if class_weight is None:
+        return np.ones(len(y))
     by_class = isinstance(class_weight, Mapping)
-    if not (by_class or class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")):
+    if not (by_class or (isinstance(class_weight, str) and class_weight == "balanced")):
         raise InvalidInput(
             "class_weight", f"found {class_weight!r:.100}", "give None, 'balanced', or a dict from classes to numbers"
         )
     for factor in class_weight.values() if by_class else ():
         if validation.number("class_weight", factor) < 0:
             raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
-    if class_weight is not None and not by_class:
+    if not by_class:
         _, labels = np.unique(y, return_inverse=True)
         totals = np.bincount(labels, masses)
         present = totals > 0

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, solve_path
+from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations, masters, solve_path
 from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
+from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge, Logistic
@@ -172,6 +173,24 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
             optimum = (lpboost_optimum if D else soft_margin_optimum)(H, y, price)
             assert lower - 1e-9 <= optimum <= upper + 1e-9
         assert upper - lower <= 1e-3 * upper
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_simplex_method_begins_at_the_vertex_of_another_price(intercept):
+    X, y = make_threenorm(100, 5, random_state=0)
+
+    def solve(C, hypotheses, begin):
+        master = masters.HighsMaster(Formulation(Hinge(C), L1(), intercept=intercept), y)
+        if begin:
+            master.begin_at_vertex(dict(zip(hypotheses, run.weights.tolist(), strict=True)), run.u)
+        master.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
+        return master.solve(), master.program.highs.getInfo().simplex_iteration_count
+
+    run = column_generation(Formulation(Hinge(0.5), L1(), intercept=intercept), Stumps(X), y, tol=1e-9)
+    hypotheses = [column.hypothesis for column in run.columns]
+    (anew, long), (begun, short) = (solve(0.52, hypotheses, begin) for begin in (False, True))
+    assert begun.objective == pytest.approx(anew.objective, rel=1e-9)
+    assert short < long / 2
 
 
 def test_points_are_told_and_may_end_the_path():

@@ -43,6 +43,9 @@ def load_highs() -> ModuleType:
     return highspy
 
 
+AT_MARGIN = 1e-9
+"""The distance from a margin, relative to the largest one, that counts as rounding."""
+
 PRIMAL_SIMPLEX = 4
 """The name of the primal simplex method among HiGHS's strategies."""
 
@@ -86,6 +89,15 @@ class LiveProgram:
         """Give all variables other costs; the last basis stays feasible, so the primal simplex method goes on."""
         self.highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
         _check(self.highs.changeColsCost(len(self.indices), self.indices, cost), "costs")
+
+    def begin_at(self, variables: Array, rows: Array) -> None:
+        """Begin at a basis: -1 is at the lower bound, +1 at the upper one, and 0 basic, as many as there are rows."""
+        status = load_highs().HighsBasisStatus
+        names = np.array([status.kLower, status.kBasic, status.kUpper])
+        basis = load_highs().HighsBasis()
+        basis.col_status, basis.row_status = names[variables + 1].tolist(), names[rows + 1].tolist()
+        basis.valid = True
+        self.highs.setBasis(basis)
 
     def solve(self) -> tuple[Array, Array]:
         """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""
@@ -148,6 +160,9 @@ class HighsMaster(FastMaster):
         super().__init__(formulation, y)
         n, loss = len(y), self.loss
         has_hinges = hasattr(loss, "hinges") or hasattr(loss, "sided_hinges")
+        self.vertex: tuple[Mapping[Hypothesis, float], Array] | None = None
+        self.given: Sequence[Hypothesis] = ()
+        """Of the columns that came first."""
         self.is_game = not (has_hinges or hasattr(loss, "worst"))
         self.n_sums = 0 if has_hinges else 1
         """Rows that limit the sum of u."""
@@ -175,7 +190,35 @@ class HighsMaster(FastMaster):
         if formulation.intercept:
             self.program.add_row(0.0, self.stack.repeat(y), 0.0)
 
+    def begin_at_vertex(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
+        """Begin at the vertex of a solution at another price of the slacks: its weights and multipliers."""
+        self.vertex = weights, u
+
+    def _set_basis(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
+        """Tell margins above 1, where u is 0, from those below it, where u is at its price: others may be basic.
+
+        The basis stays dual feasible at any price of the slacks, so that the dual simplex method goes on from it. Of
+        more margins at 1 than are needed those are basic whose u is farthest from its bounds.
+        """
+        w = np.array([weights.get(hypothesis, 0.0) for hypothesis in self.given])
+        stack, y = self.stack, self.restricted.y
+        found = self.restricted.evaluate({"w": w, "u": np.zeros(len(y))})
+        margins = stack.repeat(self.restricted.margins(found) - y * stack.origin) / stack.unit
+        missing = stack.gains - margins
+        variables = np.where(np.abs(missing) <= AT_MARGIN * np.abs(margins).max(), 0, np.sign(missing)).astype(int)
+        n_first = int(self.restricted.formulation.intercept)
+        rows = np.append(np.full(n_first, -1), np.sign(w).astype(int))
+        v, n_basic = stack.split(u), np.count_nonzero(rows)
+        candidates = np.flatnonzero(variables == 0)
+        inside = np.minimum(v, v.max() - v)[candidates]
+        others = candidates[np.argsort(-inside, kind="stable")[n_basic:]]
+        variables[others] = np.where(v[others] > v.max() / 2, 1, -1)
+        if len(candidates) >= n_basic:
+            self.program.begin_at(variables, rows)
+
     def add(self, columns: Sequence[Column]) -> None:
+        if self.restricted.n_columns == 0:
+            self.given = [column.hypothesis for column in columns]
         for values in self.restricted.add(columns):
             signed = self.stack.repeat(self.restricted.y * values)
             if self.is_game:
@@ -188,6 +231,10 @@ class HighsMaster(FastMaster):
         """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
+        if self.vertex is not None:
+            vertex, self.vertex = self.vertex, None
+            if hasattr(self.loss, "hinges"):
+                self._set_basis(*vertex)
         variables, multipliers = self.program.solve()
         # the weights are minus the multipliers of the edges, the intercept minus that of the balance
         first, unit = len(multipliers) - self.restricted.n_columns, self.stack.unit

@@ -541,7 +541,7 @@ def _search_runs(
                     is_open = False
                 else:
                     size, sign = most, turn
-                    best_box[:] = box
+                    _copy(box, best_box)
         if is_open:
             return size, sign
     # all runs, as the second best may be anywhere
@@ -552,13 +552,25 @@ def _search_runs(
         here, turn = _measure(sums[:, 0], order)
         if here > size and not _is_closed(box, closed):
             size, sign = here, turn
-            best_box[:] = box
+            _copy(box, best_box)
     return size, sign
 
 
 @njit(cache=True)
 def _is_closed(box: Ints, closed: Ints) -> bool:
-    found = False
     for other in closed:
-        found = found or (other == box).all()
-    return found
+        same = True
+        for level in range(len(box)):
+            for part in range(3):
+                same = same and other[level, part] == box[level, part]
+        if same:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _copy(box: Ints, to: Ints) -> None:
+    """Copy a box; an assignment of slices would compile the message of its error, for seconds."""
+    for level in range(len(box)):
+        for part in range(3):
+            to[level, part] = box[level, part]

@@ -433,6 +433,8 @@ def _visit_roots_by_rows(
     """
     starts, n_outputs = layout.starts, len(weights)
     edges = np.zeros(n_outputs)
+    # as variables, since what is called with a literal is compiled for each
+    sides = np.array([True, False])
     for f in range(roots[0], roots[1]):
         partners = layout.partners[layout.partner_starts[f] : layout.partner_starts[f + 1]]
         n_places = starts[f + 1] - starts[f] - 1
@@ -459,11 +461,11 @@ def _visit_roots_by_rows(
                         below[o, starts[g] + k] += tables[o, row + k]
                         below_totals[o] += tables[o, row + k] if g == f else 0
                 above_total = totals[o] - below_totals[o]
-                of_upper = _list_splits((f, place, True), above_total, above[o], layout, partners)
-                of_lower = _list_splits((f, place, False), below_totals[o], below[o], layout, partners)
+                of_upper = _list_splits((f, place, sides[0]), above_total, above[o], layout, partners)
+                of_lower = _list_splits((f, place, sides[1]), below_totals[o], below[o], layout, partners)
                 n_upper, n_lower = len(of_upper), len(of_lower)
-                upper[:n_upper, :2], lower[:n_lower, :2] = of_upper[:, :2], of_lower[:, :2]
-                upper[:n_upper, 2 + o], lower[:n_lower, 2 + o] = of_upper[:, 2], of_lower[:, 2]
+                _write_edges(of_upper, o, upper)
+                _write_edges(of_lower, o, lower)
                 squares += _sum_squares(of_upper[:, 2], of_lower[:, 2])
             upper_norms, lower_norms = np.empty(n_upper), np.empty(n_lower)
             for k in range(n_upper):
@@ -494,6 +496,16 @@ def _visit_roots_by_rows(
                             for k in range(7):
                                 found.trees[f, k] = tree[k]
         found.sizes[f], found.largest[f], found.squares[f] = size, largest, squares
+
+
+@njit(cache=True)
+def _write_edges(of_output: Ints, o: int, splits: Ints) -> None:
+    """Write the splits of one output, and their edges in the output's column.
+
+    Assignments of slices would compile the message of their error, for seconds.
+    """
+    for k in range(len(of_output)):
+        splits[k, 0], splits[k, 1], splits[k, 2 + o] = of_output[k, 0], of_output[k, 1], of_output[k, 2]
 
 
 @njit(cache=True)
