@@ -101,14 +101,20 @@ def measure(
     rows: list[Mapping[str, Any]] = []
     ended = ""
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
     try:
         with limit_threads(THREADS), threadpool_limits(THREADS):
+            # what it takes to find the libraries with threads is not the benchmark's
+            signal.setitimer(signal.ITIMER_REAL, seconds or 0)
             for row in module.run():
                 rows.append(row)
                 watch(row)
     except OutOfTime:
         ended = "out of time"
+    except SystemError as error:
+        # a signal that comes while compiled code returns
+        if not isinstance(error.__cause__, OutOfTime | KeyboardInterrupt):
+            raise
+        ended = "out of time" if isinstance(error.__cause__, OutOfTime) else "interrupted"
     except KeyboardInterrupt:
         ended = "interrupted"
     finally:

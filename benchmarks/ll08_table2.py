@@ -28,10 +28,10 @@ REPETITIONS = 2
 Kernel = Callable[[Array, Array], Array]
 
 METHODS: Mapping[str, tuple[Any, tuple[Kernel, ...], tuple[float, ...]]] = {
-    "SVM-Stump": (ll08.SVM_STUMP, (lambda X, Z: -cdist(X, Z, "cityblock"),), PRICES),
-    "SVM-Perc": (ll08.SVM_PERC, (lambda X, Z: -cdist(X, Z),), PRICES),
+    "SVM-Stump": (ll08.METHODS["SVM-Stump"], (lambda X, Z: -cdist(X, Z, "cityblock"),), PRICES),
+    "SVM-Perc": (ll08.METHODS["SVM-Perc"], (lambda X, Z: -cdist(X, Z),), PRICES),
     "SVM-Dec": (
-        ll08.SVM_DEC,
+        ll08.METHODS["SVM-Dec"],
         tuple(lambda X, Z, g=g: np.exp(-g * cdist(X, Z, "cityblock")) for g in WIDTHS),
         ll08.LARGE_PRICES,
     ),

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import _beside, take_least, take_times
 from benchmarks._beside import compare, is_time, run_beside
-from benchmarks._record import Record, measure, set_constants
+from benchmarks._record import OutOfTime, Record, measure, set_constants
 
 BENCHMARK = """
 from cvxens import NAME
@@ -147,6 +147,21 @@ def test_an_interrupted_run_has_the_rows_until_then():
         assert measure(make_benchmark(run), {}, None, lambda _: None).ended == "interrupted"
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(("cause", "ended"), [(OutOfTime(), "out of time"), (KeyboardInterrupt(), "interrupted")])
+def test_a_signal_while_compiled_code_returns_ends_a_run(cause, ended):
+    def run():
+        yield {"s": 1.0}
+        raise SystemError("a result with an exception set") from cause
+
+    def fail(_row):
+        raise SystemError
+
+    record = measure(make_benchmark(run), {}, None, lambda _: None)
+    assert (len(record.rows), record.ended) == (1, ended)
+    with pytest.raises(SystemError):
+        measure(make_benchmark(lambda: map(fail, [0])), {}, None, print)
 
 
 def test_settings_have_files_of_their_own_and_unknown_ones_are_named(tmp_path):

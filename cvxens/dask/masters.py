@@ -75,7 +75,7 @@ SETTLED = 0.5
 method converges by itself (self-concordance), and a nearer neighbour is taken."""
 
 IDLE = 3
-"""Steps in succession after which neither objective nor bound has become better, and another solution is not sought."""
+"""Settled steps in succession after which neither objective nor bound has become better: then there is nothing more."""
 
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
@@ -317,9 +317,10 @@ class ShardedMaster:
             self.distance = max(self.distance, min(WIDEST, NEAR / 2 * tol * self.value / price))
         at = self._evaluate(self.w, self.b)
         over = under = at
-        idle = 0
+        idle, is_settled = 0, False
         for _ in range(MAX_STEPS):
-            idle = 0 if at.value < over.value or at.bound > under.bound else idle + 1
+            is_idle = is_settled and at.value >= over.value and at.bound <= under.bound
+            idle = idle + 1 if is_idle else 0
             over, under = (at if at.value <= over.value else over), (at if at.bound >= under.bound else under)
             if over.value - under.bound <= tol * abs(over.value) or idle > IDLE or not pace.allows_step():
                 break
