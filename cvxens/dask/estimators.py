@@ -219,7 +219,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._map(X, partial(score_block, self._scorers()), np.dtype(np.float64), n_parts if n_parts > 1 else 0)
 
     def predict(self, X: Any) -> Any:
-        """Return the class of the larger score for each sample of X, lazily where it is a collection."""
+        """Return the class of the largest score for each sample of X, lazily where it is a collection."""
         check_is_fitted(self)
         return self._map(X, partial(classify_block, self._scorers(), self.classes_), self.classes_.dtype)
 

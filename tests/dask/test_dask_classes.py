@@ -37,7 +37,7 @@ PAIRS = {
 def three_classes(n=60, seed=0):
     """A sample of three named classes, of which the first 10 rows have only two."""
     rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(size=(n, 2)), 1)
+    X = np.round(2 * rng.normal(size=(n, 2))) / 2
     scores = np.stack([X[:, 0], X[:, 1], -X.sum(axis=1)], axis=1) + 0.5 * rng.normal(size=(n, 3))
     y = np.array(["oak", "ash", "linden"])[scores.argmax(axis=1)]
     y[:10] = np.where(y[:10] == "linden", "oak", y[:10])
@@ -64,7 +64,7 @@ def test_each_class_against_the_rest_has_the_optimum_of_one_machine_and_the_same
     weights[::7] = 0.0 if name == "LPBoost" else weights[::7]
     model = clone(over_shards).fit(cut(X, []), cut(y, []), cut(weights, []))
     with dask.config.set(scheduler="threads", num_workers=2):
-        other = clone(over_shards).fit(*(cut(own, [10, 11]) for own in (X, y, weights)))
+        other = clone(over_shards).fit(*(cut(own, [10]) for own in (X, y, weights)))
     assert all_bits(other) == all_bits(model)
     alone = clone(alone).fit(X, y, weights)
     assert model.classes_.tolist() == alone.classes_.tolist() == ["ash", "linden", "oak"]
@@ -72,7 +72,7 @@ def test_each_class_against_the_rest_has_the_optimum_of_one_machine_and_the_same
     for ours, theirs in zip(model.certificate_, alone.certificate_, strict=True):
         assert ours.holds(1e-9)
         assert ours.primal == pytest.approx(theirs.primal, rel=1e-9)
-    assert "60 rows in 3 shards" in other.certificate_[2].note
+    assert "60 rows in 2 shards" in other.certificate_[2].note
     assert [w.tolist() for w in model.weights_] == [part.weights_.tolist() for part in model.estimators_]
     assert [part.classes_.tolist() for part in model.estimators_] == [[0, 1]] * 3
     local = other.to_local()
@@ -182,11 +182,11 @@ def test_a_limit_of_time_is_of_each_sub_problem_and_each_has_its_checkpoint(fitt
 def test_the_additive_machine_has_a_machine_for_each_class():
     X, y = three_classes(24)
     X = np.round(X)
-    one, many = (DaskInfiniteEnsembleSVC(tol=1e-2).fit(cut(X, ends), cut(y, ends)) for ends in ([], [10, 12]))
+    one, many = (DaskInfiniteEnsembleSVC(tol=0.05).fit(cut(X, ends), cut(y, ends)) for ends in ([], [10, 12]))
     assert all_bits(one) == all_bits(many)
     alone = InfiniteEnsembleSVC(tol=1e-6).fit(X, y)
     for ours, theirs in zip(one.certificate_, alone.certificate_, strict=True):
-        assert ours.holds(1e-2)
+        assert ours.holds(0.05)
         assert ours.dual <= theirs.primal
         assert ours.primal >= theirs.dual
     assert np.allclose(one.C_, alone.C_, rtol=1e-9)
