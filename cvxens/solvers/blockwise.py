@@ -506,7 +506,7 @@ SINGULAR = 1e-12
 """The least curvature along a pair of variables, relative to the largest diagonal entry."""
 
 
-CHUNK = 256
+CHUNK = 64
 """Variables whose largest violation is sought at once, by vector instructions; its place among them afterwards."""
 
 
