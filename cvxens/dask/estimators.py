@@ -174,8 +174,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     def to_local(self) -> Any:
         """Return the estimator of one machine, fitted as this one is, with its sub-problems where there are several.
 
-        It scores to the same bits, tells of itself and is saved as any other one; what it would know of single samples,
-        such as `dual_weights_` or support vectors, stays with the shards.
+        It scores to the same bits and tells of itself as any other one; what it would know of single samples, such as
+        `dual_weights_` or support vectors, stays with the shards. So it can be pickled, but a file that its `save`
+        writes is refused by `load`, which asks for these.
         """
         check_is_fitted(self)
         local = self.local(**self._local_parameters())
