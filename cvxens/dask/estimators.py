@@ -49,6 +49,15 @@ SLACK = 0.25
 LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 """The attributes that reading a sample sets."""
 
+WITHOUT_CHOICES: Mapping[str, Any] = {
+    "cv_results_": None,
+    "nu_": None,
+    "prices_": {},
+    "price_of_constraints_": None,
+    "validation_losses_": None,
+}
+"""What a fit to one machine's sample says where nothing is chosen from it, constrained or held out."""
+
 LOSSES = ("CommClosedError", "KilledWorker", "CancelledError", "FutureCancelledError", "ClosedClientError")
 """The errors of dask.distributed that tell of lost workers, by name, as it need not be there."""
 
@@ -174,9 +183,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     def to_local(self) -> Any:
         """Return the estimator of one machine, fitted as this one is, with its sub-problems where there are several.
 
-        It scores to the same bits and tells of itself as any other one; what it would know of single samples, such as
-        `dual_weights_` or support vectors, stays with the shards. So it can be pickled, but a file that its `save`
-        writes is refused by `load`, which asks for these.
+        It scores to the same bits, tells of itself and is saved as any other one; what it would know of single samples,
+        such as `dual_weights_` or support vectors, stays with the shards.
         """
         check_is_fitted(self)
         local = self.local(**self._local_parameters())
@@ -327,6 +335,11 @@ class DaskEnsemble(DaskClassifier):
     warm_start : bool
         True if the fit starts from the weak learners of the last one, on whatever sample of the same features, and from
         their weights; each sub-problem from its own, where the classes are the same.
+
+    Attributes
+    ----------
+    C_ : float
+        The price of a unit of the loss of a sample of weight 1.
     """
 
     _: KW_ONLY
@@ -335,6 +348,7 @@ class DaskEnsemble(DaskClassifier):
     checkpoint: Any = None
     warm_start: bool = False
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    C_: float = field(init=False)
     weights_: Array = field(init=False)
     intercept_: Array = field(init=False)
 
@@ -364,6 +378,7 @@ class DaskEnsemble(DaskClassifier):
 
         began, limit = perf_counter(), time_limit(self)
         formulation, given = self._formulation(sample.total_weight), self.checkpoint
+        loss: Any = formulation.terms[0]
         checkpoint = given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
         oracle = self._oracle(sample)
         # what is written down has to begin with the same weights when it is read
@@ -380,6 +395,7 @@ class DaskEnsemble(DaskClassifier):
             "weak_learners_": tuple(column.hypothesis for column in run.columns),
             "weights_": run.weights,
             "intercept_": np.asarray(run.intercept),
+            "C_": float(np.max(loss.C)),
         }
 
     def _start(
@@ -420,8 +436,10 @@ class DaskEnsemble(DaskClassifier):
         return {"checkpoint": replace(given, path=own) if isinstance(given, Checkpoint) else own}
 
     def _local_attributes(self) -> dict[str, Any]:
-        names = ("certificate_", "history_", "weak_learners_", "weights_", "intercept_")
-        return {**{name: getattr(self, name) for name in names}, "price_of_constraints_": None}
+        known = ("certificate_", "history_", "weak_learners_", "weights_", "intercept_", "C_")
+        names = [name for name in known if name in self.local.fitted]
+        said = {name: value for name, value in WITHOUT_CHOICES.items() if name in self.local.fitted}
+        return {**said, **{name: getattr(self, name) for name in names}}
 
 
 @final

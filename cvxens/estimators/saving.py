@@ -70,6 +70,9 @@ SAME_SIZE = (
 )
 """Pairs of attributes, and the parts of their shapes that are the same."""
 
+OF_SAMPLES = ("dual_weights_", "dual_coef_", "support_", "support_vectors_", "n_iter_")
+"""What a model need not have: it is of single samples, which a fit over shards does not gather, or of its solver."""
+
 LARGE = 10**7
 """Features beyond which no sample is made up to try a model."""
 
@@ -305,12 +308,12 @@ def check_model(estimator: Any) -> None:
     kind: Any = type(estimator)
     state, parts = vars(estimator), vars(estimator).get("estimators_")
     expected = getattr(kind, "fitted", ())
-    if missing := [name for name in expected if name not in state]:
+    if missing := [name for name in expected if name not in state and name not in OF_SAMPLES]:
         raise ValueError(f"{kind.__name__} without {', '.join(missing)}")
     parameters = signature(kind).parameters
     types = {**LEARNT, **{name: hint for name, hint in find_types(kind).items() if name not in parameters}}
     # of several sub-problems, fitted attributes are lists
-    lists = set(expected) if parts is not None else set()
+    lists = set(expected) & set(state) if parts is not None else set()
     for name, value in state.items():
         each = value if name in lists else [value]
         if not (isinstance(each, list) and all(matches(one, types.get(name, Any)) for one in each)):

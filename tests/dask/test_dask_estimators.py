@@ -9,7 +9,7 @@ from dask_samples import cut, sharded, two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier
+from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import Formulation
 from cvxens.colgen.oracles import QuantileStumps
 from cvxens.dask import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier, drawn
@@ -39,7 +39,7 @@ def bits(model):
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_an_estimator_over_shards_is_the_one_of_one_machine(name):
+def test_an_estimator_over_shards_is_the_one_of_one_machine(name, tmp_path):
     (over_shards, alone), (X, y) = PAIRS[name], two_classes(50, 2)
     model = clone(over_shards).fit(cut(X, [20]), cut(words(y), [20]))
     alone = clone(alone).fit(X, words(y))
@@ -58,6 +58,8 @@ def test_an_estimator_over_shards_is_the_one_of_one_machine(name):
     certificate = local.certify(X, words(y))
     assert certificate.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
     assert local.to_text(3)
+    local.save(tmp_path / "model")
+    assert np.array_equal(load_model(tmp_path / "model").decision_function(new), local.decision_function(new))
 
 
 def test_squared_weights_over_quantiles_of_many_values_have_the_optimum_of_one_machine_to_the_last_digits():
