@@ -4,7 +4,9 @@ Each is a function `f(x) = sum_j c_j k(x, x_j)` that minimises a loss on the mar
 kernel matrix K of the sample is replaced by one of low rank, `G G'` by incomplete Cholesky, whose residual
 `E = K - G G'` is PSD. A function of the low-rank kernel over the pivots is one of the exact kernel too, with the same
 norm and scores on the sample; so its primal value stays, and of the dual value at u what changes is the quadratic form
-`v'E v`, v = y u. That is how a certificate for the low-rank kernel becomes one for the exact kernel.
+`v'E v`, v = y u. That is how a certificate for the low-rank kernel becomes one for the exact kernel. Where that is
+not within the tolerance and the kernel is additive, whose products are cheap, the low-rank optimum is where a solver
+with the exact kernel starts.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
-from cvxens.problems.losses import EntropicMinimumMargin, Exponential
+from cvxens.problems.losses import EntropicMinimumMargin, Exponential, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error
 from cvxens.solvers import (
@@ -48,6 +50,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
+from cvxens.solvers.additive_expansion import AdditiveMatrix, minimise_expansion
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.rho_svm import (
@@ -119,6 +122,11 @@ class FixedKernel:
         function, features = self.function.prepare(self.clip(X))
         return FixedKernel(function, None), features
 
+    def multiply(self, X: Any) -> AdditiveMatrix | None:
+        """Return the matrix of a sample as an operator, of products in O(n_samples n_features); None where it has none."""
+        kernel, features = self.prepare(X)
+        return AdditiveMatrix.from_kernel(kernel.function, features)
+
     def clip(self, X: Any) -> Any:
         """Return the nearest samples within the ranges, of which hypotheses say the same."""
         return X if self.box is None else np.clip(X, *self.box)
@@ -131,6 +139,12 @@ class Trained(NamedTuple):
     coefficients: Array
     u: Array
     certificate: Certificate
+
+    def spread(self, n_samples: int) -> Array:
+        """Return the coefficients of all samples."""
+        c = np.zeros(n_samples)
+        c[self.support] = self.coefficients
+        return c
 
 
 @dataclass(eq=False, repr=False)
@@ -270,7 +284,13 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
     kept = float(((K.G.T @ v) ** 2).sum())
     bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
-    if len(used) > LARGE or bound <= NEGLIGIBLE * kept:
+    if bound <= NEGLIGIBLE * kept:
+        return bound
+    exact = kernel.multiply(X)
+    if exact is not None:
+        product, error = exact.measure(v)
+        return min(bound, max(float(v @ product) - kept, 0.0) + error * float(np.abs(v).sum()))
+    if len(used) > LARGE:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
@@ -294,6 +314,80 @@ def move_dual(certificate: Certificate, change: float, *, maximise: bool) -> Cer
         rounding=certificate.rounding,
         note="for the exact kernel",
     )
+
+
+def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained:
+    """Return the answer of the least gap up to the first one within `tol`; none is asked for where the start is."""
+    best, remaining = start, iter(further)
+    while not best.certificate.holds(tol) and (ahead := next(remaining, None)) is not None:
+        best = min(best, ahead, key=lambda trained: trained.certificate.relative_gap)
+    return best
+
+
+def certify_rho_svm(K: AdditiveMatrix, y: Array, ridge: Array, c: Array) -> Trained:
+    """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> trained = certify_rho_svm(K, np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.array([0.2, -0.2]))
+    >>> trained.u, trained.certificate.holds(1e-12)
+    (array([0.5, 0.5]), True)
+    """
+    u = np.maximum(y * c, 0.0)
+    u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
+    f, error = K.measure(y * u)
+    norm, penalty = float((y * u) @ f), float(ridge @ u**2)
+    # of u'K~u, and of the sum of u
+    norm_error = error + sum_error(len(u), float(u @ np.abs(f)))
+    # f and its norm at the worst: the primal value rises with the margins and falls with the norm
+    primal = evaluate_rho_svm(y * f - error, norm + norm_error, ridge)
+    # u'(K~ + ridge) u, whose value changes by twice as much as the sum of u is off 1
+    rounding = norm_error + sum_error(4 * len(u), abs(norm) + penalty + abs(primal))
+    certificate = Certificate.between(
+        primal, norm + penalty, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+    )
+    support = np.flatnonzero(u)
+    return Trained(support, (y * u)[support], u, certificate)
+
+
+def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c: Array) -> Trained:
+    """Hold the part of f = K c that is signed by y against the bound from u = ridge y c.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
+    >>> c = np.array([0.6634, -0.6634])
+    >>> trained = certify_exponential(K, np.array([1.0, -1.0]), formulation, c)
+    >>> trained.u.round(3), trained.certificate.holds(1e-6)
+    (array([0.133, 0.133]), True)
+    """
+    terms: Any = formulation.terms
+    loss, penalty = terms
+    c = y * np.maximum(y * c, 0.0)
+    f, error = K.measure(c)
+    norm, u = float(c @ f), penalty.ridge * np.abs(c)
+    norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
+    # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
+    dual = loss.dual_value(u) - penalty.ridge / 2 * norm
+    rounding = penalty.ridge / 2 * norm_error + sum_error(len(u) + 4, loss.dual_magnitude(u) + penalty.ridge * norm)
+    certificate = certify_function(
+        formulation,
+        y,
+        f,
+        None,
+        norm,
+        dual=dual,
+        rounding=rounding,
+        note="for the exact kernel",
+        errors=error,
+        norm_error=norm_error,
+    )
+    support = np.flatnonzero(c)
+    return Trained(support, c[support], u, certificate)
 
 
 def average_diagonal(diagonal: Array, sample: Sample) -> float:
@@ -328,15 +422,29 @@ class SquaredSlacks(Calibrated, KernelExpansion):
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
-        svm = solve_low_rank_rho_svm(K, sample.signs, min(self.tol, BOUND))
-        # v'(K + ridge) v at v = y u bounds the optimum for every kernel; the exact one is K = G G' + E
-        dual = svm.certificate.dual + evaluate_residual(kernel, sample.X, K, svm.coefficients)
+        # v'(K + ridge) v at v = y u bounds the optimum
+        optimum = self._minimise_slacks(kernel, K, sample, min(self.tol, BOUND)).certificate
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
-        rounding = svm.certificate.rounding + sum_error(len(f), abs(value))
+        rounding = optimum.rounding + sum_error(len(f), abs(value))
         return Certificate.between(
-            value, dual, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+            value, optimum.dual, maximise=True, residuals={}, repair={}, rounding=rounding, note=optimum.note
         )
+
+    def _minimise_slacks(self, kernel: FixedKernel, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
+        """Solve the rho-SVM of low rank and, where that is not within `tol`, with the exact kernel."""
+        X, y = sample.X, sample.signs
+        svm = solve_low_rank_rho_svm(K, y, tol)
+        residual = evaluate_residual(kernel, X, K, svm.coefficients)
+        low = Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
+        ridge = np.broadcast_to(np.asarray(K.ridge, np.float64), y.shape)
+        exact = kernel.multiply(X) if ridge.all() else None
+        if exact is None:
+            return low
+        # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
+        largest = float(ridge.max())
+        steps = minimise_expansion(exact, K, y, SquaredHinge(2 * largest / ridge), 2 * largest, low.spread(len(y)))
+        return take_best(low, (certify_rho_svm(exact, y, ridge, c) for c in steps), tol)
 
 
 def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
@@ -412,9 +520,7 @@ class RhoSVC(SquaredSlacks):
 
     def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K = self._factor_with_ridge(kernel, X, sample)
-        svm = solve_low_rank_rho_svm(K, sample.signs, self.tol)
-        residual = evaluate_residual(kernel, X, K, svm.coefficients)
-        return Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
+        return self._minimise_slacks(kernel, K, replace(sample, X=X), self.tol)
 
     def _solve_whole(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K, y = kernel(X, X), sample.signs
@@ -691,7 +797,12 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
         # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
-        return Trained(K.pivots, coefficients, u, certificate), formulation
+        low, exact = Trained(K.pivots, coefficients, u, certificate), kernel.multiply(X)
+        if exact is None:
+            return low, formulation
+        terms: Any = formulation.terms
+        steps = minimise_expansion(exact, K, y, terms[0], ridge, low.spread(len(y)))
+        return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
