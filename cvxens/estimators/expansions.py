@@ -37,7 +37,7 @@ from cvxens.estimators.probabilities import Calibrated, Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
-from cvxens.limits import Deadline, Pace, limit_time, time_left
+from cvxens.limits import Deadline, Pace, interruptible, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
 from cvxens.problems.losses import EntropicMinimumMargin, Exponential, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
@@ -317,10 +317,13 @@ def move_dual(certificate: Certificate, change: float, *, maximise: bool) -> Cer
 
 
 def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained:
-    """Return the answer of the least gap up to the first one within `tol`; none is asked for where the start is."""
-    best, remaining = start, iter(further)
-    while not best.certificate.holds(tol) and (ahead := next(remaining, None)) is not None:
-        best = min(best, ahead, key=lambda trained: trained.certificate.relative_gap)
+    """Return the answer of the least gap up to the first one within `tol`, or until time is up."""
+    best, remaining, pace = start, iter(further), Pace()
+    with threadpool_limits(1, "blas"), interruptible():
+        while not best.certificate.holds(tol) and pace.allows_step():
+            if (ahead := next(remaining, None)) is None:
+                break
+            best = min(best, ahead, key=lambda trained: trained.certificate.relative_gap)
     return best
 
 
