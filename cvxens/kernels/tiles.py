@@ -82,7 +82,7 @@ def fill(matrix: NDArray, tile: Tile, *, symmetric: bool) -> None:
     parts = [
         (rows, columns)
         for rows in cut(n_rows, height)
-        for columns in cut(n_columns)
+        for columns in cut(n_columns, SIDE)
         if not symmetric or columns.start >= rows.start  # else it is the transpose of another part
     ]
 
@@ -112,7 +112,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def cut(length: int, size: int = SIDE) -> list[slice]:
+def cut(length: int, size: int) -> list[slice]:
     """Cut a range into slices of a size, the last one shorter."""
     return [slice(first, min(first + size, length)) for first in range(0, length, size)]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
-from cvxens.kernels.tiles import cut, fill, one_blas_thread
+from cvxens.kernels.tiles import SIDE, cut, fill, one_blas_thread
 from cvxens.limits import (
     Deadline,
     Pace,
@@ -350,7 +350,7 @@ class EvaluatedRows:
     def _times(self, X: Array, Z: Array, v: Array) -> Array:
         """Return K(X, Z) v, by tiles whose sums are in the same order for any number of threads."""
         product, tile = np.zeros((len(X), *v.shape[1:])), self.kernel.tile(X, Z)
-        slabs, columns = cut(len(X)), cut(len(Z))
+        slabs, columns = cut(len(X), SIDE), cut(len(Z), SIDE)
 
         def fill_in(rows: slice) -> float:
             check_time()
