@@ -92,8 +92,8 @@ def minimise_expansion(
 ) -> Iterator[Array]:
     """Take Newton's steps for min loss(y f) + weight/2 c'K c over f = K c, from a multiple of c.
 
-    At the minimum ``weight c = y u``. With ``D = loss''`` the step solves ``weight d + D K d = y u - weight c``: where D
-    is 0, d is the right side over the weight, and on the others, F, ``(K_FF + weight / D_F) d_F`` is what is left.
+    At the minimum ``weight c = y u``. With ``D = loss''`` the step solves ``weight d + D K d = y u - weight c``: where
+    D is 0, d is the right side over the weight, and on the others, F, ``(K_FF + weight / D_F) d_F`` is what is left.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def minimise_expansion(
     Yields
     ------
     ndarray of shape (n_samples,)
-        Coefficients, each with a lower objective than the last; ends after 100 steps, or where rounding hides a descent.
+        Coefficients, each with a lower objective than the last, until there were 100 or rounding hides a descent.
 
     Examples
     --------
