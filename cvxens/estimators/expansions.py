@@ -281,13 +281,13 @@ class KernelExpansion(KernelMachine):
 def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact: bool = False) -> tuple[str, str]:
     """Say why a fit falls short of its tolerance, and what to do: it was cut short, or its rank is too low.
 
-    With the exact kernel it is rounding.
+    With the exact kernel a low rank conditions the steps badly.
     """
     if clock.interrupted or ending is Ending.INTERRUPTED:
         return Ending.INTERRUPTED.value, "fit again to go further"
     if clock.cut or ending is Ending.MAX_TIME:
         return Ending.MAX_TIME.value, "raise max_time or tol, or lower max_rank"
-    return ("rounding ends the descent", "raise tol") if is_exact else (LOW_RANK, "raise max_rank or tol")
+    return ("Newton's method has ended", "raise max_rank or tol") if is_exact else (LOW_RANK, "raise max_rank or tol")
 
 
 def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
@@ -506,7 +506,7 @@ class RhoSVC(SquaredSlacks):
     of K; a sample of weight s has the price s C.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
-    whatever the rank: 20,000 samples of threenorm with 20 features take 5 s to a gap of 6e-5. With other kernels what
+    whatever the rank: 20,000 samples of threenorm with 20 features take 5 s to a gap of 1e-5. With other kernels what
     the rank leaves out is part of the gap.
 
     Parameters
