@@ -797,15 +797,18 @@ class SVMDual(KernelProblem):
         products = Products(self.gram) if products is None else products
         v = self.y * u
         f, errors = products.scores(v)
-        b = self.loss.best_intercept(f, self.y) if b is None else b
-        scale = 1.0
-        if errors is not None:
-            z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
-            # P1 at t (w, b), t^2 |w|^2 / 2 + C sum max(0, 1 - t z), for t = 1 or where that spares all slack, in an
-            # order in which nothing overflows that half_norm makes small
-            scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
-            if scale != 1:
-                products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))
+        b = Hinge(self.C).best_intercept(f, self.y) if b is None else b
+        if errors is None:
+            # as y'u = 0, the gap v'f - sum u + sum C (1 - z)+ is a sum of terms of at least 0, C (1 - z)+ - u (1 - z)
+            objective, slack = self.gram.form(v, f) / 2 - float(u.sum()), 1 - self.y * (f + b)
+            gap = float((np.where(slack > 0, self.C - u, -u) * slack).sum())
+            return Evaluated(self, {"u": u, "b": b}, objective, objective - gap, v, b, u, f, f, products=products)
+        z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
+        # P1 at t (w, b), t^2 |w|^2 / 2 + C sum max(0, 1 - t z), for t = 1 or where that spares all slack, in an order
+        # in which nothing overflows that half_norm makes small
+        scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
+        if scale != 1:
+            products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))
         primal = self.evaluate_at(scale * v, scale * b, u, products)
         return replace(primal, point={"u": u, "b": b}, primal=-primal.dual, dual=-primal.primal)
 

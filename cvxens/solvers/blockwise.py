@@ -506,7 +506,7 @@ SINGULAR = 1e-12
 """The least curvature along a pair of variables, relative to the largest diagonal entry."""
 
 
-CHUNK = 256
+CHUNK = 64
 """Variables whose largest violation is sought at once, by vector instructions; its place among them afterwards."""
 
 
@@ -542,6 +542,60 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
         _note_bounds(v, bounds, j, grows, falls)
         smallest = _update(r, K[i], K[j], length, grows, falls, best)
     return max_steps
+
+
+SPURT = 64
+"""Steps in all variables of a problem after which its gap is evaluated: that costs as much as one or two."""
+
+
+@njit(cache=True, nogil=True)
+def close_gap(K: Array, point: Array, bounds: Array, y: Array, tol: float, max_steps: int) -> int:
+    """Minimise ``1/2 v'K v - y'v`` as `optimise_block` does, until its relative duality gap is at most `tol`.
+
+    `point` is v and r = y - K v, of all variables; the number of steps is returned. The gap is that of the intercept
+    halfway between the largest r of those that may grow and the smallest of those that may fall, so the gap of the
+    best intercept is no larger.
+    """
+    n_steps = 0
+    while n_steps < max_steps:
+        gap, objective = measure_gap(point, bounds, y)
+        # the bound is the objective, which is at most 0, less the gap
+        if gap <= tol * (gap - objective):
+            break
+        taken = optimise_block(K, point, bounds, 0.0, SPURT)
+        n_steps += taken
+        if taken < SPURT:
+            break
+    return n_steps
+
+
+@njit(cache=True, nogil=True)
+def measure_gap(point: Array, bounds: Array, y: Array) -> tuple[float, float]:
+    """Return the duality gap of P2 at v and r = y - K v, for the b in the middle, and the objective.
+
+    As sum v = 0, the gap ``v'K v - y'v + sum C max(0, y (r - b))`` is a sum of terms of one sign, each the way that a
+    variable may still go times how much that gains: ``(r - b)+ (high - v) + (b - r)+ (v - low)``.
+
+    Examples
+    --------
+    >>> v, y = np.array([0.25, -0.25]), np.array([1.0, -1.0])
+    >>> r = y - np.array([[0.0, -2.0], [-2.0, 0.0]]) @ v
+    >>> measure_gap(np.stack([v, r]), np.array([[0.0, -1.0], [1.0, 0.0]]), y)
+    (0.75, -0.375)
+    """
+    v, r = point[0], point[1]
+    largest, smallest, twice = -np.inf, np.inf, 0.0
+    for k in range(len(v)):
+        # 1/2 v'K v - y'v = -1/2 v'(y + r)
+        twice -= v[k] * (y[k] + r[k])
+        if v[k] < bounds[1, k] and r[k] > largest:
+            largest = r[k]
+        if v[k] > bounds[0, k] and r[k] < smallest:
+            smallest = r[k]
+    b, gap = (largest + smallest) / 2, 0.0
+    for k in range(len(v)):
+        gap += (r[k] - b) * (bounds[1, k] - v[k]) if r[k] > b else (b - r[k]) * (v[k] - bounds[0, k])
+    return gap, twice / 2
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -635,9 +689,6 @@ WHOLE = 2048
 SHARPER = 0.03
 """The violation at which a block counts as optimal, relative to the whole problem's: the others move it anyway."""
 
-PARTLY = 0.3
-"""The same of a whole problem, whose gap is evaluated after it: that costs as much as a few steps."""
-
 PART = 0.1
 """The same of the variables of a problem in memory that violate its conditions, if they are few: mostly no others do
 afterwards, and copying their matrix and updating all scores takes longer than their steps."""
@@ -714,7 +765,9 @@ class _Search:
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
         self.n_blocks, self.pace = 0, Pace()
-        self.take()
+        # of a small problem the gap is known to the steps themselves, and the start is seldom the end
+        if len(self.v) > WHOLE:
+            self.take()
 
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
@@ -723,9 +776,17 @@ class _Search:
 
     def run(self) -> Ending:
         """Optimise one block after the other."""
-        while self.incumbent.best.relative_gap > self.tol:
+        while not self.incumbent.history or self.incumbent.best.relative_gap > self.tol:
             # minus the gradient of 1/2 v'K v - y'v
             r = self.problem.y - self.f
+            if len(r) <= WHOLE:
+                if self.incumbent.waited >= PATIENCE:
+                    return Ending.ROUNDING
+                if not self.pace.allows_step():
+                    return Ending.MAX_TIME
+                self._optimise_whole(r, STEPS)
+                self.take()
+                continue
             low, high = self.bounds
             up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
             violation = float(up.max() - down.min())
@@ -734,13 +795,11 @@ class _Search:
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
             # where products cost little the matrix is in memory, and pairs are sought among all variables at once
-            if self.problem.rows.largest == inf or len(r) <= WHOLE:
+            if self.problem.rows.largest == inf:
                 # no other variable is part of a pair that violates the conditions now
                 self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
-                if len(r) <= WHOLE:
-                    self._optimise_whole(r, SHARPER * violation, STEPS)
-                elif 2 * len(self.block) > len(r):
-                    self._optimise_whole(r, PARTLY * violation, FEW_STEPS)
+                if 2 * len(self.block) > len(r):
+                    self._optimise_whole(r, FEW_STEPS)
                 else:
                     self._optimise(r, PART * violation)
             else:
@@ -755,6 +814,8 @@ class _Search:
 
         Where there is no time for that, a bound on the drift is part of its certificate.
         """
+        if not self.incumbent.history:
+            self.take()
         best = self.incumbent.end(ending)
         if self.problem.rows.largest < inf:
             drifted = replace(best, drift=self.drift)
@@ -766,18 +827,19 @@ class _Search:
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
-    def _optimise_whole(self, r: Array, tol: float, n_steps_each: int) -> None:
-        """Optimise all variables up to a violation, or by so many steps for each: the scores come with them."""
-        point = np.stack([self.v, r])
-        K = self.problem.rows.block(np.arange(len(r)))
+    def _optimise_whole(self, r: Array, n_steps_each: int) -> None:
+        """Optimise all variables up to the gap, or by so many steps for each: the scores come with them."""
+        point, rows = np.stack([self.v, r]), self.problem.rows
         before = self.v
-        n_steps = optimise_block(K, point, self.bounds, tol, n_steps_each * len(r))
+        # where rounding has kept the last point from what it was stopped for, it has to go further
+        tol = self.tol / 2**self.incumbent.waited
+        K = rows.block(np.arange(len(r)))
+        n_steps = close_gap(K, point, self.bounds, self.problem.y, tol, n_steps_each * len(r))
         self.v, self.f = point[0], self.problem.y - point[1]
-        # every step rounds what it adds to f, at most 2 length max |K|, and f itself
-        largest = (
-            float(np.abs(self.f).max()) + 4 * float(np.abs(self.v - before).max()) * self.problem.rows.largest_entry()
-        )
-        self.drift += EPSILON * n_steps * largest
+        if rows.largest < inf:
+            # every step rounds what it adds to f, at most 2 length max |K|, and f itself
+            moved = 4 * float(np.abs(self.v - before).max()) * rows.largest_entry()
+            self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved)
         self.n_blocks += 1
 
     def _optimise(self, r: Array, tol: float) -> None:

@@ -248,7 +248,7 @@ def test_an_interrupted_fit_is_certified(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(blockwise, "optimise_block", interrupt)
+    monkeypatch.setattr(blockwise, "close_gap", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = fit()
     assert model.certificate_.proven

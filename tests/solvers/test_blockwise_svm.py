@@ -19,6 +19,8 @@ from cvxens.solvers.blockwise import (
     DenseRows,
     EvaluatedRows,
     KernelSVM,
+    close_gap,
+    measure_gap,
     optimise_block,
     solve_blockwise,
 )
@@ -70,10 +72,13 @@ def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decima
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_blocks):
     K = kernel(X)
-    solution = solve_blockwise(KernelSVM.of(K, Y, C), 1e-7)
-    assert solution.objective == pytest.approx(libsvm_objective(K, Y, C), rel=1e-6)
-    assert solution.certificate.holds(1e-7)
-    assert solution.history[-1].steps > 1
+    whole, in_blocks = (
+        solve_blockwise(KernelSVM.of(rows, Y, C), 1e-7) for rows in (K, CachedRows(kernel, X, 8 * 300 * 300))
+    )
+    for solution in (whole, in_blocks):
+        assert solution.objective == pytest.approx(libsvm_objective(K, Y, C), rel=1e-6)
+        assert solution.certificate.holds(1e-7)
+    assert in_blocks.history[-1].steps > 1
 
 
 @pytest.mark.parametrize("n_bytes", [1, 8 * 300 * 50, 8 * 300 * 300])
@@ -152,6 +157,40 @@ def test_the_steps_are_those_of_a_search_over_all_pairs(seed):
     by_pairs(K, slow, bounds, 8)
     assert_allclose(fast, slow, atol=1e-9)
     assert_allclose(fast[1], y - K @ fast[0], atol=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.floats(0, 1))
+def test_the_gap_is_a_sum_of_terms_of_one_sign(seed, share_at_bounds):
+    """At b between the largest and the smallest r: sum of (r - b)+ (high - v) + (b - r)+ (v - low)."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    y, C, points = np.where(np.arange(n) % 2, 1.0, -1.0), 10 ** rng.uniform(-2, 2, n), rng.normal(size=(n, 3))
+    K = Gaussian(0.1)(points)
+    # multipliers that are balanced, some of them at 0
+    u = C.min() * rng.random(n) * (rng.random(n) > share_at_bounds)
+    total = min(u[y > 0].sum(), u[y < 0].sum())
+    u = np.where(y > 0, u * total / max(u[y > 0].sum(), 1e-300), u * total / max(u[y < 0].sum(), 1e-300))
+    v, bounds = y * u, np.stack([np.minimum(y * C, 0), np.maximum(y * C, 0)])
+    f = K @ v
+    gap, objective = measure_gap(np.stack([v, y - f]), bounds, y)
+    b = ((y - f)[v < bounds[1]].max() + (y - f)[v > bounds[0]].min()) / 2
+    slack = C @ np.maximum(0, 1 - y * (f + b))
+    assert_allclose([objective, objective - gap], [v @ f / 2 - u.sum(), -(v @ f / 2 + slack)], rtol=1e-9, atol=1e-12)
+    best = SVMDual(K, y, C).certify(u=u)
+    assert objective - gap <= best.dual + 1e-9 * abs(best.dual)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.floats(-4, 2))
+def test_the_steps_end_where_the_gap_is_closed(seed, log_C):
+    sample, y = make_twonorm(40, 3, random_state=seed)
+    K, C = KERNELS[seed % 3](sample), 10**log_C
+    point, bounds = np.stack([np.zeros(40), y]), C * np.stack([np.minimum(y, 0.0), np.maximum(y, 0.0)])
+    close_gap(K, point, bounds, y, 1e-4, 10**6)
+    certificate = SVMDual(K, y, C).certify(u=y * point[0])
+    assert certificate.relative_gap <= 1e-4 + 1e-9
+    assert_allclose(y - K @ point[0], point[1], atol=1e-9 * (1 + np.abs(point[1]).max()))
 
 
 def test_steps_are_limited():
