@@ -681,25 +681,24 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
 
     @property
     def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond."""
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        A list over the sub-problems where there are several.
+        """
         check_is_fitted(self)
-        return self._predictor.shape_functions
+        found = [part._predictor.shape_functions for part in self._parts()]
+        return found if hasattr(self, "estimators_") else found[0]
 
     def _scorer(self) -> Callable[[Array], Array]:
         return self._predictor
 
-    def to_local(self) -> InfiniteEnsembleSVC:
-        """Return the estimator of one machine, which scores as this one does, and has its shape functions and cells.
+    def _local_parameters(self) -> dict[str, Any]:
+        # the price follows from the rows and their weights alone, so that all classes have the same one
+        return {"C": self._parts()[0].C_, "tol": self.tol, "max_time": self.max_time}
 
-        The support vectors stay with the shards.
-        """
-        check_is_fitted(self)
-        local = InfiniteEnsembleSVC(C=self.C_, tol=self.tol, max_time=self.max_time)
-        names = ("certificate_", "history_", "C_", "intercept_", "_predictor", "classes_", "n_features_in_")
+    def _local_attributes(self) -> dict[str, Any]:
+        names = ("certificate_", "history_", "C_", "intercept_", "_predictor")
         ends = np.array([knots[[0, -1]] for knots, _ in self.shape_functions_]).T
         kernel = TrainingKernel.from_sample("stump", None, ends)
         found = {name: getattr(self, name) for name in names}
-        local.__dict__.update(found, _kernel=kernel, kernel_=kernel.kernel, solver_="additive")
-        if hasattr(self, "feature_names_in_"):
-            local.feature_names_in_ = self.feature_names_in_
-        return local
+        return {**found, "_kernel": kernel, "kernel_": kernel.kernel, "solver_": "additive"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -46,6 +46,9 @@ SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
 SLACK = 0.25
 """The share of `tol` to which the edges of all stumps are bounded: closer would not show in the gap."""
 
+LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
+"""The attributes that reading a sample sets."""
+
 LOSSES = ("CommClosedError", "KilledWorker", "CancelledError", "FutureCancelledError", "ClosedClientError")
 """The errors of dask.distributed that tell of lost workers, by name, as it need not be there."""
 
@@ -55,7 +58,7 @@ ORACLES = ("stumps", "quantile_stumps")
 
 @dataclass(eq=False, repr=False)
 class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier of two classes whose sample is in shards on workers.
+    """A classifier whose sample is in shards on workers; more than two classes are problems of each against the rest.
 
     Parameters
     ----------
@@ -72,6 +75,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         How far the classifier is at most from the optimum; its note says how many rows and shards it covers.
     client_ : distributed.Client or None
         The client of the fit.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    estimators_ : list of estimators
+        Of more than two classes only: the classifiers of each class, in their order, against the rest, for the classes
+        0 and 1. What a sub-problem is told of, such as `certificate_` and `weights_`, is then a list over them.
     """
 
     local: ClassVar[type[Any]]
@@ -96,7 +104,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         X : dask array or data frame of shape (n_samples, n_features)
             Finite numbers.
         y : dask array or series of shape (n_samples,)
-            Two classes.
+            Two classes or more, up to 100. The problems of more than two are solved one after the other, on shards
+            that are read and coded once.
         sample_weight : dask array or series of shape (n_samples,), optional
             Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
 
@@ -110,34 +119,88 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         InvalidInput
             Collections or parameters that cannot be worked with; it is a ValueError.
         WorkersLost
-            The client, its scheduler or all workers are gone; it has the best state by then.
+            The client, its scheduler or all workers are gone; it has the best state by then, of the problem that was
+            being solved.
         """
         workers = Workers(self.client)
         best: list[Any] = []
         with translate_loss(best):
             sample = ShardedSample.from_collections(X, y, sample_weight, workers=workers, persist=self.persist)
-            found = self._solve(sample, best)
-        certificate = found["certificate_"]
-        covered = f"{len(sample):,} rows in {len(sample.shards)} shards"
-        found["certificate_"] = replace(certificate, note=f"{certificate.note}, {covered}", prover=None)
-        self.__dict__.pop("feature_names_in_", None)
-        if sample.names:
-            found["feature_names_in_"] = np.array(sample.names, object)
-        known = {"classes_": sample.classes, "client_": workers.client, "n_features_in_": sample.shape[1]}
-        self.__dict__.update(found | known)
+            self._fit_sample(sample, best)
         return self
+
+    def _fit_sample(self, sample: ShardedSample, best: list[Any]) -> None:
+        """Solve the problem of a sample, or those of its classes, and take over the fitted attributes."""
+        found = self._solve_noted(sample, best) if len(sample.classes) == 2 else self._solve_parts(sample, best)
+        known = {"classes_": sample.classes, "client_": sample.workers.client, "n_features_in_": sample.shape[1]}
+        if sample.names:
+            known["feature_names_in_"] = np.array(sample.names, object)
+        for name in ("estimators_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(found | known)
+
+    def _solve_noted(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
+        """Return the fitted attributes of one problem, whose certificate says what it covers."""
+        found = self._solve(sample, best)
+        certificate, covered = found["certificate_"], f"{len(sample):,} rows in {len(sample.shards)} shards"
+        return {**found, "certificate_": replace(certificate, note=f"{certificate.note}, {covered}", prover=None)}
+
+    def _solve_parts(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
+        """Solve the problems of several classes; returns the fitted attributes, as lists over these."""
+        before = vars(self).get("estimators_")
+        warm = before is not None and np.array_equal(self.classes_, sample.classes)
+        parts = []
+        for k in range(len(sample.classes)):
+            part = type(self)(**self.get_params(deep=False) | self._for_part(k))
+            if before is not None and warm:
+                # the fit may start from what the same sub-problem had
+                part.__dict__ = {**vars(before[k]), **vars(part)}
+            part._fit_sample(sample.against_rest(k), best)
+            parts.append(part)
+        return {"estimators_": parts, **list_over(parts, set(self.fitted) - set(LEARNT))}
+
+    def _for_part(self, k: int) -> dict[str, Any]:
+        """Return the parameters that the problem of a class has of its own."""
+        return {}
+
+    def _parts(self) -> list[Any]:
+        """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
+        return vars(self).get("estimators_") or [self]
 
     @abstractmethod
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
-        """Return the fitted attributes; `best` is to hold the best state as it comes."""
+        """Return the fitted attributes of two classes; `best` is to hold the best state as it comes."""
+
+    def to_local(self) -> Any:
+        """Return the estimator of one machine, fitted as this one is, with its sub-problems where there are several.
+
+        It scores to the same bits and tells of itself as any other one; what it would know of single samples, such as
+        `dual_weights_` or support vectors, stays with the shards. So it can be pickled, but a file that its `save`
+        writes is refused by `load`, which asks for these.
+        """
+        check_is_fitted(self)
+        local = self.local(**self._local_parameters())
+        if self._parts() == [self]:
+            found = self._local_attributes()
+        else:
+            parts = [part.to_local() for part in self._parts()]
+            found = {"estimators_": parts, **list_over(parts, local.fitted)}
+        known = {name: getattr(self, name) for name in LEARNT if hasattr(self, name)}
+        local.__dict__.update(found | known)
+        return local
+
+    def _local_parameters(self) -> Mapping[str, Any]:
+        """Return the parameters of the estimator of one machine."""
+        shared = set(self.get_params(deep=False)) & set(self.local().get_params(deep=False))
+        return {name: getattr(self, name) for name in shared}
 
     @abstractmethod
-    def to_local(self) -> Any:
-        """Return the estimator of one machine, fitted as this one is."""
+    def _local_attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes of the estimator of one machine, of two classes."""
 
     @abstractmethod
     def _scorer(self) -> Callable[[Array], Array]:
-        """Return the function from samples to scores, which workers are sent."""
+        """Return the function from samples to the scores of two classes, which workers are sent."""
 
     def decision_function(self, X: Any) -> Any:
         """Score samples, lazily where they are a collection.
@@ -149,18 +212,23 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        dask array or ndarray of shape (n_samples,)
-            Positive for the second class.
+        dask array or ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes, positive for the second one; else one score per class.
         """
-        return self._map(X, partial(score_block, self._scorer()), np.dtype(np.float64))
+        check_is_fitted(self)
+        n_parts = len(self._parts())
+        return self._map(X, partial(score_block, self._scorers()), np.dtype(np.float64), n_parts if n_parts > 1 else 0)
 
     def predict(self, X: Any) -> Any:
-        """Return the class of the larger score for each sample of X, lazily where it is a collection."""
+        """Return the class of the largest score for each sample of X, lazily where it is a collection."""
         check_is_fitted(self)
-        return self._map(X, partial(classify_block, self._scorer(), self.classes_), self.classes_.dtype)
+        return self._map(X, partial(classify_block, self._scorers(), self.classes_), self.classes_.dtype)
 
-    def _map(self, X: Any, function: Callable[[Any], NDArray[Any]], dtype: np.dtype[Any]) -> Any:
-        check_is_fitted(self)
+    def _scorers(self) -> tuple[Callable[[Array], Array], ...]:
+        return tuple(part._scorer() for part in self._parts())
+
+    def _map(self, X: Any, function: Callable[[Any], NDArray[Any]], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
+        """Apply a function to the rows of X, block by block; what it returns has no columns, or so many."""
         names = getattr(X, "columns", None)
         if (
             names is not None
@@ -176,7 +244,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         if hasattr(X, "to_dask_array"):
             X = X.to_dask_array()
         self._check_width(X.shape[1])
-        return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+        X = X.rechunk({1: -1})
+        if n_columns:
+            chunks = X.chunks[0], (n_columns,)
+            return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
+        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
 
     def _check_width(self, found: int) -> None:
         if found != self.n_features_in_:
@@ -190,15 +262,22 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         return type(self)(**self.get_params(deep=False))
 
 
-def score_block(scorer: Callable[[Array], Array], block: Any) -> Array:
-    """Score the samples of a block, of which there may be none."""
+def list_over(parts: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
+    """Return lists over the parts of those attributes that these have."""
+    return {name: [getattr(part, name) for part in parts] for name in sorted(names) if name in vars(parts[0])}
+
+
+def score_block(scorers: Sequence[Callable[[Array], Array]], block: Any) -> Array:
+    """Score the samples of a block, of which there may be none: (n_rows,) by one scorer, else a column by each."""
     rows = np.asarray(block, np.float64)
-    return scorer(rows) if len(rows) else np.zeros(0)
+    scores = [scorer(rows) if len(rows) else np.zeros(0) for scorer in scorers]
+    return scores[0] if len(scores) == 1 else np.stack(scores, axis=1)
 
 
-def classify_block(scorer: Callable[[Array], Array], classes: NDArray[Any], block: Any) -> NDArray[Any]:
-    """Return the classes of the samples of a block."""
-    return classes[(score_block(scorer, block) > 0).astype(np.intp)]
+def classify_block(scorers: Sequence[Callable[[Array], Array]], classes: NDArray[Any], block: Any) -> NDArray[Any]:
+    """Return the classes of the samples of a block, those of the largest score."""
+    scores = score_block(scorers, block)
+    return classes[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
 
 @contextmanager
@@ -243,10 +322,11 @@ class DaskEnsemble(DaskClassifier):
     Parameters
     ----------
     checkpoint : Checkpoint or path, optional
-        Where the state of a fit is written down; a fit that finds it goes on from there, on any number of workers.
+        Where the state of a fit is written down; a fit that finds it goes on from there, on any number of workers. Of
+        more than two classes each has a file of its own, with the number of the class behind the name.
     warm_start : bool
         True if the fit starts from the weak learners of the last one, on whatever sample of the same features, and from
-        their weights.
+        their weights; each sub-problem from its own, where the classes are the same.
     """
 
     _: KW_ONLY
@@ -309,7 +389,8 @@ class DaskEnsemble(DaskClassifier):
         if not isinstance(self.warm_start, bool | np.bool_):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
         sample = oracle.sample
-        if self.warm_start and hasattr(self, "weights_"):
+        # of several sub-problems, the weak learners of each are with its own classifier
+        if self.warm_start and hasattr(self, "weights_") and self._parts() == [self]:
             if self.n_features_in_ != sample.shape[1]:
                 found = f"found {sample.shape[1]} features for weak learners of {self.n_features_in_}"
                 raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
@@ -330,27 +411,17 @@ class DaskEnsemble(DaskClassifier):
         learners = tuple(self.weak_learners_[j] for j in used)
         return partial(sum_votes, hypotheses=learners, weights=self.weights_[used], intercept=self.intercept_)
 
-    def _local_parameters(self) -> Mapping[str, Any]:
-        shared = set(self.get_params(deep=False)) & set(self.local().get_params(deep=False))
-        return {name: getattr(self, name) for name in shared}
-
-    def to_local(self) -> Any:
-        """Return the estimator of one machine, fitted as this one is.
-
-        It scores, tells of its weak learners and is saved as any other one; the multipliers of the samples,
-        `dual_weights_`, stay with these.
-        """
-        check_is_fitted(self)
-        local = self.local(**self._local_parameters())
-        names = ("certificate_", "history_", "weak_learners_", "weights_", "intercept_", "classes_", "n_features_in_")
-        found = {name: getattr(self, name) for name in names} | self._local_attributes()
-        if hasattr(self, "feature_names_in_"):
-            found["feature_names_in_"] = self.feature_names_in_
-        local.__dict__.update(found)
-        return local
+    def _for_part(self, k: int) -> dict[str, Any]:
+        given = self.checkpoint
+        if given is None:
+            return {}
+        path = Path(given.path if isinstance(given, Checkpoint) else given)
+        own = path.with_name(f"{path.name}.{k}")
+        return {"checkpoint": replace(given, path=own) if isinstance(given, Checkpoint) else own}
 
     def _local_attributes(self) -> dict[str, Any]:
-        return {"price_of_constraints_": None}
+        names = ("certificate_", "history_", "weak_learners_", "weights_", "intercept_")
+        return {**{name: getattr(self, name) for name in names}, "price_of_constraints_": None}
 
 
 @final

@@ -3,13 +3,16 @@
 A *shard* is some rows on one worker: values by feature, the bin of each, signs and prices. Shards never change; what a
 worker is asked is a pure function of its shard and of what it is told, so that a lost worker costs the repetition of
 its tasks. Answers are integers, exact sums, minima and maxima: they are combined in any order, to the same bits.
+Of more than two classes each makes a problem against the rest. What is asked then makes the signs of a shard from the
+numbers of its classes, so that all problems work on the same values and codes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -35,7 +38,7 @@ N_DRAWN = 2**14
 """About so many rows are drawn for the quantiles that bins are cut at: 64 a bin."""
 
 MOST_CLASSES = 100
-"""More distinct labels in a shard than these are taken for targets."""
+"""More distinct labels than these are taken for targets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +56,17 @@ class Shard:
 
     values: NDArray[Any]  # (n_features, n_rows), float32 or float64
     codes: Codes  # (n_features, n_rows), how many cuts of the feature are at or below each value
-    y: Array  # (n_rows,), -1 or +1
+    y: Array  # (n_rows,), -1 or +1; of more than two classes their numbers, of which `against_rest` makes signs
     weights: Array  # (n_rows,), factors on the price of each row
 
     @property
     def n_rows(self) -> int:
         """The number of rows, perhaps 0."""
         return len(self.y)
+
+    def against_rest(self, k: int) -> Shard:
+        """Return the same rows with the sign +1 where they are of the class k, of more than two, and -1 elsewhere."""
+        return replace(self, y=np.where(self.y == k, 1.0, -1.0))
 
 
 @dataclass(frozen=True)
@@ -177,8 +184,8 @@ class ShardedSample:
         The rows.
     shape : tuple of int
         (n_samples, n_features).
-    classes : ndarray of shape (2,)
-        Sorted.
+    classes : ndarray of shape (n_classes,)
+        Sorted. Of more than two it is the problems of `against_rest` that are solved.
     cuts : tuple of ndarray
         By feature, ascending: where bins begin, the first but for.
     low, high : ndarray of shape (n_features, 256)
@@ -216,6 +223,8 @@ class ShardedSample:
         self.shape, self.classes, self.cuts, self.names = shape, classes, cuts, names
         self.low, self.high = ends
         self.total_weight, self.persisted = total_weight, persisted
+        self._positive: int | None = None
+        """The class that is held against the rest, where the shards have more than two."""
 
     @classmethod
     def from_collections(
@@ -228,7 +237,7 @@ class ShardedSample:
         X : dask array or data frame of shape (n_samples, n_features)
             Of finite numbers.
         y : dask array or series of shape (n_samples,)
-            Two classes.
+            Two classes or more.
         sample_weight : dask array or series of shape (n_samples,), optional
             At least 0.
         workers : Workers
@@ -263,6 +272,24 @@ class ShardedSample:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def against_rest(self, k: int) -> ShardedSample:
+        """Return the problem of class k, of more than two, against the rest: the classes 0 and 1 of the same shards.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> X, y = da.arange(6, chunks=4)[:, np.newaxis], da.from_array(np.array(list("abcabc")), chunks=4)
+        >>> sample = ShardedSample.from_collections(X, y, workers=Workers())
+        >>> problem = sample.against_rest(2)
+        >>> sample.classes, problem.classes, problem.shards == sample.shards
+        (array(['a', 'b', 'c'], dtype='<U1'), array([0, 1]), True)
+        >>> problem.ask(lambda shard: shard.y, combine=np.concatenate)
+        array([-1., -1.,  1., -1., -1.,  1.])
+        """
+        problem = copy(self)
+        problem.classes, problem._positive = np.array([0, 1]), k
+        return problem
+
     def make_column(self, hypothesis: Hypothesis, edge: float) -> ShardedColumn:
         """Return a hypothesis as a column over the shards."""
         return ShardedColumn(hypothesis, self, edge)
@@ -281,21 +308,31 @@ class ShardedSample:
     ) -> Any:
         """Ask shards, or what was derived of them, a pure function of each and of what is told; combine the answers."""
         handed = delayed(told, pure=False, traverse=False)
-        asked = self.shards if of is None else of
-        return self.workers.reduce([delayed(_answer, pure=False)(question, each, handed) for each in asked], combine)
+        asked, posed = (self.shards, self._pose(question)) if of is None else (of, question)
+        return self.workers.reduce([delayed(_answer, pure=False)(posed, each, handed) for each in asked], combine)
 
     def ask_each(
         self, question: Callable[..., Any], told: Iterable[tuple[Any, ...]], combine: Callable[[Sequence[Any]], Any]
     ) -> Any:
         """Ask every shard with what it is told alone."""
-        pairs = zip(self.shards, told, strict=True)
-        return self.workers.reduce([delayed(_answer, pure=False)(question, *pair) for pair in pairs], combine)
+        posed, pairs = self._pose(question), zip(self.shards, told, strict=True)
+        return self.workers.reduce([delayed(_answer, pure=False)(posed, *pair) for pair in pairs], combine)
 
     def derive(self, function: Callable[..., Any], *told: Any) -> list[Any]:
         """Return a pure function of every shard, kept where the shard is for as long as somebody refers to it."""
-        handed = delayed(told, pure=False, traverse=False)
-        found = [delayed(_answer, pure=False)(function, shard, handed) for shard in self.shards]
+        handed, posed = delayed(told, pure=False, traverse=False), self._pose(function)
+        found = [delayed(_answer, pure=False)(posed, shard, handed) for shard in self.shards]
         return self.workers.persist(found) if self.persisted else found
+
+    def _pose(self, question: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a question of shards with signs as one of these shards."""
+        if len(self.classes) > 2:
+            raise InvalidInput("sample", f"found {len(self.classes)} classes", "ask `against_rest` of each")
+        return question if self._positive is None else partial(_ask_against_rest, question, self._positive)
+
+
+def _ask_against_rest(question: Callable[..., Any], positive: int, shard: Shard, *told: Any) -> Any:
+    return question(shard.against_rest(positive), *told)
 
 
 def _answer(question: Callable[..., Any], shard: Any, told: tuple[Any, ...]) -> Any:
@@ -472,10 +509,11 @@ def check_census(census: Census, n_features: int) -> None:
     n_rows = int(census.counts.sum())
     if n_rows < 2:
         raise InvalidInput("X", f"found {n_rows} samples", "give at least two, one of each class")
-    if len(census.classes) != 2:
+    if not 2 <= len(census.classes) <= MOST_CLASSES:
         listed = ", ".join(map(str, census.classes[:5])) + (", ..." if len(census.classes) > 5 else "")
-        remedy = "give samples of two classes; of more, fit one class against the rest at a time"
-        raise InvalidInput("y", f"found {len(census.classes)} classes of positive weight: {listed}", remedy)
+        n_classes = f"more than {MOST_CLASSES}" if len(census.classes) > MOST_CLASSES else len(census.classes)
+        remedy = f"give samples of two classes or more, up to {MOST_CLASSES}"
+        raise InvalidInput("y", f"found {n_classes} classes of positive weight: {listed}", remedy)
     if (census.low == census.high).all():
         raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
@@ -538,7 +576,10 @@ def code_part(part: Part, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard
     codes = np.empty(values.shape, np.uint8)
     for j, own in enumerate(cuts):
         codes[j] = np.searchsorted(own, values[j], side="right")
-    return Shard(values, codes, np.where(labels == classes[1], 1.0, -1.0), weights)
+    numbers = np.zeros(len(labels))
+    for k, label in enumerate(classes):
+        numbers[labels == label] = k
+    return Shard(values, codes, 2 * numbers - 1 if len(classes) == 2 else numbers, weights)
 
 
 def find_ends(shard: Shard) -> tuple[Array, Array]:

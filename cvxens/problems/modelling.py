@@ -63,9 +63,15 @@ TIME_LIMITS: Mapping[str, str] = {
 """The option of each solver that has a limit of seconds; ECOS has none."""
 
 
+@cache
+def _list_installed() -> tuple[str, ...]:
+    """Return the solvers that cvxpy finds, which takes it milliseconds every time."""
+    return tuple(cp.installed_solvers())
+
+
 def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
     """Return the solvers to try in turn: the one that is named, or all that apply."""
-    installed = cp.installed_solvers()
+    installed = _list_installed()
     if solver is not None:
         name = str(solver).upper()
         if name not in installed:

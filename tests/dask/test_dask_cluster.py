@@ -13,6 +13,7 @@ from distributed.utils import get_mp_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from test_dask_additive import parts_of
+from test_dask_classes import all_bits, three_classes
 from test_dask_estimators import bits
 
 from cvxens.dask import DaskInfiniteEnsembleSVC, DaskLPBoostClassifier
@@ -73,6 +74,8 @@ def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_pa
     with dask.config.set(scheduler="sync"):
         alone = bits(clone(boosted).fit(cut(X, []), cut(y, [])))
         of_machine = parts_of(clone(machine).fit(cut(X, []), cut(y, [])))
+        several, named = clone(boosted).set_params(tol=0.1), three_classes(30)
+        of_several = all_bits(several.fit(*(cut(own, []) for own in named)))
     for n_workers in (1, 2):
         with start(n_workers) as cluster, Client(cluster) as client:
             for ends in PARTITIONS:
@@ -86,6 +89,7 @@ def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_pa
                     saved.fit(cut(X, [7]), cut(y, [7]))
             else:
                 assert bits(saved.set_params(max_columns=None).fit(cut(X, [30]), cut(y, [30]))) == alone
+                assert all_bits(several.fit(*(cut(own, [10, 15]) for own in named))) == of_several
             X_late = X.copy()
             X_late[38, 1] = np.nan
             with pytest.raises(InvalidInput, match="found nan in feature 1 in row 38 "):
