@@ -4,7 +4,9 @@ Each is a function `f(x) = sum_j c_j k(x, x_j)` that minimises a loss on the mar
 kernel matrix K of the sample is replaced by one of low rank, `G G'` by incomplete Cholesky, whose residual
 `E = K - G G'` is PSD. A function of the low-rank kernel over the pivots is one of the exact kernel too, with the same
 norm and scores on the sample; so its primal value stays, and of the dual value at u what changes is the quadratic form
-`v'E v`, v = y u. That is how a certificate for the low-rank kernel becomes one for the exact kernel.
+`v'E v`, v = y u. That is how a certificate for the low-rank kernel becomes one for the exact kernel. Where that is
+not within the tolerance and the kernel is additive, whose products are cheap, the low-rank optimum is where a solver
+with the exact kernel starts.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ from cvxens.estimators.probabilities import Calibrated, Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
-from cvxens.limits import Deadline, Pace, limit_time, time_left
+from cvxens.limits import Deadline, Pace, interruptible, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
-from cvxens.problems.losses import EntropicMinimumMargin, Exponential
+from cvxens.problems.losses import EntropicMinimumMargin, Exponential, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error
 from cvxens.solvers import (
@@ -48,6 +50,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
+from cvxens.solvers.additive_expansion import AdditiveMatrix, minimise_expansion
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.rho_svm import (
@@ -119,6 +122,19 @@ class FixedKernel:
         function, features = self.function.prepare(self.clip(X))
         return FixedKernel(function, None), features
 
+    def multiply(self, X: Any) -> AdditiveMatrix | None:
+        """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
+        kernel, features = self.prepare(X)
+        return AdditiveMatrix.from_kernel(kernel.function, features)
+
+    def expand(self, X: Array, vectors: Array, coefficients: Array) -> Array:
+        """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
+        joined = np.concatenate([X, vectors]) if len(X) * len(vectors) > BLOCK else None
+        matrix = None if joined is None else self.multiply(joined)
+        if matrix is None:
+            return expand(self, X, vectors, coefficients)
+        return (matrix @ np.concatenate([np.zeros(len(X)), coefficients]))[: len(X)]
+
     def clip(self, X: Any) -> Any:
         """Return the nearest samples within the ranges, of which hypotheses say the same."""
         return X if self.box is None else np.clip(X, *self.box)
@@ -131,6 +147,12 @@ class Trained(NamedTuple):
     coefficients: Array
     u: Array
     certificate: Certificate
+
+    def spread(self, n_samples: int) -> Array:
+        """Return the coefficients of all samples."""
+        c = np.zeros(n_samples)
+        c[self.support] = self.coefficients
+        return c
 
 
 @dataclass(eq=False, repr=False)
@@ -145,7 +167,8 @@ class KernelExpansion(KernelMachine):
         from two samples to the matrix between them; PSD. All but the first want features of one scale.
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor that the kernel matrix is replaced by, which takes
-        ``8 n_samples max_rank`` bytes; up to so many samples it is exact.
+        ``8 n_samples max_rank`` bytes; up to so many samples it is exact. `RhoSVC` and `RegAdaBoostClassifier` only
+        start from it where the kernel is a sum over features.
     tol : float
         The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
         kernel is larger, there is a ConvergenceWarning.
@@ -222,7 +245,9 @@ class KernelExpansion(KernelMachine):
         with rounds_of(self) as rounds, limit_time(inf) as clock:
             rounds.tell(f"{len(X)} samples")
             trained = solve(kernel, X, sample)
-        warn_of_gap(self, trained.certificate, validation.positive("tol", self.tol), *explain_shortfall(clock))
+        certificate, tol = trained.certificate, validation.positive("tol", self.tol)
+        is_exact = not certificate.holds(tol) and kernel.multiply(X) is not None
+        warn_of_gap(self, certificate, tol, *explain_shortfall(clock, is_exact=is_exact))
         return self._make_attributes(sample, kernel, trained)
 
     def _make_expansion(
@@ -250,16 +275,19 @@ class KernelExpansion(KernelMachine):
         return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
 
     def _expand(self, X: Array, coefficients: Array) -> Array:
-        return expand(self.kernel_, X, self.support_vectors_, coefficients)
+        return self.kernel_.expand(X, self.support_vectors_, coefficients)
 
 
-def explain_shortfall(clock: Deadline, ending: Ending | None = None) -> tuple[str, str]:
-    """Say why a fit falls short of its tolerance, and what to do: it was cut short, or its rank is too low."""
+def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact: bool = False) -> tuple[str, str]:
+    """Say why a fit falls short of its tolerance, and what to do: it was cut short, or its rank is too low.
+
+    With the exact kernel a low rank conditions the steps badly.
+    """
     if clock.interrupted or ending is Ending.INTERRUPTED:
         return Ending.INTERRUPTED.value, "fit again to go further"
     if clock.cut or ending is Ending.MAX_TIME:
         return Ending.MAX_TIME.value, "raise max_time or tol, or lower max_rank"
-    return LOW_RANK, "raise max_rank or tol"
+    return ("Newton's method has ended", "raise max_rank or tol") if is_exact else (LOW_RANK, "raise max_rank or tol")
 
 
 def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
@@ -270,7 +298,13 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
     kept = float(((K.G.T @ v) ** 2).sum())
     bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
-    if len(used) > LARGE or bound <= NEGLIGIBLE * kept:
+    if bound <= NEGLIGIBLE * kept:
+        return bound
+    exact = kernel.multiply(X)
+    if exact is not None:
+        product, error = exact.measure(v)
+        return min(bound, max(float(v @ product) - kept, 0.0) + error * float(np.abs(v).sum()))
+    if len(used) > LARGE:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
@@ -294,6 +328,83 @@ def move_dual(certificate: Certificate, change: float, *, maximise: bool) -> Cer
         rounding=certificate.rounding,
         note="for the exact kernel",
     )
+
+
+def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained:
+    """Return the answer of the least gap up to the first one within `tol`, or until time is up."""
+    best, remaining, pace = start, iter(further), Pace()
+    with threadpool_limits(1, "blas"), interruptible():
+        while not best.certificate.holds(tol) and pace.allows_step():
+            if (ahead := next(remaining, None)) is None:
+                break
+            best = min(best, ahead, key=lambda trained: trained.certificate.relative_gap)
+    return best
+
+
+def certify_rho_svm(K: AdditiveMatrix, y: Array, ridge: Array, c: Array) -> Trained:
+    """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> trained = certify_rho_svm(K, np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.array([0.2, -0.2]))
+    >>> trained.u, trained.certificate.holds(1e-12)
+    (array([0.5, 0.5]), True)
+    """
+    u = np.maximum(y * c, 0.0)
+    u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
+    f, error = K.measure(y * u)
+    norm, penalty = float((y * u) @ f), float(ridge @ u**2)
+    # of u'K~u, and of the sum of u
+    norm_error = error + sum_error(len(u), float(u @ np.abs(f)))
+    # f and its norm at the worst: the primal value rises with the margins and falls with the norm
+    primal = evaluate_rho_svm(y * f - error, norm + norm_error, ridge)
+    # u'(K~ + ridge) u, whose value changes by twice as much as the sum of u is off 1
+    rounding = norm_error + sum_error(4 * len(u), abs(norm) + penalty + abs(primal))
+    certificate = Certificate.between(
+        primal, norm + penalty, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+    )
+    support = np.flatnonzero(u)
+    return Trained(support, (y * u)[support], u, certificate)
+
+
+def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c: Array) -> Trained:
+    """Hold the part of f = K c that is signed by y against the bound from u = ridge y c.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
+    >>> c = np.array([0.6634, -0.6634])
+    >>> trained = certify_exponential(K, np.array([1.0, -1.0]), formulation, c)
+    >>> trained.u.round(3), trained.certificate.holds(1e-6)
+    (array([0.133, 0.133]), True)
+    """
+    terms: Any = formulation.terms
+    loss, penalty = terms
+    c = y * np.maximum(y * c, 0.0)
+    f, error = K.measure(c)
+    norm, u = float(c @ f), penalty.ridge * np.abs(c)
+    norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
+    # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
+    dual = loss.dual_value(u) - penalty.ridge / 2 * norm
+    rounding = penalty.ridge / 2 * norm_error + sum_error(len(u) + 4, loss.dual_magnitude(u) + penalty.ridge * norm)
+    certificate = certify_function(
+        formulation,
+        y,
+        f,
+        None,
+        norm,
+        dual=dual,
+        rounding=rounding,
+        note="for the exact kernel",
+        errors=error,
+        norm_error=norm_error,
+    )
+    support = np.flatnonzero(c)
+    return Trained(support, c[support], u, certificate)
 
 
 def average_diagonal(diagonal: Array, sample: Sample) -> float:
@@ -328,15 +439,29 @@ class SquaredSlacks(Calibrated, KernelExpansion):
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
-        svm = solve_low_rank_rho_svm(K, sample.signs, min(self.tol, BOUND))
-        # v'(K + ridge) v at v = y u bounds the optimum for every kernel; the exact one is K = G G' + E
-        dual = svm.certificate.dual + evaluate_residual(kernel, sample.X, K, svm.coefficients)
+        # v'(K + ridge) v at v = y u bounds the optimum
+        optimum = self._minimise_slacks(kernel, K, sample, min(self.tol, BOUND)).certificate
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
-        rounding = svm.certificate.rounding + sum_error(len(f), abs(value))
+        rounding = optimum.rounding + sum_error(len(f), abs(value))
         return Certificate.between(
-            value, dual, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+            value, optimum.dual, maximise=True, residuals={}, repair={}, rounding=rounding, note=optimum.note
         )
+
+    def _minimise_slacks(self, kernel: FixedKernel, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
+        """Solve the rho-SVM of low rank and, where that is not within `tol`, with the exact kernel."""
+        X, y = sample.X, sample.signs
+        svm = solve_low_rank_rho_svm(K, y, tol)
+        residual = evaluate_residual(kernel, X, K, svm.coefficients)
+        low = Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
+        ridge = np.broadcast_to(np.asarray(K.ridge, np.float64), y.shape)
+        exact = kernel.multiply(X) if ridge.all() else None
+        if exact is None:
+            return low
+        # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
+        largest = float(ridge.max())
+        steps = minimise_expansion(exact, K, y, SquaredHinge(2 * largest / ridge), 2 * largest, low.spread(len(y)))
+        return take_best(low, (certify_rho_svm(exact, y, ridge, c) for c in steps), tol)
 
 
 def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
@@ -380,12 +505,16 @@ class RhoSVC(SquaredSlacks):
     TK07 (1) has the hard margin; squared slacks are an extension. The dual is TK07 (2) with 1/C added to the diagonal
     of K; a sample of weight s has the price s C.
 
+    A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
+    whatever the rank: 20,000 samples of threenorm with 20 features take 5 s to a gap of 1e-5. With other kernels what
+    the rank leaves out is part of the gap.
+
     Parameters
     ----------
     solver : {"fast", "reference"}
-        Newton's method with the low-rank kernel, or multiplicative updates as TK07's and an active-set method with the
-        whole matrix, for small samples. "reference" has no state to stop with, and keeps to no `max_time`: Ctrl-C
-        leaves the estimator as it was.
+        Newton's method with the low-rank kernel, and from there with the exact one if it is a sum over features; or
+        multiplicative updates as TK07's and an active-set method with the whole matrix, for small samples. "reference"
+        has no state to stop with, and keeps to no `max_time`: Ctrl-C leaves the estimator as it was.
 
     Attributes
     ----------
@@ -412,9 +541,7 @@ class RhoSVC(SquaredSlacks):
 
     def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K = self._factor_with_ridge(kernel, X, sample)
-        svm = solve_low_rank_rho_svm(K, sample.signs, self.tol)
-        residual = evaluate_residual(kernel, X, K, svm.coefficients)
-        return Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
+        return self._minimise_slacks(kernel, K, replace(sample, X=X), self.tol)
 
     def _solve_whole(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K, y = kernel(X, X), sample.signs
@@ -632,13 +759,18 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
+    A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
+    whatever the rank: 20,000 samples of threenorm with 20 features take 3 s to a gap of 1e-7. With other kernels what
+    the rank leaves out is part of the gap.
+
     Parameters
     ----------
     lam : float, optional
         Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
     solver : {"fast", "boosting"}
-        Newton's method with the low-rank kernel; or boosting as printed, (16)-(18), a kernel function a round, with the
-        whole matrix and samples that weigh the same.
+        Newton's method with the low-rank kernel, and from there with the exact one if it is a sum over features; or
+        boosting as printed, (16)-(18), a kernel function a round, with the whole matrix and samples that weigh the
+        same.
     max_rounds : int
         At most so many rounds of boosting; few of them regularise too (tau in KIE06).
 
@@ -691,7 +823,12 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
         # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
-        return Trained(K.pivots, coefficients, u, certificate), formulation
+        low, exact = Trained(K.pivots, coefficients, u, certificate), kernel.multiply(X)
+        if exact is None:
+            return low, formulation
+        terms: Any = formulation.terms
+        steps = minimise_expansion(exact, K, y, terms[0], ridge, low.spread(len(y)))
+        return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)

@@ -435,6 +435,9 @@ class RankDifference(Kernel):
         distance = measure(DIFFERENCE, *check_pair(X, Z))
         return lambda rows, columns: self.n_stumps - 2 * distance(rows, columns)
 
+    def additive_scales(self, X: Any) -> Array:
+        return np.full(X.shape[1], 2.0)
+
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         return float(self.n_stumps)
 
