@@ -77,6 +77,10 @@ PENALTY = 3e-4
 BOUND = 1e-4
 """The relative gap of the bound that an ensemble of partially trained SVMs is held against."""
 
+HALVINGS = 2200
+"""Steps to a zero: between the largest float and the least there are 2,098 powers of two, and a hard margin takes the
+first of these brackets."""
+
 FACTOR_SHARE = 0.5
 """Of the time that is left, for the low-rank factor; Newton's steps cost less than it did."""
 
@@ -491,7 +495,8 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
     tau = 0.0
     if 0 < norm < np.inf and slope(0.0) < 0:
         # slope(tau) >= tau |w|^2 - sum_i max(z_i, 0) / ridge_i; the zero of that, doubled, is clear of rounding
-        tau = brentq(slope, 0.0, 2 * float((np.maximum(z, 0) / ridge).sum()) / norm, xtol=np.finfo(float).tiny)
+        most = 2 * float((np.maximum(z, 0) / ridge).sum()) / norm
+        tau = brentq(slope, 0.0, most, xtol=np.finfo(float).tiny, maxiter=HALVINGS)
     # norm may be infinite
     length = tau**2 * norm if tau > 0 else 0.0
     return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2 / ridge).sum()))
@@ -582,7 +587,7 @@ def find_length(formulation: Formulation, z: Array, norm: float) -> float:
     if not 0 < norm < inf or slope(0.0) >= 0:
         return 0.0
     # the soft minimum rises the fastest at 0
-    return float(brentq(slope, 0.0, 2 * float(slopes(0 * z) @ z) / norm))
+    return float(brentq(slope, 0.0, 2 * float(slopes(0 * z) @ z) / norm, maxiter=HALVINGS))
 
 
 def certify_partial_svms(
