@@ -355,7 +355,7 @@ class DaskEnsemble(DaskClassifier):
     @property
     @abstractmethod
     def oracle(self) -> str:
-        """The weak learners."""
+        """The name of the weak learners that are priced: a field of the classes below, which have their defaults."""
 
     @abstractmethod
     def _formulation(self, total_weight: float) -> Formulation:

@@ -108,7 +108,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 @cache
 def _controller() -> ThreadpoolController:
-    """What limits the threads of BLAS, found once: to look for the libraries takes longer than a small matrix."""
+    """Return the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
     return ThreadpoolController()
 
 

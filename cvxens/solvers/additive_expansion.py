@@ -71,7 +71,11 @@ class AdditiveMatrix:
         return None if scale is None else cls(AdditiveKernel.of(X, scale), kernel.diag(X) / 2)
 
     def __matmul__(self, v: Array) -> Array:
-        return self.distances.product(v) + (self.offsets * v.sum() + float(self.offsets @ v))
+        return self.distances.product(v) + self._add_offsets(v)
+
+    def _add_offsets(self, v: Array) -> Array:
+        """Return ``(a 1' + 1 a') v``."""
+        return self.offsets * v.sum() + float(self.offsets @ v)
 
     def among(self, chosen: NDArray[np.intp]) -> AdditiveMatrix:
         """Return the matrix of some of the samples, given in ascending order."""
@@ -83,7 +87,7 @@ class AdditiveMatrix:
         # a 1'v + 1 a'v, of n terms each, and a itself is a sum over features
         n_terms = len(v) + len(self.distances.scale) + 4
         error = sum_error(n_terms, 2 * float(np.abs(self.offsets).max()) * size)
-        product = self.distances.product(v, compensated=True) + (self.offsets * v.sum() + float(self.offsets @ v))
+        product = self.distances.product(v, compensated=True) + self._add_offsets(v)
         return product, self.distances.product_error(v) + error
 
 

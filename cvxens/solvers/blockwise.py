@@ -302,7 +302,7 @@ class EvaluatedRows:
 
     @property
     def block_size(self) -> int:
-        """How many samples make a block: half of all, of which most are in it when they change for the last time."""
+        """The number of samples in a block: half of all, as most are in it then when they change for the last time."""
         return min(LARGE_BLOCK, max(BLOCK, self.n_samples // 2))
 
     def block(self, chosen: Indices) -> Array:
