@@ -118,16 +118,19 @@ def cut(length: int, size: int) -> list[slice]:
 
 
 def measure(term: int, X: Any, Z: Any, scale: Array | None = None) -> Tile:
-    """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1."""
+    """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1.
+
+    It is computed in the precision of the samples.
+    """
     X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
-    scale = np.ones(X.shape[1]) if scale is None else scale
+    scale = np.ones(X.shape[1], X.dtype) if scale is None else scale
     return lambda rows, columns: _sum_terms(term, X[rows], np.ascontiguousarray(Z[columns].T), scale)
 
 
 @njit(cache=True, nogil=True)
 def _sum_terms(term: int, X: Array, Zt: Array, scale: Array) -> Array:
     """Sum a term over features, between the rows of X (n, n_features) and the columns of Zt (n_features, m)."""
-    sums = np.zeros((X.shape[0], Zt.shape[1]))
+    sums = np.zeros((X.shape[0], Zt.shape[1]), X.dtype)
     n_features = X.shape[1]
     in_fours = n_features - n_features % 4
     for i in range(X.shape[0]):
