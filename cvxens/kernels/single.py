@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.kernels.tiles import SQUARE, measure
+from cvxens.kernels.tiles import SQUARE, Tile, measure
 from cvxens.types import Array
 
 UNIT = 2.0**-23
@@ -101,7 +101,7 @@ class SingleKernel:
     largest: float
     error: float
 
-    def tile(self, left: Array, right: Array) -> Callable[[slice, slice], NDArray[np.float32]]:
+    def tile(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> Tile:
         """Return what computes parts of the matrix between the samples of some indices and those of others."""
         X = self.sample.X
         terms = measure(self.sample.term, X[left], X[right])

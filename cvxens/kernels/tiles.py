@@ -21,8 +21,8 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads
 from cvxens.types import Array
 
-Tile: TypeAlias = Callable[[slice, slice], Array]
-"""Maps a slice of rows and a slice of columns to that part of a matrix, in float64."""
+Tile: TypeAlias = Callable[[slice, slice], NDArray[Any]]
+"""Maps a slice of rows and a slice of columns to that part of a matrix, in float64 unless both samples are rounded."""
 
 DIFFERENCE, SQUARE, MINIMUM = range(3)
 """The terms t(x_d, z_d) that kernels sum over features: ``|x_d - z_d|``, ``(x_d - z_d)^2`` and ``min(x_d, z_d)``."""

@@ -876,10 +876,10 @@ class _Search:
         self.block: Indices = np.empty(0, np.intp)
         self.n_blocks, self.pace = 0, Pace()
         # in single precision down to some gap, if rows are evaluated whenever they are asked for
-        rounded = getattr(problem.rows, "single", None) if len(self.v) > WHOLE else None
-        self.rows, self.target = (
-            (problem.rows, tol) if rounded is None else (rounded, max(SINGLE_SHARE * tol, SINGLE_GAP))
-        )
+        self.rows: Rows | SingleRows = problem.rows
+        self.target = tol
+        if len(self.v) > WHOLE and (single := getattr(problem.rows, "single", None)) is not None:
+            self.rows, self.target = single, max(SINGLE_SHARE * tol, SINGLE_GAP)
         # of a small problem the gap is known to the steps themselves, and the start is seldom the end
         if len(self.v) > WHOLE:
             self.take()
