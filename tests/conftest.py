@@ -1,9 +1,11 @@
-"""What holds for a whole run of tests: how many processes and threads work, and what hypothesis may do.
+"""What holds for a whole run of tests: how many processes and threads work, what hypothesis may do, and that
+tests are collected without a search for garbage.
 
 pytest reads this before anything imports numpy or numba; the workers of pytest-xdist and the processes that tests
 start inherit the environment.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -47,3 +49,15 @@ settings.load_profile("cvxens")
 def pytest_xdist_auto_num_workers(config):
     """``-n auto`` means the cores that this process may use, as affinity and containers limit them."""
     return joblib.cpu_count()
+
+
+# fifteen thousand tests stay until the end: to search what they hold for circles, again and again while their number
+# grows, is more than half of the time of collecting them
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """Take what was collected out of every later search for garbage."""
+    gc.freeze()
+    gc.enable()

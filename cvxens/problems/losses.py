@@ -890,7 +890,7 @@ class SquaredError(Loss):
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return ``max |U_i - C_i (L_i - Z_i)|``, relative to max C max |L|."""
-        return float(np.abs(u - self.multipliers(z)).max() / (np.max(self.C) * np.abs(self.L).max()))
+        return float(np.abs(u - self.multipliers(z)).max() / max(np.max(self.C) * np.abs(self.L).max(), TINY))
 
     @property
     def targets(self) -> Array:

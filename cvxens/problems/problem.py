@@ -27,11 +27,14 @@ from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_co
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
 from cvxens.problems.multipliers import DISTANCES, fit_slopes
 from cvxens.problems.penalties import Penalty
-from cvxens.rounding import EPSILON, dot, sum_error
+from cvxens.rounding import EPSILON, UNDERFLOW, dot, sum_error
 from cvxens.types import Array, Point, Solution
 
 FEASIBLE = 1e-12
 """The distance of weights from the domain of a penalty that rounding explains, relative to their sum or to 1."""
+
+VANISHING = 1e-290
+"""Objectives below this are made of products that may underflow; the rounding of larger ones is more than these."""
 
 NEAR = 1e-6
 """The size of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0."""
@@ -462,7 +465,11 @@ class Problem:
         else:
             edge_errors = f_errors if at.edges is at.f else self.linear_map.edge_errors(s, at.edges)
         of_primal = self._measure_primal(at, f_errors + at.drift) + self.loss.shortfall(at.z, at.u)
-        return self.unit * (of_primal + self._measure_dual(at.u, at.edges, edge_errors + at.drift))
+        found = self.unit * (of_primal + self._measure_dual(at.u, at.edges, edge_errors + at.drift))
+        # a product below the least float is lost, which beside other values is less than their rounding
+        if max(abs(at.primal), abs(at.dual)) < VANISHING and (at.w.any() or at.u.any()):
+            found += UNDERFLOW * (at.z.size + at.w.size + at.u.size)
+        return found
 
     @final
     def _measure_primal(self, at: Evaluated, errors: Array) -> float:

@@ -11,19 +11,18 @@ the costs after ``sum_i u_i row_i`` is paid by bounds of variables, and by the e
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from cvxens.errors import InvalidInput
 from cvxens.proofs.forms import LINEAR
+from cvxens.types import Array
 
-if TYPE_CHECKING:
-    from cvxens.proofs.proof import Proof
+Document: TypeAlias = dict[str, Any]
+"""What a proof says, as its file has it."""
 
 LARGEST_EXPORT = 2_000_000
 """Entries of a program up to which it is written: some 20 MB."""
@@ -73,20 +72,20 @@ class LinearProgram:
         return sum((c * x for c, x in zip(self.costs, self.solution, strict=True)), Fraction(0))
 
     @classmethod
-    def from_proof(cls, proof: Proof, restricted: bool) -> LinearProgram:
+    def from_document(cls, document: Document, X: Array, y: Array, restricted: bool) -> LinearProgram:
         """State the program of a proof, over all hypotheses, or over those alone that vote if it is `restricted`.
 
         `InvalidInput` for a proof that is not of a linear program, or one that is too large.
         """
-        form = proof.document["formulation"]
-        if proof.document["model"] is not None and (form["loss"], form["penalty"]) not in LINEAR:
+        form = document["formulation"]
+        if document["model"] is not None and (form["loss"], form["penalty"]) not in LINEAR:
             found = f"found {form['loss']} loss with {form['penalty']} penalty"
             raise InvalidInput("proof", found, "give that of a linear program: other formats hold nothing else")
-        names, columns, votes = _list_columns(proof, restricted)
-        if (size := len(columns) * len(proof.y)) > LARGEST_EXPORT:
+        names, columns, votes = _list_columns(document, X, restricted)
+        if (size := len(columns) * len(y)) > LARGEST_EXPORT:
             remedy = f"give restricted=True, or a sample with at most {LARGEST_EXPORT:,} entries"
             raise InvalidInput("proof", f"found a program of {size:,} entries", remedy)
-        return _state_program(proof, names, columns, votes)
+        return _state_program(document, y, names, columns, votes)
 
     def to_vipr(self) -> str:
         """Write the program, its solution and the derivation of the bound, as VIPR 1.0 has it."""
@@ -133,32 +132,20 @@ class LinearProgram:
         return {"options": options, "problem": problem}, {"status": status, "certificate": certificate}
 
 
-def write_vipr(proof: Proof, path: str | Path, restricted: bool) -> None:
-    """Write the program of a proof for VIPR's checkers."""
-    Path(path).write_text(LinearProgram.from_proof(proof, restricted).to_vipr(), encoding="utf-8")
-
-
-def write_lean(proof: Proof, path: str | Path, restricted: bool) -> tuple[Path, Path]:
-    """Write the program of a proof as a request to a solver of Lean's tactic, and the response; return the paths."""
-    documents = LinearProgram.from_proof(proof, restricted).to_lean()
-    paths = Path(f"{path}.request.json"), Path(f"{path}.response.json")
-    for place, document in zip(paths, documents, strict=True):
-        place.write_text(json.dumps(document) + "\n", encoding="utf-8")
-    return paths
-
-
 def _list_entries(entries: dict[int, Fraction]) -> str:
     """Write how many entries are not 0, and these with their numbers."""
     present = [f"{j} {value}" for j, value in entries.items() if value]
     return " ".join([str(len(present)), *present])
 
 
-def _list_columns(proof: Proof, restricted: bool) -> tuple[list[str], list[list[Fraction]], list[Fraction]]:
+def _list_columns(
+    document: Document, X: Array, restricted: bool
+) -> tuple[list[str], list[list[Fraction]], list[Fraction]]:
     """Return names, values on the sample and weights of the hypotheses, those of negations apart."""
-    form, model, n = proof.document["formulation"], proof.document["model"], len(proof.y)
+    form, model, n = document["formulation"], document["model"], len(X)
     pool = "pool" in form["hypotheses"]
     # as the checker has it: a stump is its place in the sorted feature
-    tables = [sorted(column) for column in proof.X.T.tolist()]
+    tables = [sorted(column) for column in X.T.tolist()]
     votes: dict[tuple[int | None, int | None], Fraction] = {}
     for term in model["terms"] if model is not None else []:
         feature, threshold = term["feature"], term["threshold"]
@@ -177,12 +164,12 @@ def _list_columns(proof: Proof, restricted: bool) -> tuple[list[str], list[list[
         if feature is None or place is None:
             name, values = "one", [Fraction(1)] * n
         elif pool:
-            name, values = f"h{feature}", list(map(Fraction, proof.X[:, feature].tolist()))
+            name, values = f"h{feature}", list(map(Fraction, X[:, feature].tolist()))
         else:
             threshold = tables[feature][place]
             name, values = (
                 f"h{feature}_{place}",
-                [Fraction(1 if v >= threshold else -1) for v in proof.X[:, feature].tolist()],
+                [Fraction(1 if v >= threshold else -1) for v in X[:, feature].tolist()],
             )
         names.append(f"w_{name}")
         columns.append(values)
@@ -195,19 +182,23 @@ def _list_columns(proof: Proof, restricted: bool) -> tuple[list[str], list[list[
 
 
 def _state_program(
-    proof: Proof, names: Sequence[str], columns: Sequence[Sequence[Fraction]], votes: Sequence[Fraction]
+    document: Document,
+    y: Array,
+    names: Sequence[str],
+    columns: Sequence[Sequence[Fraction]],
+    votes: Sequence[Fraction],
 ) -> LinearProgram:
     """State the program over columns, with the point and the multipliers of the proof."""
-    form, model, n, k = proof.document["formulation"], proof.document["model"], len(proof.y), len(columns)
-    y = [int(sign) for sign in proof.y.tolist()]
-    numerators, denominator = proof.multipliers
+    form, model, n, k = document["formulation"], document["model"], len(y), len(columns)
+    signs = [int(sign) for sign in y.tolist()]
+    denominator, *numerators = map(int, document["multipliers"])
     u = [Fraction(v, denominator) for v in numerators]
     unit, *prices_of = map(int, form["prices"])
     prices = [Fraction(c, unit) for c in prices_of] * (n if len(prices_of) == 1 else 1)
     soft, simplex = form["loss"] != "hard", form["penalty"] == "simplex"
     # where there are no weights at all their penalty does not matter
     weight = Fraction(0 if simplex or model is None else form["weight"])
-    edges = [sum((v * s * h for v, s, h in zip(u, y, column, strict=True)), Fraction(0)) for column in columns]
+    edges = [sum((v * s * h for v, s, h in zip(u, signs, column, strict=True)), Fraction(0)) for column in columns]
     # the multiplier of sum w = 1 makes good what the largest edge takes off
     level = -max(edges, default=Fraction(0)) if simplex else Fraction(0)
     # variables: w, then xi, then rho of the soft minimum, then b
@@ -218,7 +209,7 @@ def _state_program(
     left += [c - v for c, v in zip(prices, u, strict=True)] * soft
     rows = [Row(f"{variables[j]}_bound", {j: Fraction(1)}, Fraction(0), value) for j, value in enumerate(left)]
     n_bounds = len(rows)
-    for i, sign in enumerate(y):
+    for i, sign in enumerate(signs):
         entries = {j: sign * column[i] for j, column in enumerate(columns) if column[i]}
         entries |= {k + i: Fraction(1)} if soft else {}
         entries |= {k + n: Fraction(-1)} if simplex else {}
@@ -231,7 +222,7 @@ def _state_program(
     b = Fraction(int(model["intercept"]), int(model["denominator"]))
     z = [
         s * (b + sum((w * column[i] for w, column in zip(votes, columns, strict=True) if w), Fraction(0)))
-        for i, s in enumerate(y)
+        for i, s in enumerate(signs)
     ]
     # the soft minimum is concave and piecewise linear in rho: the best is one of the margins
     rho = min(z, key=lambda r: -r + sum((c * (r - v) for c, v in zip(prices, z, strict=True) if v < r), Fraction(0)))

@@ -25,7 +25,7 @@ from cvxens.hypotheses import Constant, Hypothesis, Stump, TabulatedColumn
 from cvxens.problems.formulation import Formulation
 from cvxens.proofs import checker
 from cvxens.proofs.forms import Form, Point, Term
-from cvxens.proofs.programs import write_lean, write_vipr
+from cvxens.proofs.programs import LinearProgram
 from cvxens.proofs.rational import to_integers
 from cvxens.proofs.vertices import find_vertex
 from cvxens.types import Array
@@ -176,7 +176,7 @@ class Proof:
         InvalidInput
             The formulation is no linear program, or it has more than 2,000,000 entries.
         """
-        write_vipr(self, path, restricted)
+        Path(path).write_text(self._state_program(restricted).to_vipr(), encoding="utf-8")
 
     def to_lean(self, path: str | Path, *, restricted: bool = False) -> tuple[Path, Path]:
         """Write the linear program as a request, and its optimum as the response, of a solver of Lean's `lp` tactic.
@@ -199,7 +199,14 @@ class Proof:
         InvalidInput
             As for `to_vipr`; or the gap is not 0, as the format has optima alone.
         """
-        return write_lean(self, path, restricted)
+        documents = self._state_program(restricted).to_lean()
+        paths = Path(f"{path}.request.json"), Path(f"{path}.response.json")
+        for place, document in zip(paths, documents, strict=True):
+            place.write_text(json.dumps(document) + "\n", encoding="utf-8")
+        return paths
+
+    def _state_program(self, restricted: bool) -> LinearProgram:
+        return LinearProgram.from_document(self.document, self.X, self.y, restricted)
 
     def __str__(self) -> str:
         return self.claim

@@ -126,3 +126,14 @@ def test_points_are_copied_and_not_changed():
 def test_the_first_fault_is_named():
     with pytest.raises(InvalidInput, match=r"u: found shape \(3,\); give an array of shape \(20,\)"):
         certify(SVMPrimal(X, y, 1.0), w=np.ones(3), u=np.ones(3))
+
+
+def test_products_below_the_least_float_count_as_rounding():
+    K, c = np.diag([1e9, 2e9]), np.array([-6e-301, 5e-301])
+    certificate = certify(RegularizedLeastSquares(K, [0.0, 0.0], 1e-5), c=c)
+    # the least is 0, at c = 0; of this point no digit is known
+    assert certificate.primal == certificate.dual == 0.0
+    assert 0 < certificate.rounding < 1e-300
+    assert certificate.proven
+    assert not certificate.holds(1.0)
+    assert certify(RegularizedLeastSquares(K, [0.0, 0.0], 1e-5), c=0 * c).holds(0.0)
