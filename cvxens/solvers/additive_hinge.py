@@ -15,11 +15,17 @@ for the fused lasso and L0-segmentation*, 2013). So an iteration costs a few pas
 of stumps in the optimum: a linear program over them has a matrix of that number squared to factor. Halpern's iteration
 of the reflected step, with restarts and a primal weight from the distances travelled, is as Lu & Yang (*Restarted
 Halpern PDHG for linear programming*, 2024) have it.
+
+Functions are constant over *bins* of values, some at first. Bounds are over all stumps: where those between the bins
+spoil them, bins are cut at the stump of the largest edge in each. A function over bins is one over finer bins too, with
+the same scores and norm, so that the iteration goes on as if nothing had happened. Bins stay far fewer than values
+(12,000 of 200,000 at 20,000 x 10 and nu = 0.3), and an iteration costs a quarter or less.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -41,7 +47,7 @@ MOST = 0.6
 the values themselves."""
 
 CHECK = 20
-"""Iterations between two looks at the gap, which costs a third of an iteration."""
+"""Iterations between two looks at the gap, which costs about as much as one of them."""
 
 FIRST_NORM = 1.6
 """The norm of ``f -> sum_j f_j`` that steps begin with. Its bound sqrt(d) is met by functions that are the same on the
@@ -68,10 +74,18 @@ FASTER = 4.0
 DEAREST = 1e9
 """The largest price, in units of D: rho is below its inverse, or 0, and another method is to find out."""
 
+BINS = 64
+"""Bins of every feature to begin with; 16 to 256 take about as long (threenorm, 20,000 x 10 at nu = 0.3)."""
+
+REFINE = 0.3
+"""Bins are refined where stumps between them cost the bound more than this share of the gap that is left without them;
+shares from 0.1 to 1 take about as long."""
+
 PATIENCE = 1500
 """Iterations within which the gap is to fall by a third, or the method is left."""
 
 
+@dataclass(frozen=True, eq=False)
 class StepSums:
     """Sums of functions of one feature over a sample: the values of every feature, and how many samples have each.
 
@@ -84,24 +98,30 @@ class StepSums:
 
     Examples
     --------
-    >>> sums = StepSums(SortedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
+    >>> sums = StepSums.from_features(SortedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
     >>> sums.counts, sums.starts
     (array([2., 1., 2., 1.]), array([0, 2, 4]))
     >>> sums.largest_edge(np.array([1.0, 2.0, -4.0]))
     7.0
     """
 
-    def __init__(self, features: SortedFeatures) -> None:
-        self.features = features
-        distinct = features.n_distinct
-        self.varying = np.flatnonzero(distinct > 1)
-        distinct = distinct[self.varying]
-        self.n_samples = n = features.n_samples
-        kind = np.uint16 if distinct.max() <= 2**16 else np.int32
+    varying: NDArray[np.intp]  # the features, among all
+    n_samples: int
+    counts: Array  # of every value
+    starts: NDArray[np.intp]  # where the values of every feature start, and the last end
+    listed: Listed
+
+    @classmethod
+    def from_features(cls, features: SortedFeatures) -> StepSums:
+        """Count the samples of every value of the features that vary, none of which is missing."""
+        distinct, n = features.n_distinct, features.n_samples
+        varying = np.flatnonzero(distinct > 1)
+        distinct = distinct[varying]
+        kind = _choose_kind(distinct)
         everyone = np.arange(n, dtype=np.int32)
 
         def encode(row: int) -> tuple[Array, NDArray[Any], NDArray[Any], int]:
-            feature = int(self.varying[row])
+            feature = int(varying[row])
             rows = features.ascending(feature)
             ranks = np.cumsum(features.changes[features.entries(feature)])
             # one entry stands for all zeros of a sparse feature
@@ -115,17 +135,66 @@ class StepSums:
             return counts, codes[listed], listed, rest
 
         encoded = map_in_threads(encode, range(len(distinct)))
-        self.counts = np.concatenate([counts for counts, *_ in encoded])
         ends = np.cumsum([0, *(len(codes) for _, codes, *_ in encoded)])
         # those that list everyone share the first n rows
         own = [rows if rest >= 0 else everyone[:0] for *_, rows, rest in encoded]
         rests = np.array([rest for *_, rest in encoded])
         row_starts = np.where(rests >= 0, n + np.cumsum([0, *map(len, own)])[:-1], 0)
         codes = np.concatenate([codes for _, codes, *_ in encoded])
-        self.listed = Listed(codes, ends, np.concatenate([everyone, *own]), row_starts, rests)
-        self.starts = np.append(0, np.cumsum(distinct))
-        ends = np.linspace(0, len(distinct), min(N_SLICES, len(distinct)) + 1).astype(int)
-        self.slices = list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+        listed = Listed(codes, ends, np.concatenate([everyone, *own]), row_starts, rests)
+        counts = np.concatenate([counts for counts, *_ in encoded])
+        return cls(varying, n, counts, np.append(0, np.cumsum(distinct)), listed)
+
+    @cached_property
+    def slices(self) -> list[tuple[int, int]]:
+        """The features that a thread takes at a time."""
+        n = len(self.varying)
+        ends = np.linspace(0, n, min(N_SLICES, n) + 1).astype(int)
+        return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+
+    def cut(self, n_bins: int) -> NDArray[np.intp]:
+        """Return where about so many bins of every feature begin, of about as many samples each.
+
+        The rest of a feature is a bin of its own.
+        """
+        below = np.cumsum(self.counts) - self.counts
+        below -= np.repeat(below[self.starts[:-1]], np.diff(self.starts))
+        bins = np.floor(below * (n_bins / self.n_samples))
+        begins = np.diff(bins, prepend=-1.0) != 0
+        begins[self.starts[:-1]] = True
+        has_rest = self.listed.rests >= 0
+        rests = (self.starts[:-1] + self.listed.rests)[has_rest]
+        begins[rests] = True
+        begins[np.minimum(rests + 1, len(begins) - 1)] = True
+        return np.flatnonzero(begins)
+
+    def merge(self, firsts: NDArray[np.intp]) -> StepSums:
+        """Return the sums of functions that are the same over bins, which begin with these values, ascending."""
+        starts = np.searchsorted(firsts, self.starts)
+        kind = _choose_kind(np.diff(starts))
+        # which bin of its feature every value is in
+        bins = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(self.counts)))
+        bins = (bins - np.repeat(starts[:-1], np.diff(self.starts))).astype(kind)
+        old, codes = self.listed, np.empty(len(self.listed.codes), kind)
+
+        def work(ends: tuple[int, int]) -> None:
+            _recode(*ends, old.codes, old.ends, self.starts, bins, codes)
+
+        map_in_threads(work, self.slices)
+        rests = np.where(old.rests >= 0, bins[self.starts[:-1] + old.rests].astype(np.intp), -1)
+        listed = old._replace(codes=codes, rests=rests)
+        return StepSums(self.varying, self.n_samples, np.add.reduceat(self.counts, firsts), starts, listed)
+
+    def find_peaks(self, s: Array, firsts: NDArray[np.intp], level: float) -> NDArray[np.intp]:
+        """Return the values, one in a bin at most, at which stumps of the largest edge in it rise, if above `level`."""
+        ends = np.searchsorted(firsts, self.starts)
+        peaks = np.full(len(firsts), -1)
+
+        def work(features: tuple[int, int]) -> None:
+            _find_peaks(*features, self.listed, self.starts, s, level, firsts, ends, peaks)
+
+        map_in_threads(work, self.slices)
+        return peaks[peaks >= 0]
 
     def largest_edge(self, s: Array) -> float:
         """Return the largest edge of all stumps under signed weights; that of the constant is not among them."""
@@ -145,6 +214,10 @@ class StepSums:
 
         map_in_threads(work, range(len(self.slices)))
         return Swept(scores.sum(axis=0), *totals.sum(axis=0).tolist())
+
+
+def _choose_kind(distinct: NDArray[np.intp]) -> type[np.uint16 | np.int32]:
+    return np.uint16 if distinct.max() <= 2**16 else np.int32
 
 
 class Listed(NamedTuple):
@@ -209,6 +282,52 @@ def _sum_up(j: int, listed: Listed, s: Array, total: float, sums: Array) -> None
     for i in range(n_listed):
         sums[codes[i]] += s[rows[i]]
     sums[rest] = total - sums.sum()
+
+
+@njit(cache=True, nogil=True)
+def _recode(
+    first: int,
+    last: int,
+    codes: NDArray[Any],
+    ends: NDArray[Any],
+    starts: NDArray[Any],
+    bins: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    for j in range(first, last):
+        for i in range(ends[j], ends[j + 1]):
+            out[i] = bins[starts[j] + codes[i]]
+
+
+@njit(cache=True, nogil=True)
+def _find_peaks(
+    first: int,
+    last: int,
+    listed: Listed,
+    starts: NDArray[Any],
+    s: Array,
+    level: float,
+    firsts: NDArray[Any],
+    ends: NDArray[Any],
+    peaks: NDArray[Any],
+) -> None:
+    total = s.sum()
+    for j in range(first, last):
+        sums = np.empty(starts[j + 1] - starts[j])
+        _sum_up(j, listed, s, total, sums)
+        below, k = 0.0, starts[j]
+        for place in range(ends[j], ends[j + 1]):
+            end = firsts[place + 1] if place + 1 < ends[j + 1] else starts[j + 1]
+            below += sums[k - starts[j]]
+            k += 1
+            largest = level
+            while k < end:
+                # a stump that rises at value k
+                edge = abs(total - 2 * below)
+                if edge > largest:
+                    largest, peaks[place] = edge, k
+                below += sums[k - starts[j]]
+                k += 1
 
 
 @njit(cache=True, nogil=True)
@@ -366,7 +485,9 @@ class AdditiveHinge:
     def __init__(self, sums: StepSums, y: Array, prices: Array, *, constant: bool, game: bool = False) -> None:
         self.sums, self.y, self.prices, self.game = sums, y, prices, game
         self.most = 1.0 if constant else inf
-        size = len(sums.counts)
+        self.firsts = sums.cut(BINS)
+        self.binned = sums.merge(self.firsts)
+        size = len(self.firsts)
         self.f = Functions(np.zeros(size), np.zeros(size), np.zeros(size))
         self.scale = 1.0
         if game:
@@ -387,13 +508,18 @@ class AdditiveHinge:
         """A bound on the norm of the map from functions to scores, with the row of q."""
         return sqrt(len(self.sums.varying) + 1.0)
 
-    def solve(self, goal: float, least_time: float = -inf) -> Lead:
-        """Iterate until the relative gap is at most `goal`, no progress is made, or less than this time is left."""
+    def solve(self, goal: float, least_time: float = -inf, most_norm: float = inf) -> Lead:
+        """Iterate until the relative gap is at most `goal`, no progress is made, or less than this time is left.
+
+        Norms above `most_norm` end it too: steps are as much shorter, where features are much alike.
+        """
         looked_at, patience_from = self.gap, self.n_iterations
         while self.gap > goal and time_left() > least_time:
             self._iterate()
             if self.n_iterations % CHECK == 0:
                 self._look()
+                if self.norm > most_norm:
+                    break
                 if self.gap < 2 / 3 * looked_at:
                     looked_at, patience_from = self.gap, self.n_iterations
                 elif self.n_iterations - patience_from >= PATIENCE:
@@ -412,7 +538,7 @@ class AdditiveHinge:
         """Take a step, and Halpern's mean of its reflection or a restart."""
         at, y, n, C = self.at, self.y, len(self.y), self.scale * self.prices
         length, ahead = 1 / (self.norm * self.weight), self.weight / self.norm
-        swept = self.sums.sweep(self.f, y * at.u, at.q / 2, length, self.share)
+        swept = self.binned.sweep(self.f, y * at.u, at.q / 2, length, self.share)
         # b has the column of ones, whose squares sum to n
         b = at.b + length * (float(y @ at.u) - at.q) / n
         changed = swept.scores + b - at.scores - at.b
@@ -448,7 +574,7 @@ class AdditiveHinge:
         if is_too_long:
             self.norm = self.least_norm = min(self.largest_norm, SAFE * max(norm, self.norm))
         else:
-            in_f = float(self.sums.counts @ (self.f.after - self.f.anchor) ** 2)
+            in_f = float(self.binned.counts @ (self.f.after - self.f.anchor) ** 2)
             in_f += len(after.u) * (after.b - anchor.b) ** 2
             in_u = float((after.u - anchor.u) @ (after.u - anchor.u)) + (after.q - anchor.q) ** 2
             if in_f > 0 and in_u > 0:
@@ -474,33 +600,44 @@ class AdditiveHinge:
         return np.maximum(0.0, 1 - self.y * (scores - (ends if self.most == inf else -b))), size
 
     def _look(self) -> None:
-        """Evaluate both sides after the last step, and keep the best multipliers."""
+        """Evaluate both sides after the last step, keep the best multipliers, and cut bins that are too wide."""
         slack, size = self._measure()
         u = self.after.u
         if self.game:
             u = capped_simplex(u / max(float(u.sum()), 1e-300), self.prices)
-            bound = -self._find_edge(u)
             value = -(1 - float(self.prices @ slack)) / size if size > 0 else inf
         else:
-            bound = float(u.sum()) / max(1.0, self._find_edge(u))
             value = float(self.prices @ slack) + size
+        bound, bound_of_bins = self._find_bound(u, self.sums), self._find_bound(u, self.binned)
         if bound > self.bound:
             self.bound, self.best_u = bound, u
         largest = max(abs(value), abs(self.bound))
         self.gap = (value - self.bound) / largest if 0 < largest < inf else inf
+        if bound_of_bins - bound > REFINE * (value - bound_of_bins):
+            self._refine()
 
-    def _find_edge(self, u: Array) -> float:
+    def _find_bound(self, u: Array, sums: StepSums) -> float:
+        """Bound the optimum over the stumps of these sums by multipliers within their bounds."""
         s = self.y * u
-        return max(self.sums.largest_edge(s), abs(float(s.sum())) if self.most < inf else 0.0)
+        edge = max(sums.largest_edge(s), abs(float(s.sum())) if self.most < inf else 0.0)
+        return -edge if self.game else float(u.sum()) / max(1.0, edge)
+
+    def _refine(self) -> None:
+        """Cut bins where stumps inside them have edges above 1: functions stay what they are, and so does the rest."""
+        firsts = np.union1d(self.firsts, self.sums.find_peaks(self.y * self.after.u, self.firsts, 1.0))
+        old_bins = np.searchsorted(self.firsts, firsts, side="right") - 1
+        self.f = Functions(*(values[old_bins] for values in self.f))
+        self.firsts, self.binned = firsts, self.sums.merge(firsts)
 
     def _read(self) -> Lead:
         """Read the weights of stumps off the functions after the last step."""
-        f, starts = self.f.after, self.sums.starts
-        jumps = np.diff(f)
-        jumps[starts[1:-1] - 1] = 0.0
+        jumps, starts = np.diff(self.f.after), self.sums.starts
+        jumps[self.binned.starts[1:-1] - 1] = 0.0
         at = np.flatnonzero(jumps)
-        features = np.searchsorted(starts, at, side="right") - 1
-        places, weights, signs = at - starts[features], np.abs(jumps[at]) / 2, np.sign(jumps[at]).astype(np.intp)
+        # the last value before the jump
+        before = self.firsts[at + 1] - 1
+        features = np.searchsorted(starts, before, side="right") - 1
+        places, weights, signs = before - starts[features], np.abs(jumps[at]) / 2, np.sign(jumps[at]).astype(np.intp)
         _, _, b, _, ends = self.after
         level = b + ends
         if self.most < inf and level != 0:

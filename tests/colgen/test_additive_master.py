@@ -50,9 +50,9 @@ def assert_same_optimum(formulation, X, y, **options):
 )
 def test_optimum_is_that_of_the_simplex_method(formulation, constant):
     run = assert_same_optimum(formulation, *draw_sample(), constant=constant)
-    # what is found at once comes in the first round, and is evaluated in the second
-    assert run.history[1].relative_gap <= 0.02
-    assert run.history[1].n_columns > run.history[0].n_columns
+    # what is found at once comes in the second round, and is evaluated in the third
+    assert run.history[2].relative_gap <= 0.02
+    assert run.history[2].n_columns > run.history[1].n_columns
 
 
 def test_odd_samples():
@@ -118,6 +118,37 @@ def test_it_begins_with_the_interior_point_method(monkeypatch):
     run = column_generation(formulation, oracle, y, tol=1e-6, master=make)
     assert (np.diff([row.n_columns for row in run.history]) <= 3).all()
     assert run.certificate.holds(1e-6)
+
+
+def test_features_that_are_alike_are_left_to_the_interior_point_method(monkeypatch):
+    X, y = draw_sample()
+    X, formulation = np.repeat(X, 5, axis=1), formulations.soft_margin(0.2)
+    oracle = Stumps(X, columns_per_round=3)
+
+    def make(formulation, y):
+        return AdditiveMaster(formulation, y, oracle)
+
+    monkeypatch.setattr(additive_master, "ALIKE", 1.5)
+    run = column_generation(formulation, oracle, y, tol=1e-6, master=make)
+    assert (np.diff([row.n_columns for row in run.history]) <= 3).all()
+    assert run.certificate.holds(1e-6)
+    # until columns are many
+    monkeypatch.setattr(additive_master, "MANY", 6)
+    monkeypatch.setattr(additive_master, "A_FEATURE", 0)
+    late = column_generation(formulation, oracle, y, tol=1e-6, master=make)
+    assert np.diff([row.n_columns for row in late.history]).max() > 3
+    assert late.certificate.primal == pytest.approx(run.certificate.primal, rel=3e-6)
+
+
+def test_columns_to_begin_with_are_enough(monkeypatch):
+    X, y = draw_sample()
+    formulation = formulations.soft_margin(0.2)
+    run = solve(formulation, X, y)
+    start = [column.hypothesis for column in run.columns]
+    oracle = Stumps(X)
+    again = column_generation(formulation, oracle, y, tol=1e-6, master=lead(oracle), start=start)
+    assert again.history[-1].n_columns <= len(start) + 3 * len(again.history)
+    assert again.certificate.primal == pytest.approx(run.certificate.primal, rel=3e-6)
 
 
 def test_without_time_the_interior_point_method_goes_on(monkeypatch):

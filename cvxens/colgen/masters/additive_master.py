@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.colgen.masters.linear_masters import InteriorPointMaster
-from cvxens.colgen.protocols import MasterSolution
+from cvxens.colgen.protocols import MasterSolution, Priced
 from cvxens.colgen.restricted import Needs
 from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Hypothesis
@@ -33,12 +33,12 @@ GOALS = (1e-2, 7e-4)
 the end what a run is usually asked for, 1e-3, less what evaluation adds. From there on the interior-point method takes
 no longer."""
 
+ALIKE = 4.0
+"""The norm of sums of functions above which features are so much alike that the interior-point method begins: 1.2 to 2
+on threenorm of 10 to 100 features; 6.8 on MNIST, where all stumps at once take a processor 77 seconds to 1.5e-3."""
+
 MANY, A_FEATURE, WIDE = 400, 40, 0.02
-"""Columns, at least and for each feature, and the relative gap above which all stumps are solved for at once. An
-iteration over these costs passes over all features, the interior-point method the columns squared. At 20,000 x 10 and
-nu = 0.3 that is at a gap of 0.24 with 2,066 columns after 41 seconds of processors, where this takes 29 to 7.6e-4. But
-alone it takes 65 of 109 at 60,000 x 100, with 1,610 columns, 60 of 115 on MNIST, with 832 columns of 784 features, and
-1.4 of 3.3 at 10,000 x 20, with 372."""
+"""Then columns, at least and for each feature, and the relative gap above which all stumps are solved for at once."""
 
 
 class SetOfSteps(Protocol):
@@ -59,10 +59,10 @@ class SetOfSteps(Protocol):
 class AdditiveMaster(InteriorPointMaster):
     """LL08 P4 and LPBoost (DBS02) over all stumps: a first-order method at first, then the interior-point master.
 
-    It begins as its base does. Where that has many columns while the gap is wide, rounds come in pairs: in the first
-    of two the stumps of a better ensemble over all of them are handed to the oracle, with multipliers, which it prices;
-    in the second the ensemble is evaluated. After the last pair, at a gap of 7e-4, the interior-point method begins
-    anew with these columns.
+    After the first round, rounds come in pairs: in the first of two the stumps of a better ensemble over all of them
+    are handed to the oracle, with multipliers, which it prices; in the second the ensemble is evaluated. After the last
+    pair, at a gap of 7e-4, the interior-point method begins anew with these columns. It takes all rounds where columns
+    to begin with leave a small gap; and where features are much alike, until it has many columns and still a wide gap.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class AdditiveMaster(InteriorPointMaster):
     oracle : SetOfSteps
         The set of stumps, such as `oracles.Stumps`.
     many : int, optional
-        The columns from which on all stumps are solved for at once; 0 to begin with that. By default 400, or 40 for
-        each feature if that is more.
+        The columns from which on all stumps are solved for at once. By default 0, and 400, or 40 for each feature if
+        that is more, where features are much alike.
 
     Examples
     --------
@@ -83,10 +83,10 @@ class AdditiveMaster(InteriorPointMaster):
     >>> X, y = make_twonorm(200, 3, random_state=0)
     >>> stumps = oracles.Stumps(X)
     >>> def make(formulation, y):
-    ...     return AdditiveMaster(formulation, y, stumps, many=0)
+    ...     return AdditiveMaster(formulation, y, stumps)
     >>> run = column_generation(formulations.lpboost(D=0.02), stumps, y, tol=1e-3, master=make)
     >>> len(run.history), round(run.certificate.primal, 3)
-    (4, 0.37)
+    (5, 0.37)
     """
 
     source = "Chambolle & Pock 2011; Lu & Yang 2024"
@@ -98,15 +98,16 @@ class AdditiveMaster(InteriorPointMaster):
 
     def __init__(self, formulation: Formulation, y: Array, oracle: SetOfSteps, many: int | None = None) -> None:
         super().__init__(formulation, y)
-        features = oracle.every_step
-        by_features = MANY if features is None else max(MANY, A_FEATURE * features.n_features)
-        self.many = by_features if many is None else validation.whole("many", many, least=0)
+        self.many = 0 if many is None else validation.whole("many", many, least=0)
+        self.most_norm = ALIKE if many is None else inf
         self.oracle = oracle
         self.goals = list(GOALS)
         self.method: AdditiveHinge | None = None
         self.lead: Lead | None = None
         """What is to be evaluated next."""
         self.stumps: list[Hypothesis] = []
+        self.is_priced = False
+        """True after the first round."""
         self.inherited: Array | None = None
         """The last weights of the columns."""
 
@@ -129,7 +130,7 @@ class AdditiveMaster(InteriorPointMaster):
         """Go on with the first-order method, evaluate what it has found, or solve over the columns."""
         if self.lead is not None:
             return self._evaluate(self.lead)
-        if self.goals and (self.method is not None or self._is_far()):
+        if self.goals and (self.stumps or self._is_far()):
             return self._advance()
         if self.inherited is not None:
             self._begin()
@@ -138,10 +139,15 @@ class AdditiveMaster(InteriorPointMaster):
             self.inherited = None
         return super().solve()
 
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        self.is_priced = True
+        return super().bound(solution, priced)
+
     def _is_far(self) -> bool:
-        """Return True where there are many columns, and the gap is wide."""
+        """Return True where there are many columns, and the gap is known to be wide; columns to begin with may do."""
         width, size = self.gap * self.C * self.stack.unit, abs(self.best.objective)
-        return self.restricted.n_columns >= self.many and (size == inf or not width <= WIDE * size)
+        is_wide = self.is_priced and (size == inf or not width <= WIDE * size)
+        return is_wide and self.restricted.n_columns >= self.many
 
     def _advance(self) -> MasterSolution:
         if self.method is None:
@@ -149,8 +155,12 @@ class AdditiveMaster(InteriorPointMaster):
             assert features is not None
             self.method = self._start(features)
         # half of the time is left to price, to evaluate and to certify
-        goal, time = self.goals.pop(0), time_left()
-        lead = self.method.solve(goal, time / 2 if time < inf else -inf)
+        goal, time = self.goals[0], time_left()
+        lead = self.method.solve(goal, time / 2 if time < inf else -inf, self.most_norm)
+        if self.method.norm > self.most_norm:
+            self.many, self.most_norm = max(MANY, A_FEATURE * len(self.method.sums.varying)), inf
+            return super().solve()
+        self.goals.pop(0)
         if lead.gap > goal:
             self.goals = []
         if not len(lead.weights) or not np.isfinite(lead.gap):
@@ -159,10 +169,7 @@ class AdditiveMaster(InteriorPointMaster):
         self.lead = lead
         self.stumps = list(self.oracle.make_stumps(lead.features, lead.places, lead.signs))
         u = self._read_multipliers(lead)
-        if self.restricted.n_columns:
-            solution = self.restricted.evaluate({"w": self._pad(self.best.w), "u": u})
-        else:
-            solution = replace(self.best, u=u, s=self.restricted.y * u)
+        solution = self.restricted.evaluate({"w": self._pad(self.best.w), "u": u})
         known = set(self.hypotheses)
         also = [stump for stump in self.stumps if stump not in known]
         # whatever their edges are, they are to enter
@@ -173,7 +180,7 @@ class AdditiveMaster(InteriorPointMaster):
         y, game = self.restricted.y, hasattr(self.loss, "caps")
         prices = self.loss.caps if game else self.loss.hinges[0].prices / self.penalty.edge_limit
         prices = np.broadcast_to(np.asarray(prices, np.float64), y.shape)
-        return AdditiveHinge(StepSums(features), y, prices, constant=self.oracle.constant, game=game)
+        return AdditiveHinge(StepSums.from_features(features), y, prices, constant=self.oracle.constant, game=game)
 
     def _read_multipliers(self, lead: Lead) -> Array:
         u = lead.u if hasattr(self.loss, "caps") else lead.u * self.penalty.edge_limit
