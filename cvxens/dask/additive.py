@@ -335,26 +335,32 @@ def find_moments(shard: Shard, at: Curve, knots: Knots) -> tuple[Ints, Ints]:
 def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     """Bound ``2 sum_d int B_d^2`` from above, in squared units, and how far it can be below that.
 
-    Inside of a step B = B_0 + c with B_0 the sum up to its beginning, with what is there, and c the sum of weights
-    since. ``int c`` is the sum M of their first moments; c^2 is at most the larger of the squares of what its positive
-    and its negative weights add up to, so ``M^2 / width <= int c^2 <= P M_P + N M_N`` with P, N the sums of these and
-    M_P, M_N their moments. Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of
-    their weights too far from 0 at most. Each weight also loses up to a unit in its moment: whoever asks counts these.
+    Inside of a step B = B_0 + c with B_0 the sum up to its beginning, with what is there, and c = p - n the sum of
+    weights since, of the positive ones and of the negative ones. ``int c`` is M = M_p - M_n, their first moments. As p
+    rises to P, ``int p^2 <= P M_p``, and as both rise, ``int p n >= M_p M_n / width`` (Chebyshev's inequality), so
+
+        M^2 / width <= int c^2 <= P M_p + N M_n - 2 M_p M_n / width.
+
+    Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of their weights too large
+    at most. Each weight also loses up to a unit in its moment: whoever asks counts these, 2 (2 |B_0| + P) of each.
     """
-    given, positive, negative, of_positive, of_negative = (each.astype(np.float64)[:, :-1] for each in sums)
+    given, positive, negative, of_positive, of_negative = sums[..., :-1]
     start = np.cumsum(given, axis=1)
     start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
+    B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
     width = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
-    # moments in units times lengths; each weight has lost less than one unit
-    above, below = width * of_positive, width * of_negative
-    most = positive * above + negative * below
-    # where B_0 >= 0 it is negative weights whose moments may be nearer to 0, else positive ones
-    nearer = np.ldexp(width, -MOMENT_BITS) * np.abs(start) * np.where(start >= 0, -negative, positive)
-    form = 2 * float((start**2 * width + 2 * start * (above + below) + 2 * nearer + most).sum())
-    off = np.ldexp(width, -MOMENT_BITS) * (positive - negative)
-    total = np.abs(above + below)
-    least = (total**2 - (2 * total + off) * off) / np.where(width > 0, width, 1.0)
-    return form, 2 * float((most - least + 4 * np.abs(start) * off).sum())
+    # moments in units times lengths, and what they are too large by at most
+    of_p, of_n = width * of_positive, -width * of_negative
+    off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
+    per_width = 1 / np.where(width > 0, width, 1.0)
+    both = np.maximum(of_p - off_p, 0.0) * np.maximum(of_n - off_n, 0.0) * per_width
+    most = P * of_p + N * of_n - 2 * both
+    # where B_0 >= 0 it is n whose moments may be smaller, else p
+    smaller = np.abs(B) * np.where(B >= 0, off_n, off_p)
+    form = 2 * float((B**2 * width + 2 * B * (of_p - of_n) + 2 * smaller + most).sum())
+    off, total = off_p + off_n, np.abs(of_p - of_n)
+    least = (total**2 - (2 * total + off) * off) * per_width
+    return form, 2 * float((most - least + 4 * np.abs(B) * off).sum())
 
 
 def measure_roughness(knots: Knots, G: Array) -> float:
