@@ -32,7 +32,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS, SUFFICIENT
-from cvxens.dask.shards import Shard, ShardedSample, count_rows, mix
+from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.dask.tallies import Codes
 from cvxens.dask.votes import exponent_of, of_shard
@@ -495,10 +495,12 @@ class Search:
         # the power of two at which knots lose little
         wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (COARSE * tol), 1.0)))
         self.n_steps = int(np.clip(wanted, LEAST_STEPS, MOST_STEPS // 4))
-        self.knots, self.hinge, self.ranges = Knots.from_sample(sample, self.n_steps), Hinge(C), ranges
+        self.hinge, self.ranges = Hinge(C), ranges
+        self.knots = sample.remember(Knots.from_sample, self.n_steps)
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
-        self.firsts = np.append(0, np.cumsum(sample.ask(count_rows, combine=np.concatenate)))[:-1].tolist()
+        counts = sample.remember(count_shards)
+        self.firsts = (np.cumsum(counts) - counts).tolist()
         self.total = C * sample.total_weight
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
@@ -563,7 +565,7 @@ class Search:
     def _refine(self, at: Seen) -> Seen:
         """Look at the same functions over finer knots."""
         before, self.n_steps = self.knots, min(4 * self.n_steps, MOST_STEPS)
-        self.knots = Knots.from_sample(self.sample, self.n_steps)
+        self.knots = self.sample.remember(Knots.from_sample, self.n_steps)
         self.best = before.carry(self.knots, self.best[0]), self.best[1]
         if self.n_finer < self.n_steps:
             self.finer, self.n_finer = self.knots, self.n_steps
@@ -608,7 +610,7 @@ class Search:
             # what is not known falls with the square of the steps' number
             times = 2 ** int(np.ceil(np.log2(off / enough) / 2))
             self.n_finer = min(max(times, 2) * self.n_finer, MOST_STEPS)
-            self.finer = Knots.from_sample(self.sample, self.n_finer)
+            self.finer = self.sample.remember(Knots.from_sample, self.n_finer)
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.best[0]).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
@@ -641,7 +643,7 @@ class Search:
 def measure_variance(sample: ShardedSample) -> float:
     """Return the mean of k(x, x) - k(x, x') over pairs of rows, by their weights, which default prices go by."""
     exponent = exponent_of(sample.total_weight)
-    knots = Knots.from_sample(sample)
+    knots = sample.remember(Knots.from_sample, LEAST_STEPS)
     sums = sample.ask(_weigh_knots, knots, exponent)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
     h = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
@@ -698,7 +700,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         tol = validation.positive("tol", self.tol)
         if isinstance(self.C, str):
             validation.one_of("C", self.C, ["scale"])
-            C = PRICE / measure_variance(sample)
+            C = PRICE / sample.remember(measure_variance)
         else:
             C = validation.positive("C", self.C)
         search = Search(sample, C, tol, best)
