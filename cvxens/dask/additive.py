@@ -10,9 +10,9 @@ B_d(t)^2 dt``, with B_d(t) the sum of s over the samples below t. Between values
 bounded by the sums of the weights of either sign and by their first moments, all whole numbers. Where that is too much,
 the bound is asked for over finer steps.
 
-The hinge is followed by `InteriorHinge`, nearer and nearer. Newton's equations are solved by conjugate gradients, one
-question to the shards each, of the samples alone that have a curvature to speak of, and preconditioned by the equations
-of single features, which are tridiagonal.
+The hinge is followed by one with a rounded kink, `RoundedHinge`, nearer and nearer. Rows outside of the kink have
+multipliers at their bounds, and enter by their sums alone. Newton's equations are over the rows inside, which are
+*in doubt*: the client has them, or as many as it can do with, and solves the equations as on one machine.
 """
 
 from __future__ import annotations
@@ -25,25 +25,31 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg import solveh_banded
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.dask.estimators import DaskClassifier
-from cvxens.dask.masters import SHARPER, STEPS, SUFFICIENT, WIDEST
-from cvxens.dask.shards import Shard, ShardedSample
-from cvxens.dask.sums import Ints, sum_exactly, to_float
+from cvxens.dask.masters import STEPS, SUFFICIENT
+from cvxens.dask.shards import Shard, ShardedSample, count_rows, mix
+from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.dask.tallies import Codes
-from cvxens.dask.votes import InteriorHinge, exponent_of, of_shard
+from cvxens.dask.votes import exponent_of, of_shard
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import time_limit, warn_of_gap
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
-from cvxens.rounding import EPSILON, TINY
-from cvxens.solvers.additive import AdditiveModel
+from cvxens.rounding import EPSILON
+from cvxens.solvers.additive import (
+    DENSE,
+    AdditiveKernel,
+    AdditiveModel,
+    solve_by_cholesky,
+    solve_by_conjugate_gradients,
+)
 from cvxens.types import Array
 
 MOST_ROWS = 2**14
@@ -65,20 +71,17 @@ MOMENT_BITS = 16
 MAX_STEPS = 200
 """Newton steps."""
 
-MAX_PRODUCTS = 60
-"""Products with the Hessian for one step."""
+WIDEST, SHARPER = 4.0, 0.2
+"""The width of the rounded kink at first, where margins of 0 are inside, and how much narrower it becomes at a time."""
 
-FORCING = 0.03
-"""The share of the gradient that is left of the Newton equations' residual."""
+AIM = 0.4
+"""The share of the tolerance that the rounded kink may take, where it is enough."""
 
-AIM, LEAST_AIM = 0.3, 0.02
-"""The share of the tolerance that the distance of the neighbour may take, at first and where that is not enough."""
+SETTLED = 0.1
+"""The share of what the rounded kink takes below which half of what a step promises is little."""
 
-STILL, GONE = 1e-3, 1e-8
-"""The shares of the tolerance below which what a step promises is no progress, and below which nothing can be."""
-
-BENT = 1e-3
-"""Samples with less than this share of the largest curvature are left out of a direction: a hundredth in sum."""
+MOST_DOUBTFUL = 2**14
+"""Rows that the client solves Newton's equations over: where more are in doubt, some that look like chance."""
 
 
 class Knots(NamedTuple):
@@ -182,27 +185,12 @@ def sum_by_knots(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints
             continue
         table = sums[j]
         for i in range(values.shape[1]):
+            if weights[i] == 0:
+                continue
             k, share = find_share(values[j, i], codes[j, i], j, knots)
             above = np.int64(np.rint(share * weights[i]))
             table[k] += weights[i] - above
             table[k + 1] += above
-    return sums
-
-
-@njit(cache=True, nogil=True)
-def sum_bends(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints) -> Ints:
-    """Return diagonal and upper diagonal of every feature's block of ``Z' diag(weights) Z``, (2, ...)."""
-    sums = np.zeros((2, *knots.values.shape), np.int64)
-    for j in range(values.shape[0]):
-        if knots.counts[j] < 2:
-            continue
-        for i in range(values.shape[1]):
-            if weights[i] == 0:
-                continue
-            k, share = find_share(values[j, i], codes[j, i], j, knots)
-            sums[0, j, k] += np.int64(np.rint((1.0 - share) * (1.0 - share) * weights[i]))
-            sums[0, j, k + 1] += np.int64(np.rint(share * share * weights[i]))
-            sums[1, j, k] += np.int64(np.rint(share * (1.0 - share) * weights[i]))
     return sums
 
 
@@ -231,18 +219,61 @@ def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints)
                 rest = np.int64(np.ceil((own[k + 1] - x) / (own[k + 1] - own[k]) * unit))
                 side = 1 if weight >= 0 else 2
                 sums[side, j, k] += weight
-                sums[2 + side, j, k] += (weight >> MOMENT_BITS) * rest
+                # weight rest 2^-bits, rounded down, without a product that does not fit
+                low = weight & ((1 << MOMENT_BITS) - 1)
+                sums[2 + side, j, k] += (weight >> MOMENT_BITS) * rest + ((low * rest) >> MOMENT_BITS)
     return sums
 
 
 @dataclass(frozen=True, eq=False)
+class RoundedHinge:
+    """The hinge with its kink rounded off over a width, ``C max over p of p (1 - z) + width p (1 - p) / 2``.
+
+    It is above the hinge by up to C width / 8, and a parabola where ``|1 - z| < width / 2``; beyond, it is the hinge.
+    """
+
+    C: Any
+    width: float
+
+    def shares(self, z: Array) -> Array:
+        """Return p = u / C at margins z."""
+        return np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0)
+
+    def values(self, z: Array) -> Array:
+        """Evaluate the loss of every sample."""
+        p = self.shares(z)
+        return self.C * (p * (1 - z) + self.width / 2 * p * (1 - p))
+
+    def multipliers(self, z: Array) -> Array:
+        """Return the multipliers u = C p."""
+        return self.C * self.shares(z)
+
+
+class Doubtful(NamedTuple):
+    """Rows whose multipliers are between the bounds: all, or those that come first in an order like chance."""
+
+    ranks: NDArray[np.uint64]  # (n_rows,), the places in that order
+    values: NDArray[Any]  # (n_features, n_rows)
+    codes: Codes  # (n_features, n_rows)
+    y: Array  # (n_rows,)
+    prices: Array  # (n_rows,)
+
+    def keep_first(self) -> Doubtful:
+        """Return the first of the rows, `MOST_DOUBTFUL`, as they follow each other in the sample."""
+        if len(self.ranks) <= MOST_DOUBTFUL:
+            return self
+        kept = np.sort(np.argpartition(self.ranks, MOST_DOUBTFUL)[:MOST_DOUBTFUL])
+        return Doubtful(*(np.ascontiguousarray(own[..., kept]) for own in self))
+
+
+@dataclass(frozen=True, eq=False)
 class Curve:
-    """Functions and an intercept, with the neighbour of the hinge whose multipliers are meant."""
+    """Functions and an intercept, with the rounded hinge whose multipliers are meant."""
 
     knots: Knots
     G: Array
     b: float
-    loss: InteriorHinge
+    loss: RoundedHinge
     factors: tuple[float, float] = (1.0, 1.0)  # of the multipliers of y = -1 and of y = +1
     exponent: int = 0
 
@@ -257,90 +288,33 @@ class Curve:
         return np.where(shard.y > 0, units, -units)
 
 
-def look(shard: Shard, at: Curve, hinge: Any, exponent: int) -> tuple[Ints, ...]:
-    """Return exact sums of hinge and neighbour, the multipliers by knots and by class, and the curvature by knots."""
+def look(shard: Shard, first: int, at: Curve, hinge: Any) -> tuple[tuple[Ints, ...], Doubtful]:
+    """Return what a step needs of a shard, whose first row has this number in the sample.
+
+    Exact sums of the hinge, of the rounded one, and of what the multipliers miss complementarity by; the multipliers by
+    knots and by class; the number of rows in doubt; and these rows, or some.
+    """
     z = at.margins(shard)
     near, signed = of_shard(at.loss, shard), at.signed(shard, z)
-    bends = np.rint(np.ldexp(find_bends(shard, at), -exponent)).astype(np.int64)
-    return (
-        sum_exactly(of_shard(hinge, shard).values(z)),
+    values, p = of_shard(hinge, shard).values(z), near.shares(z)
+    kept = np.flatnonzero((p > 0) & (p < 1))
+    rows: Any = shard.values, shard.codes, shard.y, near.C
+    sums = (
+        sum_exactly(values),
         sum_exactly(near.values(z)),
+        sum_exactly(values - near.C * p * (1 - z)),
         sum_by_knots(shard.values, shard.codes, at.knots, signed),
         np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()]),
-        sum_bends(shard.values, shard.codes, at.knots, bends),
-        np.array(bends.sum()),
+        np.array(len(kept)),
     )
+    return sums, Doubtful(mix((first + kept).astype(np.uint64)), *(own[..., kept] for own in rows)).keep_first()
 
 
-class Bent(NamedTuple):
-    """The samples of a shard that have a curvature to speak of: where they are between knots, and the curvatures."""
-
-    before: NDArray[np.int32]  # (n_features, n_rows), the knot before each value; -1 for a feature that is constant
-    shares: NDArray[np.float32]  # (n_features, n_rows), of the way to the next one
-    curvature: Array  # (n_rows,)
-
-
-def find_bends(shard: Shard, at: Curve) -> Array:
-    """Return the curvatures of a shard's rows, 0 where they are little."""
-    near = of_shard(at.loss, shard)
-    bends = near.curvature(near.multipliers(at.margins(shard)))
-    # u is C / 2 where the curvature is largest
-    return np.where(bends >= BENT * near.curvature(near.C / 2 * np.ones(shard.n_rows)), bends, 0.0)
-
-
-def select_bent(shard: Shard, at: Curve) -> Bent:
-    """Return what products with the Hessian need of a shard."""
-    curvature = find_bends(shard, at)
-    kept = np.flatnonzero(curvature)
-    values, codes = np.ascontiguousarray(shard.values[:, kept]), np.ascontiguousarray(shard.codes[:, kept])
-    before, shares = find_shares(values, codes, at.knots)
-    return Bent(before, shares, curvature[kept])
-
-
-@njit(cache=True, nogil=True)
-def find_shares(values: NDArray[Any], codes: Codes, knots: Knots) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the knots before all values, and the shares of the ways to the next ones."""
-    before, shares = np.full(values.shape, -1, np.int32), np.zeros(values.shape, np.float32)
-    for j in range(values.shape[0]):
-        if knots.counts[j] < 2:
-            continue
-        for i in range(values.shape[1]):
-            before[j, i], shares[j, i] = find_share(values[j, i], codes[j, i], j, knots)
-    return before, shares
-
-
-@njit(cache=True, nogil=True)
-def multiply_bent(
-    before: NDArray[np.int32], shares: NDArray[np.float32], curvature: Array, V: Array, v: float, scale: float
-) -> tuple[Ints, int]:
-    """Return ``Z' D Z`` times a direction by knots, and its product with the ones, in units."""
-    change = np.full(before.shape[1], v)
-    for j in range(before.shape[0]):
-        own = V[j]
-        for i in range(before.shape[1]):
-            k, share = before[j, i], np.float64(shares[j, i])
-            if k >= 0:
-                change[i] += (1.0 - share) * own[k] + share * own[k + 1]
-    sums, total = np.zeros(V.shape, np.int64), 0
-    weights = np.empty(before.shape[1], np.int64)
-    for i in range(before.shape[1]):
-        weights[i] = np.int64(np.rint(curvature[i] * change[i] * scale))
-        total += weights[i]
-    for j in range(before.shape[0]):
-        table = sums[j]
-        for i in range(before.shape[1]):
-            k = before[j, i]
-            if k >= 0:
-                above = np.int64(np.rint(np.float64(shares[j, i]) * weights[i]))
-                table[k] += weights[i] - above
-                table[k + 1] += above
-    return sums, total
-
-
-def multiply(bent: Bent, V: Array, v: float, exponent: int) -> tuple[Ints, Ints]:
-    """Return ``Z' D Z`` times a direction, by knots, and its product with the ones."""
-    sums, total = multiply_bent(*bent, V, v, 2.0**-exponent)
-    return sums, np.array(total)
+def merge_looks(parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
+    """Return what several shards say of a point, in their order."""
+    sums, doubtful = zip(*parts, strict=True)
+    rows = Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True)))
+    return add(sums), rows.keep_first()
 
 
 def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> Ints:
@@ -365,14 +339,13 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     since. ``int c`` is the sum M of their first moments; c^2 is at most the larger of the squares of what its positive
     and its negative weights add up to, so ``M^2 / width <= int c^2 <= P M_P + N M_N`` with P, N the sums of these and
     M_P, M_N their moments. Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of
-    their weights too far from 0 at most. Each weight also loses up to ``2**MOMENT_BITS`` units in its moment: whoever
-    asks counts these.
+    their weights too far from 0 at most. Each weight also loses up to a unit in its moment: whoever asks counts these.
     """
     given, positive, negative, of_positive, of_negative = (each.astype(np.float64)[:, :-1] for each in sums)
     start = np.cumsum(given, axis=1)
     start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
     width = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
-    # moments in units times lengths; (weight >> bits) * rest has lost less than one 2^bits of each weight
+    # moments in units times lengths; each weight has lost less than one unit
     above, below = width * of_positive, width * of_negative
     most = positive * above + negative * below
     # where B_0 >= 0 it is negative weights whose moments may be nearer to 0, else positive ones
@@ -382,6 +355,28 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     total = np.abs(above + below)
     least = (total**2 - (2 * total + off) * off) / np.where(width > 0, width, 1.0)
     return form, 2 * float((most - least + 4 * np.abs(start) * off).sum())
+
+
+def measure_roughness(knots: Knots, G: Array) -> float:
+    """Evaluate ``1/4 sum_d int g_d'^2``."""
+    return float((np.diff(G, axis=1) ** 2 / knots.widths).sum()) / 4
+
+
+def pull(knots: Knots, G: Array) -> Array:
+    """Return the gradient of the roughness."""
+    slopes = np.diff(G, axis=1) / knots.widths / 2
+    return np.pad(slopes, ((0, 0), (1, 0))) - np.pad(slopes, ((0, 0), (0, 1)))
+
+
+def integrate(knots: Knots, edges: Array) -> Array:
+    """Return the functions that pull with these weights at knots, which sum to 0 in every feature.
+
+    That is ``g_d(t) = - sum_k edges_k |t - t_k|``, whose ends are opposite: the kernel's product with the weights.
+    """
+    # pull: q_(k-1) - q_k = edges_k with q_k = (g_(k+1) - g_k) / (2 h_k)
+    slopes = -2 * np.cumsum(edges, axis=1)[:, :-1]
+    G = np.pad(np.cumsum(slopes * np.where(np.isfinite(knots.widths), knots.widths, 0.0), axis=1), ((0, 0), (1, 0)))
+    return G - G[:, -1:] / 2
 
 
 class Level(NamedTuple):
@@ -399,20 +394,97 @@ class Seen:
     """A point, and what the shards say of it."""
 
     curve: Curve
-    smoothed: float  # the objective with the hinge's neighbour
-    gradient: Array  # by knots
-    slope: float  # of the intercept
+    smoothed: float  # the objective with the rounded hinge
+    missed: float  # by the multipliers, of complementarity: what the gap would be if the point were a minimum
+    by_knots: Ints  # the signed multipliers, (n_features, n_knots)
     totals: Ints  # the multipliers of either class
-    bends: Ints  # diagonals of the Hessian's blocks
-    bend: int
-    exponent: int  # of these
+    doubtful: Doubtful
+    n_doubtful: int  # of the whole sample
+
+    @property
+    def edges(self) -> Array:
+        """The signed multipliers by knots, (n_features, n_knots)."""
+        return np.ldexp(self.by_knots.astype(np.float64), self.curve.exponent)
+
+    @property
+    def surplus(self) -> float:
+        """What the multipliers of y = +1 are more than those of y = -1."""
+        return float(np.ldexp(float(self.totals[1] - self.totals[0]), self.curve.exponent))
+
+
+class Direction(NamedTuple):
+    """A change of functions and intercept, and what it says of the point."""
+
+    V: Array
+    v: float
+    promised: float  # half of what the objective would fall by for each unit of its length, at first
+    apart: float  # the roughness of functions less those that the multipliers make, a part of the gap
+
+
+def find_direction(at: Seen, width: float) -> Direction:
+    """Solve Newton's equations over the rows in doubt, for a kink of the same width or a narrower one.
+
+    The whole functions are then ``K (s + c)``, with c the change of the signed multipliers: none where they are at a
+    bound, and of rows in doubt what takes them to ``y u = C (y / 2 + (y - f - df) / width)``, df the change of their
+    scores f. With the width w of before, ``c_i = C (y - f) (1 / width - 1 / w) - C df / width``, so that
+
+        (K c)_i + v + width / C_i c_i = (g - K s)(x_i) + (y_i - f_i) (1 - width / w),
+
+    and c takes off the surplus of s: equations over the rows in doubt alone. Of many rows, some stand for all.
+    """
+    rows, knots, G, edges = at.doubtful, at.curve.knots, at.curve.G, at.edges
+    n_rows, v = len(rows.prices), 0.0
+    # the surplus is taken off from all of them alike at first
+    c = np.full(n_rows, -at.surplus / max(n_rows, 1))
+    start = integrate(knots, edges + sum_floats(rows, knots, c))
+    if n_rows:
+        stiffness, left = width / rows.prices * (n_rows / at.n_doubtful), 1 - width / at.curve.loss.width
+        f = interpolate(rows.values, rows.codes, knots, G, at.curve.b)
+        right = f - interpolate(rows.values, rows.codes, knots, start, at.curve.b) + left * (rows.y - f) - stiffness * c
+        further, v = solve_among(rows, stiffness, right)
+        V = integrate(knots, edges + sum_floats(rows, knots, c + further)) - G
+    else:
+        V = start - G
+    slope = float(((pull(knots, G) - edges) * V).sum()) - at.surplus * v
+    return Direction(V, v, -slope / 2, measure_roughness(knots, G - start))
+
+
+def solve_among(rows: Doubtful, stiffness: Array, right: Array) -> tuple[Array, float]:
+    """Solve ``(K + diag(stiffness)) c + v = right``, 1'c = 0, over rows, as on one machine; returns c and v."""
+    order = rows.values.argsort(axis=1, kind="stable")
+    ascending = np.take_along_axis(rows.values, order, axis=1)
+    kernel = AdditiveKernel(rows.values.T, order.astype(np.int32), ascending, np.ones(len(order)))
+    solve = solve_by_cholesky if len(right) <= DENSE else solve_by_conjugate_gradients
+    with threadpool_limits(1, "blas"):
+        return solve(kernel, stiffness, right)
+
+
+def sum_floats(rows: Doubtful, knots: Knots, weights: Array) -> Array:
+    """Return the sums of weights by knots, as `sum_by_knots`."""
+    exponent = exponent_of(float(np.abs(weights).sum()))
+    units = np.rint(np.ldexp(weights, -exponent)).astype(np.int64)
+    return np.ldexp(sum_by_knots(rows.values, rows.codes, knots, units).astype(np.float64), exponent)
+
+
+class Functions(NamedTuple):
+    """The functions of a point of P1, and their objective."""
+
+    model: AdditiveModel
+    objective: float
+
+
+class Reached(NamedTuple):
+    """The best point that is certified so far, as `WorkersLost` has it."""
+
+    solution: Functions
+    bound: float
 
 
 class Search:
     """Newton's method on one problem, and the best points of either side."""
 
-    def __init__(self, sample: ShardedSample, C: float, tol: float) -> None:
-        self.sample, self.C, self.tol = sample, C, tol
+    def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
+        self.sample, self.C, self.tol, self.reached = sample, C, tol, reached
         ranges = float((sample.high.max(axis=1) - sample.low.min(axis=1)).sum())
         # the power of two at which knots lose little
         wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (COARSE * tol), 1.0)))
@@ -420,6 +492,7 @@ class Search:
         self.knots, self.hinge, self.ranges = Knots.from_sample(sample, self.n_steps), Hinge(C), ranges
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
+        self.firsts = np.append(0, np.cumsum(sample.ask(count_rows, combine=np.concatenate)))[:-1].tolist()
         self.total = C * sample.total_weight
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
@@ -427,67 +500,59 @@ class Search:
         self.history: list[Level] = []
         self.began = perf_counter()
 
-    def roughness(self, G: Array) -> float:
-        """Evaluate ``1/4 sum_d int g_d'^2``."""
-        return float((np.diff(G, axis=1) ** 2 / self.knots.widths).sum()) / 4
-
-    def _pull(self, G: Array) -> Array:
-        """Return the gradient of the roughness."""
-        slopes = np.diff(G, axis=1) / self.knots.widths / 2
-        return np.pad(slopes, ((0, 0), (1, 0))) - np.pad(slopes, ((0, 0), (0, 1)))
-
     def run(self) -> None:
         """Step until the gap is at most `tol`, relative, or no step makes it better."""
-        pace, distance, aim = Pace(), WIDEST, AIM
-        at = self._look(*self.best, distance)
+        pace, width, aim, is_stuck = Pace(), WIDEST, AIM, False
+        at = self._look(*self.best, width)
         for step in range(MAX_STEPS):
-            allowed = self.tol * abs(self.value)
-            V, v, promised = self._find_direction(at)
-            is_near = distance * self.total <= aim * allowed
-            settled = promised <= max(distance * self.total / len(self.sample), 0.1 * aim * allowed if is_near else 0.0)
-            if settled or step % 5 == 0:
-                self._take_bound(at, step)
-                if self.gap <= self.tol:
-                    return
-            if not pace.allows_step():
-                return
-            if settled and not is_near:
-                distance = max(SHARPER * distance, aim / 2 * allowed / self.total)
-                at = self._look(at.curve.G, at.curve.b, distance)
+            if at.surplus and not at.n_doubtful:
+                # nothing can balance the multipliers: there is a row in a kink that is wide enough
+                width *= 2
+                at = self._look(at.curve.G, at.curve.b, width)
                 continue
-            ahead = self._look(at.curve.G + V, at.curve.b + v, distance)
-            if not ahead.smoothed <= at.smoothed - SUFFICIENT * 2 * promised:
-                t = self._search(at, V, v)
-                ahead = self._look(at.curve.G + t * V, at.curve.b + t * v, distance) if t else at
-            if not is_near and ahead is at:
-                distance *= SHARPER
-                at = self._look(at.curve.G, at.curve.b, distance)
-            elif ahead is at or (settled and promised <= STILL * allowed):
-                # over these knots there is hardly a better point, at this distance
-                if distance * self.total > LEAST_AIM * allowed:
-                    aim *= SHARPER
-                    at = ahead
-                elif not (self.knots.are_values or self.n_steps >= MOST_STEPS):
-                    at = self._refine(ahead)
-                elif ahead is at or promised <= GONE * allowed:
+            allowed = aim * self.tol * abs(self.value)
+            ahead, in_time = find_direction(at, width), pace.allows_step()
+            is_near = at.missed <= allowed
+            settled = is_stuck or (ahead.apart <= allowed if is_near else ahead.promised <= SETTLED * at.missed)
+            if settled or not in_time:
+                self._take_bound(at, step, closely=is_near and in_time)
+                if self.gap <= self.tol or not in_time:
                     return
-                else:
-                    at = ahead
-            else:
-                at = ahead
+            if not settled:
+                at, is_stuck = self._go(at, ahead)
+                continue
+            if is_near:
+                if at.missed + ahead.apart >= (self.value - self.bound) / 2 and not is_stuck:
+                    aim *= SHARPER
+                elif not (self.knots.are_values or self.n_steps >= MOST_STEPS):
+                    at, is_stuck = self._refine(at), False
+                    continue
+                elif not is_stuck or width < EPSILON:
+                    return
+            # what is missed falls with the width, or with its square
+            width *= max(SHARPER, min(1.0, (allowed / (2 * at.missed)) ** 0.7)) if at.missed else SHARPER
+            ahead = find_direction(at, width)
+            at, is_stuck = self._look(at.curve.G + ahead.V, at.curve.b + ahead.v, width), False
 
-    def _look(self, G: Array, b: float, distance: float) -> Seen:
+    def _go(self, at: Seen, ahead: Direction) -> tuple[Seen, bool]:
+        """Go along a direction as far as it pays; returns the new point, and True if there is no step that pays."""
+        G, b, width = at.curve.G, at.curve.b, at.curve.loss.width
+        there = self._look(G + ahead.V, b + ahead.v, width)
+        if there.smoothed <= at.smoothed - SUFFICIENT * 2 * ahead.promised:
+            return there, False
+        t = self._search(at, ahead.V, ahead.v)
+        return (self._look(G + t * ahead.V, b + t * ahead.v, width), False) if t else (at, True)
+
+    def _look(self, G: Array, b: float, width: float) -> Seen:
         """Ask the shards for all that a step needs, and keep the best functions."""
-        curve = Curve(self.knots, G, b, InteriorHinge(self.C, distance), exponent=self.exponent)
-        exponent = exponent_of(self.total / (8 * distance))
-        value, near, by_knots, totals, bends, bend = self.sample.ask(look, curve, self.hinge, exponent)
-        rough = self.roughness(G)
+        curve = Curve(self.knots, G, b, RoundedHinge(self.C, width), exponent=self.exponent)
+        found, doubtful = self.sample.ask(look, curve, self.hinge, each=self.firsts, combine=merge_looks)
+        value, near, missed, by_knots, totals, n_doubtful = found
+        rough = measure_roughness(self.knots, G)
         objective = to_float(value) + rough
         if objective < self.value:
             self.value, self.best = objective, (G, b)
-        gradient = self._pull(G) - np.ldexp(by_knots.astype(np.float64), self.exponent)
-        slope = -float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
-        return Seen(curve, to_float(near) + rough, gradient, slope, totals, bends, int(bend), exponent)
+        return Seen(curve, to_float(near) + rough, to_float(missed), by_knots, totals, doubtful, int(n_doubtful))
 
     def _refine(self, at: Seen) -> Seen:
         """Look at the same functions over finer knots."""
@@ -496,73 +561,26 @@ class Search:
         self.best = before.carry(self.knots, self.best[0]), self.best[1]
         if self.n_finer < self.n_steps:
             self.finer, self.n_finer = self.knots, self.n_steps
-        return self._look(before.carry(self.knots, at.curve.G), at.curve.b, at.curve.loss.d)
+        return self._look(before.carry(self.knots, at.curve.G), at.curve.b, at.curve.loss.width)
 
     @property
     def gap(self) -> float:
         """The relative gap, with the rounding error."""
         return relative(self.value - self.bound + self.rounding, self.value, self.bound)
 
-    def _find_direction(self, at: Seen) -> tuple[Array, float, float]:
-        """Solve Newton's equations by conjugate gradients; returns the direction and half of what it promises."""
-        gradient, bends, exponent = (at.gradient, at.slope), (at.bends, at.bend), at.exponent
-        bent = self.sample.derive(select_bent, at.curve)
-        diagonal = np.ldexp(bends[0][0].astype(np.float64), exponent)
-        beside = np.ldexp(bends[0][1].astype(np.float64), exponent)[:, :-1]
-        total = max(float(np.ldexp(float(bends[1]), exponent)), TINY)
-        inverse = self._precondition(diagonal, beside, total)
-        V, v = np.zeros(gradient[0].shape), 0.0
-        R, r = -gradient[0], -gradient[1]
-        P, p = inverse(R, r)
-        Q, q = P.copy(), p
-        size = first = float((R * P).sum() + r * p)
-        for _ in range(MAX_PRODUCTS):
-            if size <= FORCING**2 * first or not size > 0:
-                break
-            by_knots, whole = self.sample.ask(multiply, Q, q, exponent, of=bent)
-            image = self._pull(Q) + np.ldexp(by_knots.astype(np.float64), exponent)
-            image_of_b = float(np.ldexp(float(whole), exponent))
-            bend = float((Q * image).sum() + q * image_of_b)
-            if not bend > 0:
-                break
-            t = size / bend
-            V, v, R, r = V + t * Q, v + t * q, R - t * image, r - t * image_of_b
-            P, p = inverse(R, r)
-            last, size = size, float((R * P).sum() + r * p)
-            Q, q = P + size / last * Q, p + size / last * q
-        return V, v, -float((gradient[0] * V).sum() + gradient[1] * v) / 2
-
-    def _precondition(
-        self, diagonal: Array, beside: Array, total: float
-    ) -> Callable[[Array, float], tuple[Array, float]]:
-        """Return the inverse of the tridiagonal equations of single features, and of that of the intercept."""
-        stiff = 1 / (2 * self.knots.widths)
-        banded = []
-        for j, count in enumerate(self.knots.counts.tolist()):
-            own = diagonal[j, :count] + np.append(stiff[j, : count - 1], 0.0) + np.append(0.0, stiff[j, : count - 1])
-            # a constant is the intercept's as well; features without a sample in the kink have no curvature
-            own = own + 1e-6 * total / count + 8 * EPSILON * own.max(initial=0.0)
-            banded.append(np.stack([np.append(0.0, beside[j, : count - 1] - stiff[j, : count - 1]), own]))
-
-        def inverse(R: Array, r: float) -> tuple[Array, float]:
-            P = np.zeros(R.shape)
-            for j, count in enumerate(self.knots.counts.tolist()):
-                if count > 1:
-                    P[j, :count] = solveh_banded(banded[j], R[j, :count])
-            return P, r / total
-
-        return inverse
-
     def _search(self, at: Seen, V: Array, v: float) -> float:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
         sums = self.sample.ask(try_lengths, at.curve, V, v, STEPS)
-        G = at.curve.G
-        objectives = [to_float(each) + self.roughness(G + step * V) for step, each in zip(STEPS, sums, strict=True)]
+        rough = [measure_roughness(self.knots, at.curve.G + step * V) for step in STEPS]
+        objectives = [to_float(own) + other for own, other in zip(sums, rough, strict=True)]
         best = int(np.argmin(objectives))
         return float(STEPS[best]) if objectives[best] < at.smoothed else 0.0
 
-    def _take_bound(self, at: Seen, step: int) -> None:
-        """Bound the optimum by balanced multipliers, at the best factor on them, and note the point."""
+    def _take_bound(self, at: Seen, step: int, *, closely: bool) -> None:
+        """Bound the optimum by balanced multipliers, at the best factor on them, and note the point.
+
+        Steps become finer where it is `closely` asked for, and too much is not known inside of them.
+        """
         light, unit = int(at.totals.min()), 2.0**self.exponent
         while light:
             balanced = replace(at.curve, factors=(light / int(at.totals[0]), light / int(at.totals[1])))
@@ -570,21 +588,35 @@ class Search:
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
             missed = abs(int(found[1] - found[0])) * unit
             size = float(found.sum()) * unit
-            # moments lose at most 2^bits units a weight, and 2 |B| is at most the sum of all
-            lost = (2.0**MOMENT_BITS * len(self.sample) * unit + missed) * 2 * size * self.ranges
+            # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
+            widest = float(np.where(np.isfinite(self.finer.widths), self.finer.widths, 0.0).max(axis=1).sum())
+            lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
             form += lost + form * 64 * EPSILON
             factor = min(1.0, size / form) if form > 0 else 1.0
             bound = factor * size - factor * factor * form / 2 - 2 * missed
             self.bound = max(self.bound, bound)
             enough = VAGUE * max(self.tol * abs(self.value), self.value - self.bound)
-            if factor * factor * vague / 2 <= enough or self.finer.are_values or self.n_finer >= MOST_STEPS:
+            off = factor * factor * vague / 2
+            if not closely or off <= enough or self.finer.are_values or self.n_finer >= MOST_STEPS:
                 break
-            self.n_finer = min(4 * self.n_finer, MOST_STEPS)
+            # what is not known falls with the square of the steps' number
+            times = 2 ** int(np.ceil(np.log2(off / enough) / 2))
+            self.n_finer = min(max(times, 2) * self.n_finer, MOST_STEPS)
             self.finer = Knots.from_sample(self.sample, self.n_finer)
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.best[0]).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
         self.history.append(Level(-self.bound, -self.value, max(self.gap, 0.0), step, seconds))
+        self.reached[:] = [Reached(Functions(self.make_model(), self.value), self.bound)]
+
+    def make_model(self) -> AdditiveModel:
+        """Return the best functions; as on one machine, both ends of each are opposite."""
+        (G, b), knots = self.best, self.knots
+        lists = [(knots.values[j, :count], G[j, :count]) for j, count in enumerate(knots.counts.tolist())]
+        centres = [float(g[0] + g[-1]) / 2 for _, g in lists]
+        starts = np.append(0, np.cumsum(knots.counts)).astype(np.int64)
+        values = np.concatenate([g - centre for (_, g), centre in zip(lists, centres, strict=True)])
+        return AdditiveModel(starts, np.concatenate([own for own, _ in lists]), values, b + sum(centres))
 
     def certificate(self) -> Certificate:
         """Return the gap between P2 at the best multipliers and minus P1 at the best functions."""
@@ -663,21 +695,14 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
             C = PRICE / measure_variance(sample)
         else:
             C = validation.positive("C", self.C)
-        search = Search(sample, C, tol)
+        search = Search(sample, C, tol, best)
         with limit_time(time_limit(self), alone=True):
             search.run()
         certificate = search.certificate()
         warn_of_gap(self, certificate, tol, "no step made the gap smaller", "raise tol or max_time")
-        (G, b), knots = search.best, search.knots
-        lists = [(knots.values[j, :count], G[j, :count]) for j, count in enumerate(knots.counts.tolist())]
-        # as on one machine, both ends of a function are opposite
-        centres = [float(g[0] + g[-1]) / 2 for _, g in lists]
-        starts = np.append(0, np.cumsum(knots.counts)).astype(np.int64)
-        values = np.concatenate([g - centre for (_, g), centre in zip(lists, centres, strict=True)])
-        intercept = b + sum(centres)
-        model = AdditiveModel(starts, np.concatenate([own for own, _ in lists]), values, intercept)
+        model = search.make_model()
         found = {"certificate_": certificate, "history_": tuple(search.history), "C_": C}
-        return {**found, "intercept_": np.asarray(intercept), "_predictor": model}
+        return {**found, "intercept_": np.asarray(model.intercept), "_predictor": model}
 
     @property
     def shape_functions_(self) -> Any:

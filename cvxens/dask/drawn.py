@@ -15,8 +15,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, draw_rows
-from cvxens.dask.sums import Ints
+from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_rows, draw_rows
 from cvxens.dask.tallies import Places, find_extremes, find_intervals
 from cvxens.dask.votes import find_places
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -59,17 +58,12 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
         return None
     counts = sample.ask(count_rows, combine=np.concatenate)
     offsets, share = np.append(0, np.cumsum(counts))[:-1], N_DRAWN / float(counts.sum())
-    values, y, weights = sample.ask_each(take_drawn, [(offset, share) for offset in offsets.tolist()], join_rows)
+    values, y, weights = sample.ask(take_drawn, share, each=offsets.tolist(), combine=join_rows)
     if len(np.unique(y)) < 2 or (np.ptp(values, axis=1) == 0).all():
         return None
     chunk = min(CHUNK, ceil(len(y) / 2))
     rows = (da.from_array(own, chunks=(chunk, *own.shape[1:]), name=False) for own in (values.T, y, weights))
     return ShardedSample.from_collections(*rows, workers=Workers.here())
-
-
-def count_rows(shard: Shard) -> Ints:
-    """Return the number of rows of a shard, (1,)."""
-    return np.array([shard.n_rows])
 
 
 def take_drawn(shard: Shard, offset: int, share: float) -> tuple[NDArray[Any], Array, Array]:

@@ -304,25 +304,14 @@ class ShardedSample:
         question: Callable[..., Any],
         *told: Any,
         combine: Callable[[Sequence[Any]], Any] = add,
-        of: Sequence[Any] | None = None,
+        each: Iterable[Any] | None = None,
     ) -> Any:
-        """Ask shards, or what was derived of them, a pure function of each and of what is told; combine the answers."""
-        handed = delayed(told, pure=False, traverse=False)
-        asked, posed = (self.shards, self._pose(question)) if of is None else (of, question)
-        return self.workers.reduce([delayed(_answer, pure=False)(posed, each, handed) for each in asked], combine)
-
-    def ask_each(
-        self, question: Callable[..., Any], told: Iterable[tuple[Any, ...]], combine: Callable[[Sequence[Any]], Any]
-    ) -> Any:
-        """Ask every shard with what it is told alone."""
-        posed, pairs = self._pose(question), zip(self.shards, told, strict=True)
-        return self.workers.reduce([delayed(_answer, pure=False)(posed, *pair) for pair in pairs], combine)
-
-    def derive(self, function: Callable[..., Any], *told: Any) -> list[Any]:
-        """Return a pure function of every shard, kept where the shard is for as long as somebody refers to it."""
-        handed, posed = delayed(told, pure=False, traverse=False), self._pose(function)
-        found = [delayed(_answer, pure=False)(posed, shard, handed) for shard in self.shards]
-        return self.workers.persist(found) if self.persisted else found
+        """Ask all shards a pure function of each and of what is told, first of what it is told alone; combine these."""
+        handed, posed = delayed(told, pure=False, traverse=False), self._pose(question)
+        alone = [()] * len(self.shards) if each is None else [(own,) for own in each]
+        pairs = zip(self.shards, alone, strict=True)
+        answers = [delayed(_answer, pure=False)(posed, shard, own, handed) for shard, own in pairs]
+        return self.workers.reduce(answers, combine)
 
     def _pose(self, question: Callable[..., Any]) -> Callable[..., Any]:
         """Return a question of shards with signs as one of these shards."""
@@ -335,8 +324,8 @@ def _ask_against_rest(question: Callable[..., Any], positive: int, shard: Shard,
     return question(shard.against_rest(positive), *told)
 
 
-def _answer(question: Callable[..., Any], shard: Any, told: tuple[Any, ...]) -> Any:
-    return question(shard.read() if isinstance(shard, Stored) else shard, *told)
+def _answer(question: Callable[..., Any], shard: Any, alone: tuple[Any, ...], told: tuple[Any, ...] = ()) -> Any:
+    return question(shard.read() if isinstance(shard, Stored) else shard, *alone, *told)
 
 
 def _evaluate(shard: Shard, hypothesis: Hypothesis) -> Array:
@@ -549,13 +538,23 @@ def draw(part: Part, offset: int, share: float, wide: NDArray[np.bool_]) -> Arra
 
 def draw_rows(numbers: NDArray[np.uint64], share: float) -> NDArray[np.bool_]:
     """Return which rows are drawn, by their numbers alone: a share of them that looks like chance."""
+    return (mix(numbers) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
+
+
+def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers that look like chance, a different one for each."""
     # the finaliser of splitmix64 (Steele, Lea & Flood 2014), whose output is uniform over 64 bits
     with np.errstate(over="ignore"):
         mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
+    return mixed
+
+
+def count_rows(shard: Shard) -> Ints:
+    """Return the number of rows of a shard, (1,)."""
+    return np.array([shard.n_rows])
 
 
 def _cut_at_quantiles(drawn: Array, low: float, high: float) -> Array:

@@ -449,7 +449,7 @@ def ask_weighted(sample: ShardedSample, question: Any, weights: Any, *told: Any,
     """Ask shards about signed weights that they evaluate, or that are given to each with the question."""
     if not isinstance(weights, _Array):
         return sample.ask(question, weights, *told, combine=combine)
-    return sample.ask_each(question, [(_Given(own), *told) for own in weights.of_shards], combine)
+    return sample.ask(question, *told, combine=combine, each=map(_Given, weights.of_shards))
 
 
 def _scale_of(weights: Any) -> Any:
