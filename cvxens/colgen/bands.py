@@ -11,15 +11,15 @@ edges ``H'(y u) + c / t``. Two such functions are of use:
 - the **importance** of d, the sum of the weights of its hypotheses: c_j is 1 for these.
 
 So hypotheses of d and all others are priced apart. The set of either is that of the oracle on a sample in which the
-other features, or d itself, are constant: of these there are no hypotheses.
+other features, or d itself, are constant: of these there are no hypotheses. The constants of a set are of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import inf
+from math import fsum, inf
 from typing import Any, NamedTuple
 from warnings import warn
 
@@ -31,7 +31,7 @@ from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
 from cvxens.colgen.masters.level_program import LevelProgram
 from cvxens.colgen.pricing import ask, negate, with_negations
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle, evaluate
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, evaluate
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
@@ -277,8 +277,26 @@ def find_bands(
 class _Set(NamedTuple):
     """The hypotheses of one feature, or all others."""
 
-    oracle: Oracle | None  # None where there are none
+    oracle: Any  # an `Oracle`; None where there are no others
     sample: Array  # in which the other features, or this one, are constant
+
+
+class _Constants:
+    """The constants of a set, where no feature but one varies: its other hypotheses count as what they are on average.
+
+    A constant has the same edge under all weights of one sum, so it is priced under equal ones.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle, self.sample, self.largest = oracle, oracle.sample, getattr(oracle, "largest", 1.0)
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the constants, with a bound on their edges."""
+        total = fsum(s)
+        answer = ask(self.oracle, np.full(len(s), total / len(s)), exclude)
+        constant = [column for column in answer.columns if (column.values == column.values[0]).all()]
+        # the sum is rounded once, and its share of each sample once
+        return Priced(constant, answer.edge_bound + 2 * EPSILON * abs(total) * self.largest)
 
 
 class _Function(NamedTuple):
@@ -359,7 +377,10 @@ class _Search:
         known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
         # a value for each feature that it has somewhere
         self.base = X[known.argmax(axis=0), np.arange(X.shape[1])]
-        for column in (*run.columns, *ask(make_oracle(X), self.y * self.u, ()).columns):
+        oracle = make_oracle(X)
+        # one that does not say is taken for one that has them
+        self.has_constants = bool(getattr(oracle, "constant", True))
+        for column in (*run.columns, *ask(oracle, self.y * self.u, ()).columns):
             self._find_features(column.hypothesis, np.asarray(evaluate(column.hypothesis, X)))
 
     def find(self, features: Iterable[int] | None, points: Mapping[int, Any] | int, names: Sequence[str]) -> Bands:
@@ -418,12 +439,16 @@ class _Search:
         most = validation.whole("points", points)
         return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp))]
 
-    def _set(self, sample: Array) -> _Set:
-        """Return the oracle over a sample in which some features are constant, if any varies."""
-        if (sample[0] == sample).all():
-            return _Set(None, sample)
+    def _split(self, d: int) -> tuple[_Set, _Set]:
+        """Return the hypotheses of a feature that varies, and all others, constants among them."""
+        alone, without = self._with_only(d), self._without(d)
+        own, varies = self._make_oracle(alone), not (without[0] == without).all()
+        others = self._make_oracle(without) if varies else _Constants(own) if self.has_constants else None
+        return _Set(own, alone), _Set(others, without)
+
+    def _make_oracle(self, sample: Array) -> Oracle:
         oracle = self.make_oracle(sample)
-        return _Set(with_negations(oracle) if self.is_free else oracle, sample)
+        return with_negations(oracle) if self.is_free else oracle
 
     def _is_own(self, hypothesis: Hypothesis, values: Array, own: _Set, others: _Set) -> bool:
         """Return True if a hypothesis depends on the feature at hand, and on it alone; raise if on others too."""
@@ -435,7 +460,7 @@ class _Search:
 
     def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
         """Find the band of one feature; False beside it where an end is not as near as was asked for."""
-        n, own, others = len(self.X), self._set(self._with_only(d)), self._set(self._without(d))
+        n, (own, others) = len(self.X), self._split(d)
         tilts = [balance_exactly((np.arange(n) == row) - self.shares, np.ones(n)) for row in rows.tolist()]
         is_own = np.array([self._is_own(h, v, own, others) for h, v in zip(self.hypotheses, self.H.T, strict=True)])
         columns = _Columns(self.hypotheses, self.H, is_own.astype(bool))
@@ -446,7 +471,7 @@ class _Search:
         # by these functions alone; without a hypothesis of the feature, nothing would depend on them
         for tilt in tilts:
             for s in (tilt, -tilt):
-                for column in ask(own.oracle, s, ()).columns[:1] if own.oracle is not None else ():
+                for column in ask(own.oracle, s, ()).columns[:1]:
                     columns.add(*self._take(column, s, own, others))
         for end in ends:
             # what a unit of the level is worth if all of it goes into weights

@@ -1,6 +1,6 @@
 """Bands of shapes and importances: against all stumps at once in cvxpy, and against ensembles within the level."""
 
-from functools import cache
+from functools import cache, partial
 
 import cvxpy as cp
 import numpy as np
@@ -39,9 +39,9 @@ def all_stumps(X):
     return np.stack([np.ones(len(X)), *(h for _, h in found)], axis=1), np.array([-1, *(j for j, _ in found)])
 
 
-def solve_over_all(formulation, X, y, level, d, row, sign):
+def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
     """Return the end of a range over all stumps at once: of the shape of d in a row, or of its importance (None)."""
-    H, features = all_stumps(X)
+    H, features = (part[..., not constant :] for part in all_stumps(X))
     H, features = np.hstack([H, -H]), np.tile(features, 2)
     c = np.ones(len(features)) if row is None else H[row] - H.mean(axis=0)
     w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
@@ -65,19 +65,23 @@ FORMULATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
-def test_ends_are_those_over_all_stumps(name):
-    X, y = draw()
+@pytest.mark.parametrize(
+    ("name", "n_features", "constant"),
+    [*((name, d, True) for name in FORMULATIONS for d in (1, 2)), *(("soft margin", d, False) for d in (1, 2))],
+)
+def test_ends_are_those_over_all_stumps(name, n_features, constant):
+    X, y = draw(n_features=n_features)
     formulation = FORMULATIONS[name]
     labels = None if formulation.on_scores else y
-    bands = find_bands(formulation, Stumps, X, labels, within=0.05, features=[0, 1], points=3, tol=1e-6)
+    oracle, features = partial(Stumps, constant=constant), range(n_features)
+    bands = find_bands(formulation, oracle, X, labels, within=0.05, features=features, points=3, tol=1e-6)
     assert bands.complete
     for band in bands.bands:
         rows = [int(np.flatnonzero(X[:, band.feature] == point)[0]) for point in band.points]
         for ranges, functions in ((band.shape, rows), (band.importance, [None])):
             for k, row in enumerate(functions):
                 given = formulation, X, labels, bands.level, band.feature, row
-                low, high = (solve_over_all(*given, sign) for sign in (-1.0, 1.0))
+                low, high = (solve_over_all(*given, sign, constant) for sign in (-1.0, 1.0))
                 assert ranges.least[k] - 1e-7 <= low <= ranges.lowest[k] + 1e-7
                 assert ranges.highest[k] - 1e-7 <= high <= ranges.most[k] + 1e-7
                 assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
