@@ -30,7 +30,7 @@ from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor, 
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators import forests
 from cvxens.estimators.forests import vote
-from cvxens.solvers import experts
+from cvxens.solvers import conjugate_gradients
 
 X, Y = two_classes()
 X3, Y3 = three_classes()
@@ -366,7 +366,7 @@ def test_the_closed_form_answers_where_conjugate_gradients_fail(estimator, monke
     y = targets_of(estimator)
     closed = clone(estimator).fit(X, y)
     monkeypatch.setattr(forests, "WRITTEN_OUT", 0)
-    monkeypatch.setattr(experts, "MAX_STEPS", 0)
+    monkeypatch.setattr(conjugate_gradients, "MAX_STEPS", 0)
     with pytest.warns(SolverFallbackWarning, match=r"after 0 steps: give a larger gamma; solved in closed form"):
         model = clone(estimator).fit(X, y)
     assert_array_equal(model.experts_.coefficients, closed.experts_.coefficients)

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestRegressor
 from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import Gaussian, TreeEnsemble
-from cvxens.solvers import draw_members, iterated_least_squares_experts, least_squares_experts
+from cvxens.solvers import conjugate_gradients, draw_members, iterated_least_squares_experts, least_squares_experts
 from cvxens.solvers import experts as iterated
 
 X, Y = make_twonorm(300, 3, random_state=1)
@@ -88,7 +88,7 @@ def test_threads_change_nothing_when_iterated():
 
 
 def test_too_few_steps_are_a_failure(monkeypatch):
-    monkeypatch.setattr(iterated, "MAX_STEPS", 1)
+    monkeypatch.setattr(conjugate_gradients, "MAX_STEPS", 1)
     monkeypatch.setattr(iterated, "RANK", 2)
     with pytest.raises(SolverFailed, match=r"relative gap .* after 1 steps: give a larger gamma"):
         iterated_least_squares_experts(TreeEnsemble(FOREST, "depth").unwritten(X), Y, 1e-6, MEMBERS)
