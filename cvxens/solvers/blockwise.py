@@ -887,6 +887,12 @@ class Machine(NamedTuple):
         The best intercept.
     relative_gap : float
         The certified gap of u.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [machine.v.tolist() for machine in solve_prices(problem, [0.25, 1.0])]
+    [[0.25, -0.25], [0.5, -0.5]]
     """
 
     v: Array
