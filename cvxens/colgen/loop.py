@@ -372,7 +372,7 @@ class _Columns:
             largest = max(largest, float(_measure_edges(edges, solution)[0]))
             if column.edge <= solution.threshold:
                 # it will not enter, and answers may be kept for long
-                vars(column).pop("values", None)
+                vars(column).pop("kept", None)
         return largest
 
     def _check_bounds(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:
@@ -636,7 +636,7 @@ def column_generation(
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
     if master is fastest_master:
         master = partial(fastest_master_over, oracle)
-    restrict = partial(Restricted, formulation, signs)
+    restrict = partial(Restricted, formulation, signs, in_bytes=True)
     search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
     run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run

@@ -21,6 +21,7 @@ from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.hypotheses import Hypothesis, TabulatedColumn
 from cvxens.problems.duality import edge_of
+from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
 
 
@@ -113,13 +114,19 @@ class Column:
     def with_values(cls, hypothesis: Hypothesis, sample: Any, edge: float, values: Array) -> Self:
         """Return a column whose values an oracle knows already."""
         column = cls(hypothesis, sample, edge)
-        vars(column)["values"] = values
+        vars(column)["kept"] = as_bytes(values)
         return column
 
-    @cached_property
+    @property
     def values(self) -> Array:
-        """h(x_i) on the training sample, shape (n_samples,); evaluated once, when first asked for."""
-        return evaluate(self.hypothesis, self.sample)
+        """h(x_i) on the training sample, shape (n_samples,)."""
+        kept = self.kept
+        return kept.astype(np.float64) if getattr(kept, "dtype", None) == np.int8 else kept
+
+    @cached_property
+    def kept(self) -> Any:
+        """The same values, in bytes if they are small integers; evaluated once, when first asked for."""
+        return as_bytes(evaluate(self.hypothesis, self.sample))
 
     def edge_under(self, s: Array) -> Array:
         """Evaluate the edge under signed weights, output by output."""

@@ -14,16 +14,18 @@ from typing import Any, ClassVar
 from warnings import warn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.problems import DenseColumns, Formulation, Problem
+from cvxens.problems import Columns, DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import Products
+from cvxens.solvers.byte_rows import ByteColumns, GrowingRows
 from cvxens.types import Array, Point
 
 SHARE = 0.1
@@ -42,6 +44,10 @@ HALVINGS = 30
 """Halvings of the way from weights that satisfy side constraints to others: what is left is a billionth of it."""
 
 
+WORTH_BYTES = 2**21
+"""Entries from which on products with columns are taken byte by byte, where they are kept so: 16 MB of float64."""
+
+
 class Restricted:
     """The restricted problem: it stores columns and turns a solver's raw point into a certified one.
 
@@ -50,12 +56,11 @@ class Restricted:
     Points are evaluated by plain products, two for each; what rounding does to them is measured by `rounding` alone.
     """
 
-    def __init__(self, formulation: Formulation, y: Array) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, in_bytes: bool = False) -> None:
         self.formulation = formulation
         self.y = y
-        self._rows = np.empty((0, len(y)))
+        self._kept = GrowingRows(len(y), np.int8 if in_bytes else np.float64)
         self.centres = np.zeros(0)
-        self.n_columns = 0
         self._problem: Problem | None = None
         self._held: tuple[Array, Array] | None = None
         """The last weights and intercept that satisfied side constraints."""
@@ -63,34 +68,47 @@ class Restricted:
         """True if the last point did not satisfy them, and was mixed with these if there were any."""
 
     @property
+    def n_columns(self) -> int:
+        return self._kept.n_rows
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The columns, less their centres, as rows (n_columns, n_samples), in bytes or float64."""
+        return self._kept.values
+
+    @property
     def H(self) -> Array:
-        """The columns, less their centres, shape (n_samples, n_columns)."""
-        return self._rows[: self.n_columns].T
+        """The columns, less their centres, shape (n_samples, n_columns); a copy where they are kept in bytes."""
+        return self.rows.T.astype(np.float64, copy=False)
 
     @property
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = self._problem_over(self.H)
+            self._problem = self._problem_over(self._first(self.n_columns))
         return self._problem
 
-    def _problem_over(self, H: Array) -> Problem:
-        return Problem(self.formulation, ColumnMap(DenseColumns(H)), self.y)
+    def _first(self, n_columns: int) -> Columns:
+        """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
+        rows = self.rows[:n_columns]
+        if rows.dtype == np.int8 and rows.size > WORTH_BYTES:
+            return ByteColumns(rows)
+        return DenseColumns(rows.astype(np.float64, copy=False).T)
+
+    def _problem_over(self, H: Columns) -> Problem:
+        return Problem(self.formulation, ColumnMap(H), self.y)
 
     def add(self, columns: Sequence[Column]) -> Array:
-        """Store columns; returns their values, less their centres, shape (n_added, n_samples)."""
-        needed = self.n_columns + len(columns)
-        if needed > len(self._rows):
-            room = np.empty((max(needed, 2 * len(self._rows), 32), len(self.y)))
-            room[: self.n_columns] = self._rows[: self.n_columns]
-            self._rows = room
-        for row, column in enumerate(columns, start=self.n_columns):
-            self._rows[row] = column.values
-        added = self._rows[self.n_columns : needed]
-        shifts = centres(added) if self.formulation.intercept else np.zeros(len(columns))
-        added -= shifts[:, np.newaxis]
+        """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""
+        before, shifts = self.n_columns, np.zeros(len(columns))
+        self._kept.make_room(len(columns))
+        for place, column in enumerate(columns):
+            row = np.asarray(column.kept)[np.newaxis]
+            if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):
+                row, shifts[place] = row - shift, shift
+            self._kept.add(row)
         self.centres = np.append(self.centres, shifts)
-        self.n_columns, self._problem = needed, None
-        return added
+        self._problem = None
+        return self.rows[before:]
 
     def shift(self, point: Point) -> Point:
         """Return a point for the columns less their centres: ``(w, b + c'w)``."""
@@ -120,7 +138,7 @@ class Restricted:
         problem, balanced = self.problem, self.y if self.formulation.intercept else None
         point = self._hold(point)
         if "u" in point and hasattr(problem.loss, "prove"):
-            z = self.y * (self.H @ point["w"] + point.get("b", 0.0))
+            z = self.y * (problem.H.scores(point["w"]) + point.get("b", 0.0))
             point = {**point, "u": problem.loss.prove(point["u"], balanced, z)}
         elif "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
@@ -196,14 +214,14 @@ class Restricted:
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
         """Evaluate the KKT residuals of a master's weights with multipliers u, made feasible for all that is priced."""
-        problem = self._problem_over(self.H[:, : len(solution.w)])
+        problem = self._problem_over(self._first(len(solution.w)))
         shrink = problem.penalty.shrink(Edges(priced.best_edge, priced.edge_square_sum))
         residuals = problem.residuals({"w": solution.w, "b": intercept_of(solution), "u": shrink * u})
         return {**residuals, "pricing slack": problem.penalty.pricing_slack(np.array([shrink * priced.best_edge]))}
 
     def margins(self, solution: MasterSolution) -> Array:
         """Evaluate the margins, or scores, of a solution over the first columns."""
-        return self.y * (self.H[:, : len(solution.w)] @ solution.w + intercept_of(solution))
+        return self.y * (self._first(len(solution.w)).scores(solution.w) + intercept_of(solution))
 
     def rounding(self, solution: MasterSolution, u: Array, priced: Priced) -> float:
         """Bound what rounding can have done to a master's objective, and to the dual value at u for all that is priced.
@@ -213,10 +231,10 @@ class Restricted:
         """
         if not np.isfinite(solution.objective):
             return 0.0
-        H, w = self.H[:, : len(solution.w)], solution.w
+        H, w = self._first(len(solution.w)), solution.w
         if not len(w):
             # a column of zeros stands for none
-            H, w = np.zeros((len(self.y), 1)), np.zeros((1, *w.shape[1:]))
+            H, w = DenseColumns(np.zeros((len(self.y), 1))), np.zeros((1, *w.shape[1:]))
         precise = self._problem_over(H).evaluate_at(w, intercept_of(solution), self.shrink(u, priced))
         off = max(self.formulation.sense * precise.primal - solution.objective, 0.0)
         return precise.rounding + off + ROUNDING * abs(solution.objective)
@@ -253,6 +271,7 @@ class Needs:
 class FastMaster:
     """A master for formulations whose terms have certain capabilities."""
 
+    in_bytes: ClassVar[bool] = False  # where it takes products with its columns alone, small integers are kept so
     needs: ClassVar[tuple[Needs, ...]] = ()  # the alternatives; none: it takes every formulation
     least_samples: ClassVar[int] = 0  # on smaller samples another master is faster
 
@@ -261,7 +280,7 @@ class FastMaster:
             missing = "; or ".join(need.find_missing(formulation) for need in self.needs)
             found = f"found {type(self).__name__} for {formulation}, but {missing}"
             raise InvalidInput("master", found, "give terms that have it; or use CvxpyMaster")
-        self.restricted = Restricted(formulation, y)
+        self.restricted = Restricted(formulation, y, in_bytes=self.in_bytes)
         # the attributes of the two terms depend on what they can, so no type says what they are
         self.loss: Any
         self.penalty: Any

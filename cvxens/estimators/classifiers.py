@@ -8,24 +8,28 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, ClassVar, final
+from warnings import warn
 
 import numpy as np
 from scipy.special import softmax
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
+from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.loop import state_set
 from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
 from cvxens.colgen.pricing import with_negations
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
 from cvxens.estimators.early_stopping import StoppedEarly
 from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.estimators.shapes import Constrained
+from cvxens.limits import Ending, limit_time
 from cvxens.problems import simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
@@ -40,6 +44,10 @@ NO_GAP = float(np.finfo(float).tiny)
 
 NO_LIMIT = 10**9
 """More rounds than any run has."""
+
+LARGE = 10**7
+"""Entries of H from which on least squares is solved over all hypotheses at once. On 20,000 images of MNIST and 5,939
+stumps, 800 columns in 40 seconds had an objective 36 % above the optimum, which this is within 1e-3 of in 10."""
 
 PAIR_PRICE = 300.0
 """The default sum of the weights of the losses of all samples in MultiBoost."""
@@ -307,8 +315,13 @@ class CGEnsSLSClassifier(CGEns):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
     All classes are learnt at once, with the same weak learners, and every master has a closed form. Scores are the
-    inner products with the codes, l + 1 vectors in R^l (SL (14), (15)). A sample's weight is a factor on its C. As with
-    `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
+    inner products with the codes, l + 1 vectors in R^l (SL (14), (15)). A sample's weight is a factor on its C.
+
+    As with `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses, and its optimum has nearly all of them.
+    Over the default one, of numeric features, samples times hypotheses from 10,000,000 on are solved for all weights at
+    once, unless `columns_per_round`, `max_columns`, `min_edge` or `warm_start` ask for columns one after another. The
+    infinitely many or n_samples n_features stumps ("stumps") are not: there 500 columns for 20,000 samples or more are
+    a heuristic, with a relative gap of about 1 and a ConvergenceWarning that says so.
 
     Parameters
     ----------
@@ -341,6 +354,30 @@ class CGEnsSLSClassifier(CGEns):
     C: float = 0.01
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
+
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        columns = getattr(oracle, "columns", None)
+        if columns is not None and not start and self._wants_all(columns.shape):
+            try:
+                return self._fit_all(formulation, oracle)
+            except SolverFailed as failure:
+                warn(f"{failure.attempts[0].message}; generated columns", SolverFallbackWarning, stacklevel=4)
+        return super()._fit(sample, formulation, oracle, start)
+
+    def _wants_all(self, shape: tuple[int, int]) -> bool:
+        """Return True where all columns at once take less time, and no parameter asks for some after others."""
+        one_by_one = self.min_edge is not None or self.columns_per_round is not None or self._check_solver() != "fast"
+        fits = self.max_columns is None or validation.whole("max_columns", self.max_columns) >= shape[1]
+        return fits and not one_by_one and vars(self).get("_watch") is None and shape[0] * shape[1] >= LARGE
+
+    def _fit_all(self, formulation: Formulation, oracle: Any) -> Run:
+        with rounds_of(self) as rounds, limit_time(time_limit(self)):
+            rounds.begin()
+            run = solve_over_all(formulation, oracle, validation.positive("tol", self.tol))
+            told = f"relative gap {run.certificate.relative_gap:.2g}, all {len(run.columns)} columns"
+            rounds.end(told, lambda: self._ensemble_of(formulation, run.columns, run.weights, run.intercept, dict))
+        warn_of_gap(self, run.certificate, self.tol, run.ending.value, REMEDIES[Ending.MAX_TIME])
+        return run
 
     def _formulation(self, sample: Sample) -> Formulation:
         codes = simplex_codes(len(sample.classes))

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
+from cvxens.kernels.single import SingleKernel
 from cvxens.kernels.tiles import Tile, assemble, check_pair
 from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
@@ -97,6 +98,10 @@ class Kernel(FieldsOnly, ABC):
     @abstractmethod
     def tile(self, X: Any, Z: Any) -> Tile:
         """Check two samples, which may be one and the same, and return what computes parts of their matrix."""
+
+    def round_to_single(self, X: Array) -> SingleKernel | None:
+        """Return the kernel on a sample in single precision, with a bound on its error; None where there is none."""
+        return None
 
     def prepare(self, X: Any) -> tuple[Kernel, Any]:
         """Return a kernel and features with the same matrix on a sample, for which what it takes of each is done."""

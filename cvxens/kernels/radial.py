@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import pi, sqrt
+from math import e, pi, sqrt
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
@@ -14,6 +14,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
+from cvxens.kernels.single import RoundedSample, SingleKernel
 from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Tile, check_pair, measure
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -108,6 +109,22 @@ class ExponentialLessOne(Simplified):
     def tile(self, X: Any, Z: Any) -> Tile:
         distance = measure(self.law.term, *check_pair(X, Z))
         return lambda rows, columns: np.expm1(-self.gamma * distance(rows, columns))
+
+    def round_to_single(self, X: Array) -> SingleKernel | None:
+        sample, power = RoundedSample.of(X, self.law.term), self.law.power
+        rate = self.gamma * sample.radius**power
+        # phi(d) = exp(-gamma d^p) - 1 for d up to twice the radius, where gamma d^p is 2^p rate: |phi| is at most that,
+        # and |d phi'| = p gamma d^p exp(-gamma d^p), as t exp(-t) is at most t and 1/e. Of p = 2 the slope
+        # 2 gamma d exp(-gamma d^2) is at most that of d = 1 / sqrt(2 gamma), or of twice the radius without the exp
+        most = 2**power * rate
+        slope = self.gamma if power == 1 else min(sqrt(2 * self.gamma / e), 4 * self.gamma * sample.radius)
+        return sample.evaluate(
+            lambda sums: np.expm1(np.float32(-rate) * sums),
+            rate,
+            slope=slope,
+            reach=power * min(most, 1 / e),
+            largest=min(most, 1.0),
+        )
 
 
 @final

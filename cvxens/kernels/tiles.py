@@ -21,8 +21,8 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads
 from cvxens.types import Array
 
-Tile: TypeAlias = Callable[[slice, slice], Array]
-"""Maps a slice of rows and a slice of columns to that part of a matrix, in float64."""
+Tile: TypeAlias = Callable[[slice, slice], NDArray[Any]]
+"""Maps a slice of rows and a slice of columns to that part of a matrix, in float64 unless both samples are rounded."""
 
 DIFFERENCE, SQUARE, MINIMUM = range(3)
 """The terms t(x_d, z_d) that kernels sum over features: ``|x_d - z_d|``, ``(x_d - z_d)^2`` and ``min(x_d, z_d)``."""
@@ -118,16 +118,19 @@ def cut(length: int, size: int) -> list[slice]:
 
 
 def measure(term: int, X: Any, Z: Any, scale: Array | None = None) -> Tile:
-    """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1."""
+    """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1.
+
+    It is computed in the precision of the samples.
+    """
     X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
-    scale = np.ones(X.shape[1]) if scale is None else scale
+    scale = np.ones(X.shape[1], X.dtype) if scale is None else scale
     return lambda rows, columns: _sum_terms(term, X[rows], np.ascontiguousarray(Z[columns].T), scale)
 
 
 @njit(cache=True, nogil=True)
 def _sum_terms(term: int, X: Array, Zt: Array, scale: Array) -> Array:
     """Sum a term over features, between the rows of X (n, n_features) and the columns of Zt (n_features, m)."""
-    sums = np.zeros((X.shape[0], Zt.shape[1]))
+    sums = np.zeros((X.shape[0], Zt.shape[1]), X.dtype)
     n_features = X.shape[1]
     in_fours = n_features - n_features % 4
     for i in range(X.shape[0]):

@@ -45,7 +45,11 @@ NEGATIVE = 1e-9
 
 
 class Columns(Protocol):
-    """H (n_samples, n_columns) as a linear map, to numpy and to cvxpy."""
+    """H (n_samples, n_columns) as a linear map, to numpy and to cvxpy.
+
+    Those that can bound the rounding of their products themselves have `measure_scores` and `measure_edges`, as
+    `DenseColumns` has.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,6 +88,14 @@ class DenseColumns:
 
     def edges(self, s: Array) -> Array:
         return self.H.T @ s
+
+    def measure_scores(self, w: Array) -> tuple[Array, Array]:
+        """Evaluate H w as precisely as possible, and bound the error of every entry."""
+        return product(self.H, w)
+
+    def measure_edges(self, s: Array) -> tuple[Array, Array]:
+        """Evaluate H's as precisely as possible, and bound the error of every entry."""
+        return product(self.H.T, s)
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
         return self.H @ w, []
@@ -423,10 +435,12 @@ class ColumnMap(LinearMap):
         return self.H.edges(s)
 
     def measure_scores(self, w: Array) -> tuple[Array, Array]:
-        return product(self.H.H, w) if isinstance(self.H, DenseColumns) else self._measure_sums(self.scores(w), w)
+        own = getattr(self.H, "measure_scores", None)
+        return self._measure_sums(self.scores(w), w) if own is None else own(w)
 
     def measure_edges(self, s: Array) -> tuple[Array, Array]:
-        return product(self.H.H.T, s) if isinstance(self.H, DenseColumns) else self._measure_sums(self.edges(s), s)
+        own = getattr(self.H, "measure_edges", None)
+        return self._measure_sums(self.edges(s), s) if own is None else own(s)
 
     def _measure_sums(self, values: Array, x: Array) -> tuple[Array, Array]:
         """Bound the error of products by prefix sums over all columns, or in any other order.

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.single import SingleKernel
 from cvxens.kernels.tiles import SIDE, cut, fill, one_blas_thread
 from cvxens.limits import (
     Deadline,
@@ -36,12 +39,23 @@ from cvxens.limits import (
     was_cut,
 )
 from cvxens.problems import SVMDual
+from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["CachedRows", "DenseRows", "EvaluatedRows", "KernelSVM", "Rows", "expand", "solve_blockwise"]
+__all__ = [
+    "CachedRows",
+    "DenseRows",
+    "EvaluatedRows",
+    "KernelSVM",
+    "Machine",
+    "Rows",
+    "expand",
+    "solve_blockwise",
+    "solve_prices",
+]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -305,6 +319,15 @@ class EvaluatedRows:
         """The number of samples in a block: half of all, as most are in it then when they change for the last time."""
         return min(LARGE_BLOCK, max(BLOCK, self.n_samples // 2))
 
+    @cached_property
+    def single(self) -> SingleRows | None:
+        """The same rows in single precision, until there is a matrix; None where the kernel has none."""
+        if self._dense is not None or (kernel := self.kernel.round_to_single(self.X)) is None:
+            return None
+        # whatever it evaluates counts as evaluated here
+        self._largest = max(self._largest, kernel.largest)
+        return SingleRows(kernel)
+
     def block(self, chosen: Indices) -> Array:
         if self._dense is not None:
             return self._dense.block(chosen)
@@ -379,6 +402,63 @@ class EvaluatedRows:
         if room and self.evaluated > PRICE_OF_MATRIX and time_left() == inf:
             self._dense, self._room = DenseRows(self.kernel(self.X)), np.empty((0, 0))
 
+
+class SingleRows:
+    """Rows of a kernel in single precision, evaluated whenever they are asked for: where steps are far from the end.
+
+    Parameters
+    ----------
+    kernel : SingleKernel
+        On the sample.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import SimplifiedPerceptron
+    >>> rows, f = SingleRows(SimplifiedPerceptron().round_to_single(np.array([[1.0], [2.0], [4.0]]))), np.zeros(3)
+    >>> rows.add(np.array([2]), np.array([1.0]), f)
+    >>> bool(np.abs(f - [-3, -2, 0]).max() <= rows.error < 1e-5)
+    True
+    """
+
+    def __init__(self, kernel: SingleKernel) -> None:
+        self.kernel, self.largest, self.error = kernel, kernel.largest, kernel.error
+        self.n_samples = len(kernel.sample.X)
+        self.block_size = min(SINGLE_BLOCK, max(BLOCK, self.n_samples // 2))
+        # half of the memory that is left is for the others
+        while self.block_size > BLOCK and 8 * self.block_size**2 > available_memory():
+            self.block_size //= 2
+        self._room = np.empty((0, 0), np.float32)
+
+    def block(self, chosen: Indices) -> NDArray[np.float32]:
+        m = len(chosen)
+        if len(self._room) < m:
+            self._room = np.empty((m, m), np.float32)
+        block = self._room.ravel()[: m * m].reshape(m, m)
+        fill(block, self.kernel.tile(chosen, chosen), symmetric=True)
+        return block
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        used = np.flatnonzero(weights)
+        weights, tile = weights[used], self.kernel.tile(chosen[used], np.arange(self.n_samples))
+        parts, added = cut(len(used), SIDE), np.zeros(self.n_samples)
+
+        def fill_in(columns: slice) -> None:
+            check_time()
+            for part in parts:
+                # sums of products are in double precision
+                add_rows(tile(part, columns), np.arange(part.stop - part.start), weights[part], added[columns])
+
+        map_in_threads(fill_in, cut(self.n_samples, SIDE))
+        f += added
+
+
+SINGLE_BLOCK = 24576
+"""Variables of a block of `SingleRows` at most: 2.25 GiB. Where all that are between their bounds are in one, a few
+blocks do; else each moves the others, and there are many."""
+
+SINGLE_GAP = 3e-4
+"""The relative gap down to which the steps of `SingleRows` reach: what single precision hides of it is a tenth of
+that where coefficients are as large as those of a machine of tens of thousands of samples."""
 
 LARGE_BLOCK = 8192
 """Variables of a block of `EvaluatedRows` at most: 512 MiB."""
@@ -506,42 +586,47 @@ SINGULAR = 1e-12
 """The least curvature along a pair of variables, relative to the largest diagonal entry."""
 
 
-CHUNK = 64
-"""Variables whose largest violation is sought at once, by vector instructions; its place among them afterwards."""
+CHUNK = 128
+"""Variables that are compared with the same number of others at once, by vector instructions."""
 
 
 @njit(cache=True, nogil=True)
-def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
+def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
     """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
 
     K is the kernel matrix of the block, `point` v and r, `bounds` low and high; the number of steps is returned. It
     ends where the violation ``max r over those that may grow - min r over those that may fall`` is at most `tol`.
     Each step moves the pair of the largest violation and, for it, the largest gain of second order (Fan, Chen & Lin,
-    *Working set selection using second order information*, JMLR 6 (2005)).
+    *Working set selection using second order information*, JMLR 6 (2005)). r has the precision of K meanwhile.
     """
-    v, r = point[0], point[1]
+    v, r, real = point[0], point[1].astype(K.dtype), K.dtype.type
     n = len(v)
     diagonal = np.diag(K).copy()
-    least = max(SINGULAR * np.abs(diagonal).max(), 1e-300)
+    # the last where the diagonal is 0, as of a kernel of distances: in either precision with room for quotients
+    least = real(max(SINGULAR * np.abs(diagonal).max(), 1e8 * np.finfo(K.dtype).tiny))
     # added to r, they take out those that may not grow, and those that may not fall
-    grows, falls = np.empty(n), np.empty(n)
+    grows, falls = np.empty(n, K.dtype), np.empty(n, K.dtype)
     for k in range(n):
         _note_bounds(v, bounds, k, grows, falls)
-    nothing, best = np.zeros(n), np.empty(-(-n // CHUNK))
-    smallest = _update(r, nothing, nothing, 0.0, grows, falls, best)
+    nothing, extremes, gains = np.zeros(n, K.dtype), np.empty((2, CHUNK), K.dtype), np.empty(CHUNK, K.dtype)
+    smallest = _update(r, nothing, nothing, real(0.0), grows, falls, extremes)
+    taken = max_steps
     for step in range(max_steps):
-        i = _locate_largest(r, grows, best)
+        i = _locate_largest(r, grows, extremes[0])
         steepest = r[i]
         if not steepest + grows[i] - smallest > tol:
-            return step
-        j = _find_partner(K[i], diagonal, diagonal[i], least, r, falls, steepest)
+            taken = step
+            break
+        j = _find_partner(K[i], diagonal, diagonal[i], least, r, falls, steepest, gains)
         # along e_i - e_j the objective is 1/2 t^2 (K_ii + K_jj - 2 K_ij) - t (r_i - r_j)
-        curvature = max(diagonal[i] + diagonal[j] - 2 * K[i, j], least)
-        length = _move(v, bounds, i, j, (steepest - r[j]) / curvature)
+        curvature = max(np.float64(diagonal[i]) + diagonal[j] - 2.0 * K[i, j], np.float64(least))
+        length = _move(v, bounds, i, j, (np.float64(steepest) - r[j]) / curvature)
         _note_bounds(v, bounds, i, grows, falls)
         _note_bounds(v, bounds, j, grows, falls)
-        smallest = _update(r, K[i], K[j], length, grows, falls, best)
-    return max_steps
+        smallest = _update(r, K[i], K[j], real(length), grows, falls, extremes)
+    for k in range(n):
+        point[1, k] = r[k]
+    return taken
 
 
 SPURT = 64
@@ -570,11 +655,24 @@ def close_gap(K: Array, point: Array, bounds: Array, y: Array, tol: float, max_s
 
 
 @njit(cache=True, nogil=True)
+def settle_block(K: NDArray, point: Array, bounds: Array, tol: float, gap: float, max_steps: int) -> int:
+    """Minimise as `optimise_block` does, until the violation is at most `tol` or the duality gap at most `gap`."""
+    n_steps = 0
+    # the diagonal is read anew by every spurt, which takes as long as some dozen steps
+    spurt = max(SPURT, len(K) // 8)
+    while n_steps < max_steps:
+        taken = optimise_block(K, point, bounds, tol, spurt)
+        n_steps += taken
+        if taken < spurt or sum_room(point, bounds) <= gap:
+            break
+    return n_steps
+
+
+@njit(cache=True, nogil=True)
 def measure_gap(point: Array, bounds: Array, y: Array) -> tuple[float, float]:
     """Return the duality gap of P2 at v and r = y - K v, for the b in the middle, and the objective.
 
-    As sum v = 0, the gap ``v'K v - y'v + sum C max(0, y (r - b))`` is a sum of terms of one sign, each the way that a
-    variable may still go times how much that gains: ``(r - b)+ (high - v) + (b - r)+ (v - low)``.
+    As sum v = 0, the gap ``v'K v - y'v + sum C max(0, y (r - b))`` is `sum_room`.
 
     Examples
     --------
@@ -583,19 +681,30 @@ def measure_gap(point: Array, bounds: Array, y: Array) -> tuple[float, float]:
     >>> measure_gap(np.stack([v, r]), np.array([[0.0, -1.0], [1.0, 0.0]]), y)
     (0.75, -0.375)
     """
-    v, r = point[0], point[1]
-    largest, smallest, twice = -np.inf, np.inf, 0.0
+    v, r, twice = point[0], point[1], 0.0
     for k in range(len(v)):
         # 1/2 v'K v - y'v = -1/2 v'(y + r)
         twice -= v[k] * (y[k] + r[k])
+    return sum_room(point, bounds), twice / 2
+
+
+@njit(cache=True, nogil=True)
+def sum_room(point: Array, bounds: Array) -> float:
+    """Sum the way that each variable may still go times how much that gains: (r - b)+ (high - v) + (b - r)+ (v - low).
+
+    Here b is halfway between the largest r of those that may grow and the least of those that may fall.
+    """
+    v, r = point[0], point[1]
+    largest, smallest = -np.inf, np.inf
+    for k in range(len(v)):
         if v[k] < bounds[1, k] and r[k] > largest:
             largest = r[k]
         if v[k] > bounds[0, k] and r[k] < smallest:
             smallest = r[k]
-    b, gap = (largest + smallest) / 2, 0.0
+    b, room = (largest + smallest) / 2, 0.0
     for k in range(len(v)):
-        gap += (r[k] - b) * (bounds[1, k] - v[k]) if r[k] > b else (b - r[k]) * (v[k] - bounds[0, k])
-    return gap, twice / 2
+        room += (r[k] - b) * (bounds[1, k] - v[k]) if r[k] > b else (b - r[k]) * (v[k] - bounds[0, k])
+    return room
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -604,68 +713,77 @@ def _note_bounds(v: Array, bounds: Array, k: int, grows: Array, falls: Array) ->
     falls[k] = 0.0 if v[k] > bounds[0, k] else np.inf
 
 
-# there is no NaN, and no difference between the zeros; a maximum is the same in any order
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def _update(r: Array, gained: Array, lost: Array, length: float, grows: Array, falls: Array, best: Array) -> float:
+@njit(cache=True, nogil=True)
+def _update(
+    r: NDArray, gained: NDArray, lost: NDArray, length: float, grows: NDArray, falls: NDArray, extremes: NDArray
+) -> float:
     """Update r = q - K v where v_i has risen and v_j fallen by a length; returns the least r of those that may fall.
 
-    `best` gets the largest r of those that may grow, chunk by chunk.
+    `extremes` gets the largest r of those that may grow, of the variables of each place in a chunk, and the least of
+    those that may fall: so each is compared with what is beside it, by vector instructions.
     """
-    smallest = np.inf
-    for c in range(len(best)):
-        part = slice(c * CHUNK, (c + 1) * CHUNK)
+    largest, smallest = extremes[0], extremes[1]
+    for k in range(CHUNK):
+        largest[k], smallest[k] = -np.inf, np.inf
+    for first in range(0, len(r), CHUNK):
+        part = slice(first, first + CHUNK)
         here, plus, minus, up, down = r[part], gained[part], lost[part], grows[part], falls[part]
-        largest = -np.inf
         for k in range(len(here)):
             now = here[k] - length * (plus[k] - minus[k])
             here[k] = now
             above, below = now + up[k], now + down[k]
-            largest = above if above > largest else largest
-            smallest = below if below < smallest else smallest
-        best[c] = largest
-    return smallest
+            largest[k] = above if above > largest[k] else largest[k]
+            smallest[k] = below if below < smallest[k] else smallest[k]
+    return smallest.min()
 
 
 @njit(cache=True, nogil=True)
-def _locate_largest(r: Array, grows: Array, best: Array) -> int:
-    """Return the first of those that may grow with the largest r, which `best` has chunk by chunk."""
-    at = int(np.argmax(best)) * CHUNK
-    for k in range(at, min(len(r), at + CHUNK)):
+def _locate_largest(r: NDArray, grows: NDArray, largest: NDArray) -> int:
+    """Return one of those that may grow with the largest r, which are known for each place in a chunk."""
+    at = place = int(np.argmax(largest))
+    for k in range(place, len(r), CHUNK):
         if r[k] + grows[k] > r[at] + grows[at]:
             at = k
     return at
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+# no division by zero is looked for, as that would be one by one: curvatures are above 0
+@njit(cache=True, nogil=True, error_model="numpy")
 def _find_partner(
-    row: Array, diagonal: Array, own: float, least: float, r: Array, falls: Array, steepest: float
+    row: NDArray,
+    diagonal: NDArray,
+    own: float,
+    least: float,
+    r: NDArray,
+    falls: NDArray,
+    steepest: float,
+    gains: NDArray,
 ) -> int:
     """Return the variable to lower when that of the largest r is raised, by the gain if there were no bounds."""
-    best, gains = np.empty(-(-len(r) // CHUNK), np.int64), np.empty(CHUNK)
-    for c in range(len(best)):
-        part = slice(c * CHUNK, (c + 1) * CHUNK)
+    zero = least - least
+    for k in range(CHUNK):
+        gains[k] = -1.0
+    for first in range(0, len(r), CHUNK):
+        part = slice(first, first + CHUNK)
         between, other, here, down = row[part], diagonal[part], r[part], falls[part]
         for k in range(len(here)):
-            gains[k] = _gain(between[k], other[k], own, least, steepest - (here[k] + down[k]))
-        # floats of at least 0 are in the order of their bits, of which a largest is found by vector instructions
-        bits, largest = gains[: len(here)].view(np.int64), np.int64(0)
-        for k in range(len(bits)):
-            largest = max(largest, bits[k])
-        best[c] = largest
-    at, most = int(np.argmax(best)) * CHUNK, -1.0
-    for k in range(at, min(len(r), at + CHUNK)):
-        gain = _gain(row[k], diagonal[k], own, least, steepest - (r[k] + falls[k]))
+            gain = _gain(between[k], other[k], own, least, steepest - (here[k] + down[k]), zero)
+            gains[k] = gain if gain > gains[k] else gains[k]
+    at = place = int(np.argmax(gains))
+    most = -1.0
+    for k in range(place, len(r), CHUNK):
+        gain = _gain(row[k], diagonal[k], own, least, steepest - (r[k] + falls[k]), zero)
         if gain > most:
             at, most = k, gain
     return at
 
 
-@njit(cache=True, nogil=True, inline="always", fastmath={"nnan", "nsz"})
-def _gain(between: float, other: float, own: float, least: float, fall: float) -> float:
+@njit(cache=True, nogil=True, inline="always", error_model="numpy")
+def _gain(between: float, other: float, own: float, least: float, fall: float, zero: float) -> float:
     # the minimum in t = fall / curvature lowers the objective by half of fall^2 / curvature
-    curvature = own + other - 2 * between
+    curvature = own + other - (between + between)
     curvature = curvature if curvature > least else least
-    fall = fall if fall > 0.0 else 0.0
+    fall = fall if fall > zero else zero
     return fall * fall / curvature
 
 
@@ -685,6 +803,9 @@ BLOCK = 1024
 
 WHOLE = 2048
 """Samples up to which all are one block."""
+
+SINGLE_SHARE = 0.9
+"""The gap that steps in single precision end at, relative to the one asked for, which is then evaluated in double."""
 
 SHARPER = 0.03
 """The violation at which a block counts as optimal, relative to the whole problem's: the others move it anyway."""
@@ -755,6 +876,101 @@ def solve_blockwise(
         return search.result(find_ending(search.run))
 
 
+class Machine(NamedTuple):
+    """What a machine adds up, and how far it is from the best one of its price.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n_samples,)
+        Its coefficients y u.
+    b : float
+        The best intercept.
+    relative_gap : float
+        The certified gap of u.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [machine.v.tolist() for machine in solve_prices(problem, [0.25, 1.0])]
+    [[0.25, -0.25], [0.5, -0.5]]
+    """
+
+    v: Array
+    b: float
+    relative_gap: float
+
+
+def solve_prices(problem: KernelSVM, Cs: Any, tol: float = 1e-6) -> list[Machine]:
+    """Solve LL08 P2 with a matrix in memory at many C, all in one compiled loop, as cross-validation asks for.
+
+    It takes as few steps as `solve_svm_path`, but keeps no more of a solution than a `Machine` has. Scores of all are
+    evaluated at once, and each is certified by these; one whose gap is above `tol` is solved by itself.
+
+    Parameters
+    ----------
+    problem : KernelSVM
+        Rows of the kernel, labels, and C as weights of the samples.
+    Cs : array-like of shape (n_values,)
+        Factors of the problem's C, above 0, ascending.
+    tol : float
+        Certified relative gap of each.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> solve_prices(problem, [0.25, 1.0])[0]
+    Machine(v=array([ 0.25, -0.25]), b=0.0, relative_gap=0.0)
+    """
+    tol, Cs = validation.positive("tol", tol), validation.finite_array("Cs", Cs, ndim=1)
+    y, n = problem.y, len(problem.y)
+    K = np.ascontiguousarray(problem.rows.block(np.arange(n)))
+    V = trace_prices(K, y, problem.C, Cs, CLOSER * tol, STEPS * n)
+    F, prices, U = V @ K, np.outer(Cs, problem.C), y * V
+    b = best_of_hinges(y - F, problem.C, float(problem.C[y > 0].sum()))
+    slack = 1 - y * (F + b[:, None])
+    objectives = np.einsum("cn,cn->c", V, F) / 2 - U.sum(axis=1)
+    # the terms of the gap, each of at least 0, as `SVMDual.evaluate_multipliers` has them
+    gaps = (np.where(slack > 0, prices - U, -U) * slack).sum(axis=1)
+    machines = []
+    for c, (gap, objective) in enumerate(zip(gaps.tolist(), objectives.tolist(), strict=True)):
+        machine = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
+        if not machine.relative_gap <= tol:
+            solution = solve_blockwise(problem.priced(prices[c]), tol)
+            machine = Machine(solution.v, solution.b, solution.relative_gap)
+        machines.append(machine)
+    return machines
+
+
+@njit(cache=True, nogil=True)
+def trace_prices(K: Array, y: Array, weights: Array, Cs: Array, tol: float, max_steps: int) -> Array:
+    """Solve for prices `C weights` one after the other, from the best multiple of the last solution; returns all v."""
+    n = len(y)
+    V, point, bounds = np.empty((len(Cs), n)), np.empty((2, n)), np.empty((2, n))
+    v, r, t = point[0], point[1], 0.0
+    for c in range(len(Cs)):
+        # t = sum |v| / v'K v is the best multiple, as far as the bounds allow, which grow by a factor
+        if c > 0:
+            size, square = 0.0, 0.0
+            for k in range(n):
+                size += abs(v[k])
+                square += v[k] * (y[k] - r[k])
+            most = Cs[c] / Cs[c - 1]
+            t = min(most, size / square) if square > 0.0 else most
+        for k in range(n):
+            at_bound = c > 0 and t == Cs[c] / Cs[c - 1] and abs(v[k]) == Cs[c - 1] * weights[k]
+            bounds[0, k], bounds[1, k] = min(y[k] * weights[k] * Cs[c], 0.0), max(y[k] * weights[k] * Cs[c], 0.0)
+            if c == 0:
+                v[k], r[k] = 0.0, y[k]
+            else:
+                # what was at its bound is at the new one, to the last digit
+                v[k] = y[k] * weights[k] * Cs[c] if at_bound else min(max(t * v[k], bounds[0, k]), bounds[1, k])
+                r[k] = y[k] - t * (y[k] - r[k])
+        close_gap(K, point, bounds, y, tol, max_steps)
+        for k in range(n):
+            V[c, k] = v[k]
+    return V
+
+
 class _Search:
     """The current point v = y u, f = K v, and the best one so far."""
 
@@ -770,6 +986,11 @@ class _Search:
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
         self.n_blocks, self.pace = 0, Pace()
+        # in single precision down to some gap, if rows are evaluated whenever they are asked for
+        self.rows: Rows | SingleRows = problem.rows
+        self.target = tol
+        if len(self.v) > WHOLE and (single := getattr(problem.rows, "single", None)) is not None:
+            self.rows, self.target = single, max(SINGLE_SHARE * tol, SINGLE_GAP)
         # of a small problem the gap is known to the steps themselves, and the start is seldom the end
         if len(self.v) > WHOLE:
             self.take()
@@ -777,11 +998,31 @@ class _Search:
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
         self.incumbent.waited += 1
-        self.incumbent.take(self.problem.solution_at(self.problem.y * self.v, self.f.copy()), self.n_blocks)
+        self.incumbent.take(self._evaluate(), self.n_blocks)
+
+    def _evaluate(self) -> SVMSolution[KernelSVM]:
+        point = self.problem.solution_at(self.problem.y * self.v, self.f.copy())
+        # in single precision, what scores are off by is more than rounding
+        return point if self.rows is self.problem.rows else replace(point, drift=self.drift)
 
     def run(self) -> Ending:
-        """Optimise one block after the other."""
-        while not self.incumbent.history or self.incumbent.best.relative_gap > self.tol:
+        """Optimise one block after the other, in single precision first where the rows have it."""
+        ending = self.optimise()
+        if self.rows is not self.problem.rows and ending is not Ending.MAX_TIME:
+            self.refine()
+            ending = self.optimise()
+        return ending
+
+    def refine(self) -> None:
+        """Evaluate the scores of the best point in double precision, and go on in that."""
+        v = self.problem.y * self.incumbent.best.u
+        self.f = self.problem.rows.product(v)
+        self.v, self.drift, self.rows, self.target = v, 0.0, self.problem.rows, self.tol
+        self.incumbent.restart(self._evaluate(), self.n_blocks)
+
+    def optimise(self) -> Ending:
+        """Optimise one block after the other, until the gap is the target."""
+        while not self.incumbent.history or self.incumbent.best.relative_gap > self.target:
             # minus the gradient of 1/2 v'K v - y'v
             r = self.problem.y - self.f
             if len(r) <= WHOLE:
@@ -800,7 +1041,7 @@ class _Search:
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
             # where products cost little the matrix is in memory, and pairs are sought among all variables at once
-            if self.problem.rows.largest == inf:
+            if self.rows.largest == inf:
                 # no other variable is part of a pair that violates the conditions now
                 self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
                 if 2 * len(self.block) > len(r):
@@ -808,7 +1049,7 @@ class _Search:
                 else:
                     self._optimise(r, PART * violation)
             else:
-                size = getattr(self.problem.rows, "block_size", BLOCK)
+                size = getattr(self.rows, "block_size", BLOCK)
                 self.block = next_block(up, down, self.block, size)
                 self._optimise(r, SHARPER * violation)
             self.take()
@@ -849,14 +1090,17 @@ class _Search:
 
     def _optimise(self, r: Array, tol: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
-        block, rows = self.block, self.problem.rows
+        block, rows = self.block, self.rows
         point = np.stack([self.v[block], r[block]])
-        optimise_block(rows.block(block), point, np.ascontiguousarray(self.bounds[:, block]), tol, STEPS * len(block))
+        bounds = np.ascontiguousarray(self.bounds[:, block])
+        # what is left of the gap, if nothing outside of the block adds to it
+        gap = CLOSER * self.target * abs(self.incumbent.best.objective)
+        settle_block(rows.block(block), point, bounds, tol, gap, STEPS * len(block))
         change = point[0] - self.v[block]
         rows.add(block, change, self.f)
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
-        sizes = float(np.abs(change).sum()) * rows.largest
-        self.drift += EPSILON * ((len(block) + 1) * sizes + float(np.abs(self.f).max()))
+        sizes, lost = float(np.abs(change).sum()), getattr(rows, "error", 0.0)
+        self.drift += EPSILON * ((len(block) + 1) * sizes * rows.largest + float(np.abs(self.f).max())) + lost * sizes
         self.v[block] = point[0]
         self.n_blocks += 1
 
@@ -870,10 +1114,18 @@ def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
 
 
 def next_block(up: Array, down: Array, last: Indices, size: int | None = None) -> Indices:
-    """Return the variables of the largest violations in either direction, and half of the last block."""
+    """Return the variables of the largest violations in either direction, and half of the last block.
+
+    Those are left out that are at a bound, and further from a violation than the violations are large: few of them
+    will be part of one.
+    """
     n, size = len(up), BLOCK if size is None else size
     if n <= WHOLE:
         return np.arange(n)
+    highest, lowest = up.max(), down.min()
+    near = (up > 2 * lowest - highest) | (down < 2 * highest - lowest)
+    if np.count_nonzero(near) <= size:
+        return np.flatnonzero(near)
     # a quarter for each direction leaves half of the block to the last one: first to those between their bounds, which
     # new neighbours move again
     most = size // 4 if len(last) else size // 2

@@ -16,12 +16,12 @@ and give rows up, and be followed further: column generation does all three (Gon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
@@ -29,18 +29,11 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from cvxens.limits import TimeUp, check_time, map_in_threads, shares_for
+from cvxens.limits import TimeUp, check_time
 from cvxens.problems.losses import TINY, Loss
+from cvxens.solvers.byte_rows import BLOCK, GrowingRows, combine, map_parts, multiply
 from cvxens.solvers.steps import StepRow, StepRows
 from cvxens.types import Array
-
-T = TypeVar("T")
-
-BLOCK = 2048
-"""Samples that are handled at a time, so that what is summed over them stays in the cache."""
-
-WORTH_A_THREAD = 2_000_000
-"""Entries of a matrix from which on a product with a vector is worth a second thread."""
 
 WORTH_SINGLE_PRECISION = 2_000_000
 """Entries of a matrix from which on the normal equations are first factored in single precision, at half the cost."""
@@ -48,9 +41,6 @@ WORTH_SINGLE_PRECISION = 2_000_000
 
 class Rows:
     """A growing matrix A (n_rows, n_samples), kept in bytes as long as all its values are small integers.
-
-    Stumps, perceptrons and trees answer -1 and +1: eight times as many of them as of float64 go through the memory
-    bus in a second, and products with float64 vectors lose nothing.
 
     With several `signs` it stands for ``[sign_1 A, sign_2 A, ...]`` over as many copies of the samples, which are kept
     once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares.
@@ -67,9 +57,8 @@ class Rows:
     """
 
     def __init__(self, n_samples: int, signs: Array | None = None) -> None:
-        self._room: NDArray[Any] = np.empty((0, n_samples), np.int8)
+        self._kept = GrowingRows(n_samples)
         self.signs = np.ones(1) if signs is None else signs
-        self.n_rows = 0
         self.steps: StepRows | None = None
         """What the last rows are, where all but the first few are steps of features."""
 
@@ -84,9 +73,13 @@ class Rows:
 
     @property
     def values(self) -> NDArray[Any]:
-        return self._room[: self.n_rows]
+        return self._kept.values
 
-    def add(self, added: Array, steps: Sequence[StepRow | None] = ()) -> None:
+    @property
+    def n_rows(self) -> int:
+        return self._kept.n_rows
+
+    def add(self, added: NDArray[Any], steps: Sequence[StepRow | None] = ()) -> None:
         """Add rows (n_added, n_samples), with what they are where they are steps of features."""
         if self.steps is not None:
             known = [step for step in steps if step is not None]
@@ -94,50 +87,32 @@ class Rows:
                 self.steps = None
             else:
                 self.steps.add(known)
-        needed = self.n_rows + len(added)
-        small = bool((np.clip(added, -127, 127).astype(np.int8) == added).all())
-        dtype = self._room.dtype if small else np.dtype(np.float64)
-        # once in float64, always so; room grows by a half, so that copying costs O(1) per row
-        if needed > len(self._room) or dtype != self._room.dtype:
-            room = np.empty((max(needed, self.n_rows + self.n_rows // 2, 32), added.shape[1]), dtype)
-            room[: self.n_rows] = self.values
-            self._room = room
-        self._room[self.n_rows : needed] = added
-        self.n_rows = needed
+        self._kept.add(added)
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Remove the rows that are not marked, in place."""
         if self.steps is not None:
             self.steps.keep(kept[self.n_rows - len(self.steps.rows) :])
-        for to, row in enumerate(np.flatnonzero(kept).tolist()):
-            self._room[to] = self._room[row]
-        self.n_rows = int(np.count_nonzero(kept))
+        self._kept.keep(kept)
 
     def times(self, v: Array) -> Array:
         """Return A v, for v (n_copies n_samples,)."""
         v = self.signs @ v.reshape(len(self.signs), -1)
         if self.steps is not None and (n_steps := self.n_steps):
-            return np.concatenate([_times(self.values[: self.n_rows - n_steps], v), self.steps.times(v)])
-        return np.sum(self._parts(lambda part: _times(self.values[:, part], v[part])), axis=0)
+            return np.concatenate([multiply(self.values[: self.n_rows - n_steps], v), self.steps.times(v)])
+        return multiply(self.values, v)
 
     def combine(self, weights: Array) -> Array:
         """Return A' weights, for weights (n_rows,)."""
         if self.steps is not None and (n_steps := self.n_steps):
             n_first = self.n_rows - n_steps
-            combined = _combine(self.values[:n_first], weights[:n_first]) + self.steps.combine(weights[n_first:])
+            combined = combine(self.values[:n_first], weights[:n_first]) + self.steps.combine(weights[n_first:])
             return np.multiply.outer(self.signs, combined).ravel()
-        combined = np.concatenate(self._parts(lambda part: _combine(self.values[:, part], weights)))
-        return np.multiply.outer(self.signs, combined).ravel()
+        return np.multiply.outer(self.signs, combine(self.values, weights)).ravel()
 
     def first(self, n_rows: int) -> NDArray[Any]:
         """Return the first rows over all copies."""
         return np.hstack([sign * self.values[:n_rows].astype(float) for sign in self.signs])
-
-    def _parts(self, work: Callable[[slice], T], size: int = 0) -> list[T]:
-        """Do the work on slices of at most `size` samples, several at a time; by default as `shares_for` cuts sums."""
-        n_samples = self.values.shape[1]
-        size = size or -(-n_samples // shares_for(n_samples, self.values.size, WORTH_A_THREAD))
-        return map_in_threads(work, [slice(i, min(i + size, n_samples)) for i in range(0, n_samples, size)])
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
@@ -162,40 +137,9 @@ class Rows:
 
         total = np.zeros((self.n_rows, self.n_rows))
         # eighths of the sample: enough for any few threads, and a deadline is looked at eight times
-        for share in self._parts(product, max(BLOCK, -(-len(theta) // 8))):
+        for share in map_parts(self.values, product, max(BLOCK, -(-len(theta) // 8))):
             total += share
         return largest * total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _times(values: NDArray[Any], v: Array) -> Array:
-    out = np.empty(len(values))
-    for j in range(len(values)):
-        total = 0.0
-        for i in range(len(v)):
-            total += values[j, i] * v[i]
-        out[j] = total
-    return out
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _combine(values: NDArray[Any], weights: Array) -> Array:
-    n_rows, n = values.shape
-    out = np.zeros(n)
-    for start in range(0, n, BLOCK):
-        # slices, whose indices start at 0, are what the compiler takes several samples at a time of
-        block, part = values[:, start : start + BLOCK], out[start : start + BLOCK]
-        # four rows at a time: one pass over out, which stays in the cache, for four products
-        for j in range(0, n_rows - 3, 4):
-            a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-            of_a, of_b, of_c, of_d = block[j], block[j + 1], block[j + 2], block[j + 3]
-            for i in range(len(part)):
-                part[i] += a * of_a[i] + b * of_b[i] + c * of_c[i] + d * of_d[i]
-        for j in range(n_rows - n_rows % 4, n_rows):
-            weight, row = weights[j], block[j]
-            for i in range(len(part)):
-                part[i] += weight * row[i]
-    return out
 
 
 @njit(cache=True, nogil=True)

@@ -1,18 +1,25 @@
-"""Least squares in closed form, by Cholesky, over fixed columns and over columns that come one after the other."""
+"""Least squares over fixed columns, and over columns that come one after the other.
+
+In closed form, by Cholesky; where neither H H' nor H'H is to be written out, by conjugate gradients.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular, svd
 
 from cvxens import validation
 from cvxens.errors import SolverFailed
-from cvxens.problems import SLSSVM, RegularizedLeastSquares
-from cvxens.problems.maps import gram
+from cvxens.problems import SLSSVM, Problem, RegularizedLeastSquares
+from cvxens.problems.maps import Columns, gram
 from cvxens.rounding import EPSILON
-from cvxens.types import Array, Attempt, Solution
+from cvxens.solvers.conjugate_gradients import RANK, Systems, factor_by_nystroem, solve_systems
+from cvxens.types import Array, Attempt, Point, Solution
 
 
 class GrowingCholesky:
@@ -199,6 +206,73 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     b = from_labels.sum(axis=0) / from_ones.sum()
     U = from_labels - from_ones * b
     return Solution.from_optimum(problem, {"W": problem.H.edges(U), "b": b}, {"U": U}, SOLVER, start)
+
+
+@dataclass(frozen=True, eq=False)
+class CentredGram:
+    """``P D H H' D P`` for products, D diagonal and P the projection off its diagonal d: ``P D 1 = 0``."""
+
+    H: Columns
+    d: Array  # (n_samples, 1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.d), len(self.d)
+
+    @cached_property
+    def _unit(self) -> Array:
+        return self.d / np.linalg.norm(self.d)
+
+    def project(self, C: Array) -> Array:
+        """Return P C."""
+        return C - self._unit * (self._unit * C).sum(axis=0)
+
+    def edges(self, C: Array) -> Array:
+        """Return H'D P C."""
+        return self.H.edges(self.d * self.project(C))
+
+    def __matmul__(self, C: Array) -> Array:
+        return self.project(self.d * self.H.scores(self.edges(C)))
+
+
+def iterate_least_squares(problem: Problem, tol: float) -> Point:
+    """Solve SL (10) over fixed columns by products with them alone, to a relative gap, or as far as there is time.
+
+    With the prices C_i of the samples, ``D^2 = diag(C)`` and r the weight of the penalty, ``U = r D c`` and
+    ``W = H'D c`` for ``(P D H H' D P + r I) c = P D L``, as with the best b what is left of the targets is orthogonal
+    to D 1. Half the squared residual of these equations is the gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Squared error, weight/2 |W|^2 and an intercept, such as an `SLSSVM`.
+    tol : float
+        Relative duality gap, above 0.
+
+    Returns
+    -------
+    Point
+        W, b and U by the problem's letters.
+
+    Raises
+    ------
+    SolverFailed
+        2000 steps were not enough: C is too large.
+    """
+    loss: Any = problem.loss
+    penalty: Any = problem.penalty
+    L = loss.targets.reshape(len(problem.y), -1)
+    n, n_outputs = L.shape
+    K = CentredGram(problem.H, np.sqrt(np.broadcast_to(loss.prices.reshape(-1, 1), (n, 1))))
+    factor = factor_by_nystroem(K, RANK)
+    # a system of m gamma I + K, where m = n
+    systems = Systems.from_members(factor, penalty.ridge / n, np.full((n, 1), True), n_outputs)
+    c = K.project(solve_systems(K, systems, K.project(K.d * L), tol))
+    W, shape = K.edges(c), problem.outputs
+    scores = problem.H.scores(W)
+    b = (K.d**2 * (L - scores)).sum(axis=0) / float((K.d**2).sum())
+    found = W.reshape(-1, *shape), b.reshape(shape), (penalty.ridge * K.d * c).reshape(-1, *shape)
+    return dict(zip(problem.letters, found, strict=True))
 
 
 def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solution:

@@ -89,6 +89,12 @@ class SVMSolution(Generic[P]):
         return self.evaluated.point["u"]
 
     @property
+    def v(self) -> Array:
+        """The coefficients y u of a machine, shape (n_samples,)."""
+        v: Array = self.problem.y * self.u
+        return v
+
+    @property
     def b(self) -> float:
         """The best intercept for them."""
         return float(self.evaluated.point["b"])
@@ -125,8 +131,10 @@ class SVMSolution(Generic[P]):
         return certify_evaluated(self.problem, evaluated, evaluated.point)
 
     def level(self, steps: int, seconds: float) -> Level:
-        """Return the row of a history for this point."""
-        return Level(self.objective, self.bound, self.relative_gap, self.n_support, self.n_free, steps, seconds)
+        """Return the row of a history for this point; what its scores may be off by is held against its bound."""
+        bound = self.bound - (self.certificate.rounding if self.drift > 0 else 0.0)
+        gap = max(relative(self.objective - bound, self.objective, bound), 0.0)
+        return Level(self.objective, bound, gap, self.n_support, self.n_free, steps, seconds)
 
     def solution(self) -> Solution:
         """Return the same as a Solution, which `SVMDual.certify` takes too."""
@@ -153,6 +161,11 @@ class Incumbent(Generic[S]):
             self.best, self.waited = new, 0
         self.history.append(new.level(steps, self.clock.seconds))
         return new
+
+    def restart(self, new: S, steps: int) -> None:
+        """Note a point that is to be the best, whatever was before it."""
+        self.best, self.waited = new, 0
+        self.history.append(new.level(steps, self.clock.seconds))
 
     def end(self, ending: Ending) -> S:
         """Return the best point with the history."""

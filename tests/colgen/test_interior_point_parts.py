@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from cvxens.colgen.masters.linear_masters import NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT
 from cvxens.limits import limit_threads
 from cvxens.problems.losses import SoftMinimumMargin
-from cvxens.solvers import interior_point
+from cvxens.solvers import byte_rows
 from cvxens.solvers.interior_point import (
     BLOCK,
     MaxSum,
@@ -63,7 +63,7 @@ def test_values_become_floats_once_they_must_and_rows_are_removed_in_place():
 
 
 def test_products_are_the_same_bits_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(byte_rows, "WORTH_A_THREAD", 1)
     rng = np.random.default_rng(3)
     rows = Rows(999)
     rows.add(rng.choice([-1.0, 1.0], (7, 999)))
@@ -220,7 +220,7 @@ def test_a_warm_start_is_inside_and_as_far_off_as_its_gap(n_free):
 
 
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
-    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(byte_rows, "WORTH_A_THREAD", 1)
     program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
     v = np.ones(600)
     at, gap = follow_path(program, cold_start(v, program), 1e-9 * optimum(program))

@@ -535,7 +535,7 @@ def test_columns_are_evaluated_once():
         return np.ones(2)
 
     column = Column(hypothesis, X, 1.0)
-    assert column.values is column.values
+    np.testing.assert_array_equal(column.values, column.values)
     assert len(calls) == 1
     assert Priced([]).best_edge == 0.0
     assert Priced([column, Column(hypothesis, X, 3.0)]).best_edge == 3.0

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import cvxens.limits
 from cvxens import ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, RhoSVC
 from cvxens.colgen import column_generation, formulations, masters, oracles
-from cvxens.solvers import additive, interior_point
+from cvxens.solvers import additive, byte_rows
 
 SOLVERS = {
     "LPBoost by cvxpy": LPBoostClassifier(nu=0.3, solver="reference"),
@@ -32,7 +32,7 @@ NAMES = [*PUBLIC, *SOLVERS, "HiGHS", "interior point"]
 def answer(name):
     """Return what a fit finds, in the parent and in every process of a pool."""
     # every computation that can use threads uses them, on a sample of any size; sums are cut by these too
-    cvxens.limits.WORTH_A_THREAD = additive.WORTH_A_THREAD = interior_point.WORTH_A_THREAD = additive.BLOCK = 1
+    cvxens.limits.WORTH_A_THREAD = additive.WORTH_A_THREAD = byte_rows.WORTH_A_THREAD = additive.BLOCK = 1
     warnings.simplefilter("ignore")
     if name in {"HiGHS", "interior point"}:
         master = masters.HighsMaster if name == "HiGHS" else masters.InteriorPointMaster

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Gaussian, SimplifiedPerceptron, SimplifiedStump
+from cvxens.kernels.radial import SimplifiedGaussian, SimplifiedLaplacian
 from cvxens.limits import limit_threads
 from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, blockwise, solve_svm_path
@@ -19,10 +20,13 @@ from cvxens.solvers.blockwise import (
     DenseRows,
     EvaluatedRows,
     KernelSVM,
+    SingleRows,
     close_gap,
     measure_gap,
     optimise_block,
+    settle_block,
     solve_blockwise,
+    solve_prices,
 )
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
@@ -132,6 +136,67 @@ def test_rows_evaluated_anew_are_those_of_the_matrix(kernel):
     assert rows.block_size >= 150
 
 
+SMOOTH = [SimplifiedPerceptron(), SimplifiedGaussian(0.1), SimplifiedLaplacian(0.1)]
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-7])
+@pytest.mark.parametrize("kernel", SMOOTH, ids=repr)
+def test_single_precision_is_the_beginning_only(kernel, tol, small_blocks, monkeypatch):
+    """Every level on the way bounds the optimum, and the last one is of double precision; on one thread and on two."""
+    monkeypatch.setattr(blockwise, "SINGLE_BLOCK", 60)
+    optimum, found = solve_blockwise(KernelSVM.of(kernel(X), Y, 0.5), 1e-10).objective, []
+    for n_threads in (1, 2):
+        with limit_threads(n_threads):
+            found.append(solve_blockwise(KernelSVM.of(EvaluatedRows(kernel, X), Y, 0.5), tol))
+    np.testing.assert_array_equal(found[0].u, found[1].u)
+    assert all(
+        level.bound <= optimum * (1 - 1e-9) and optimum * (1 + 1e-9) <= level.objective for level in found[0].history
+    )
+    exact = SVMDual(kernel(X), Y, 0.5).certify(u=found[0].u, b=found[0].b)
+    assert exact.relative_gap <= found[0].certificate.relative_gap + 1e-12
+    assert found[0].certificate.holds(tol)
+    assert_allclose(found[0].f, kernel(X) @ (Y * found[0].u), rtol=1e-11)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_an_interrupt_in_single_precision_counts_what_is_lost(calls, small_blocks, monkeypatch):
+    kernel, seen, block = SMOOTH[1], [], SingleRows.block
+
+    def interrupt(self, chosen):
+        seen.append(chosen)
+        if len(seen) > calls:
+            raise KeyboardInterrupt
+        return block(self, chosen)
+
+    monkeypatch.setattr(SingleRows, "block", interrupt)
+    problem = KernelSVM.of(EvaluatedRows(kernel, X), Y, 0.5)
+    solution = solve_blockwise(problem, 1e-7)
+    assert solution.ending is Ending.INTERRUPTED
+    certificate, exact = solution.certificate, SVMDual(kernel(X), Y, 0.5).certify(u=solution.u, b=solution.b)
+    assert problem.rows.single.error * solution.u.sum() <= solution.drift
+    assert np.abs(solution.f - kernel(X) @ (Y * solution.u)).max() <= solution.drift
+    assert certificate.dual - certificate.rounding <= exact.dual
+    assert certificate.primal - certificate.rounding <= exact.primal <= certificate.primal + certificate.rounding
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.floats(-1, 2), st.sampled_from([np.float32, np.float64]))
+def test_a_block_is_settled_by_its_gap(seed, log_C, dtype):
+    sample, y = make_twonorm(60, 3, random_state=seed)
+    C = 10**log_C
+    K, bounds = SMOOTH[seed % 3](sample).astype(dtype), np.stack([np.minimum(C * y, 0.0), np.maximum(C * y, 0.0)])
+    point = np.stack([np.zeros(60), y])
+    gap = 1e-2 * measure_gap(point, bounds, y)[0]
+    n_steps = settle_block(K, point, bounds, 0.0, gap, 100_000)
+    assert measure_gap(point, bounds, y)[0] <= gap or n_steps % 64
+    v, r = point
+    assert (bounds[0] <= v).all()
+    assert (v <= bounds[1]).all()
+    assert abs(v.sum()) <= 1e-12 * np.abs(v).sum()
+    rounding = np.finfo(dtype).eps * (np.abs(K) @ np.abs(v) + 1).max()
+    assert_allclose(r, y - K.astype(float) @ v, atol=4 * n_steps * rounding)
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 40), st.lists(st.integers(0, 19), min_size=1, max_size=60))
 def test_rows_are_those_of_the_matrix(seed, capacity, asked):
@@ -216,6 +281,31 @@ def test_a_path_has_the_solutions_of_single_problems():
     single = [solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, C * prices), 1e-8) for C in Cs]
     assert_allclose([s.objective for s in path], [s.objective for s in single], rtol=1e-7)
     assert all(s.certificate.holds(1e-8) for s in path)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.booleans(), st.floats(-9, -3))
+def test_all_prices_at_once_have_the_solutions_of_each(seed, weighted, log_tol):
+    """The reference certifies each of them, by the gap that it states; prices that are alike, or far apart, too."""
+    rng, tol = np.random.default_rng(seed), 10**log_tol
+    sample, y = make_twonorm(40, 3, random_state=seed)
+    K, Cs = KERNELS[seed % 3](sample), np.sort(10 ** rng.uniform(-5, 2, 6))
+    Cs[3] = Cs[2]
+    weights = rng.uniform(0.1, 2, 40) if weighted else np.ones(40)
+    machines = solve_prices(KernelSVM.of(K, y, weights), Cs, tol)
+    for C, machine in zip(Cs, machines, strict=True):
+        exact = SVMDual(K, y, C * weights).certify(u=y * machine.v, b=machine.b)
+        assert machine.relative_gap <= tol
+        assert exact.holds(tol + 1e-9)
+        assert machine.b == pytest.approx(KernelSVM.of(K, y, C * weights).solution_at(y * machine.v).b, abs=1e-9)
+
+
+def test_a_price_that_is_not_solved_on_the_way_is_solved_by_itself(monkeypatch):
+    monkeypatch.setattr(blockwise, "trace_prices", lambda K, y, weights, Cs, *limits: np.zeros((len(Cs), len(y))))
+    problem = KernelSVM.of(KERNELS[1](X[:50]), Y[:50], 1.0)
+    machines, path = solve_prices(problem, [0.1, 1.0], 1e-8), solve_svm_path(solve_blockwise, problem, [0.1, 1.0], 1e-8)
+    assert all(machine.relative_gap <= 1e-8 for machine in machines)
+    assert_allclose([machine.v for machine in machines], [solution.v for solution in path], atol=1e-4)
 
 
 def test_a_start_at_other_prices_is_made_feasible():

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestRegressor
 from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import Gaussian, TreeEnsemble
-from cvxens.solvers import draw_members, iterated_least_squares_experts, least_squares_experts
+from cvxens.solvers import conjugate_gradients, draw_members, iterated_least_squares_experts, least_squares_experts
 from cvxens.solvers import experts as iterated
 
 X, Y = make_twonorm(300, 3, random_state=1)
@@ -87,8 +87,16 @@ def test_threads_change_nothing_when_iterated():
     assert_array_equal(one.coefficients, two.coefficients)
 
 
+def test_systems_are_solved_as_far_as_asked(monkeypatch):
+    monkeypatch.setattr(iterated, "RANK", 2)
+    K = TreeEnsemble(FOREST, "depth").unwritten(X)
+    for tol in (1e-2, 1e-4, 1e-7):
+        experts = iterated_least_squares_experts(K, Y, 1e-3, MEMBERS, tol=tol)
+        assert tol / 100 < experts.certificate.relative_gap <= 1.01 * tol
+
+
 def test_too_few_steps_are_a_failure(monkeypatch):
-    monkeypatch.setattr(iterated, "MAX_STEPS", 1)
+    monkeypatch.setattr(conjugate_gradients, "MAX_STEPS", 1)
     monkeypatch.setattr(iterated, "RANK", 2)
     with pytest.raises(SolverFailed, match=r"relative gap .* after 1 steps: give a larger gamma"):
         iterated_least_squares_experts(TreeEnsemble(FOREST, "depth").unwritten(X), Y, 1e-6, MEMBERS)
@@ -107,6 +115,7 @@ def test_matrices_that_are_not_psd(rank, monkeypatch):
         ({"K": np.eye(300)[:, :5]}, "K"),
         ({"Y": Y[:5]}, "Y"),
         ({"gamma": 0}, "gamma"),
+        ({"tol": 0}, "tol"),
         ({"members": MEMBERS[:5]}, "members"),
         ({"members": MEMBERS & (np.arange(18) > 0)}, "members"),
         ({"n_jobs": 0}, "n_jobs"),

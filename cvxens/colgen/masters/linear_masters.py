@@ -27,6 +27,7 @@ from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers import interior_point
+from cvxens.solvers.byte_rows import multiply
 from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
 from cvxens.solvers.steps import StepRows
 from cvxens.types import Array, Attempt
@@ -322,6 +323,7 @@ class InteriorPointMaster(FastMaster):
         Needs("worst", "edge_limit"),
         Needs("caps", "total"),
     )
+    in_bytes = True
     least_samples = 1000
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
@@ -480,14 +482,17 @@ class InteriorPointMaster(FastMaster):
 
     def _enter(self, waiting: Choice) -> None:
         sign, column = waiting
-        rows = self.signs[sign, np.newaxis] * self.restricted.y * self.restricted.H.T[column]
+        rows = self.restricted.rows[column]
+        # labels are -1 and +1, whatever the rows are kept in
+        rows *= self.restricted.y.astype(rows.dtype)
+        rows *= self.signs[sign, np.newaxis].astype(rows.dtype)
         chosen = zip(sign.tolist(), column.tolist(), strict=True)
         steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
         self.program.rows.add(self.stack.lift(rows), steps)
         self.at = (
             self._find_first_point(sign, column)
             if self.at is None
-            else interior_point.append_rows(self.at, rows @ self.stack.fold(self.at.v), self.program)
+            else interior_point.append_rows(self.at, multiply(rows, self.stack.fold(self.at.v)), self.program)
         )
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))

@@ -1,0 +1,96 @@
+"""Least squares over every hypothesis of a finite set at once, in place of column generation.
+
+A squared l2 penalty spreads the weights over all hypotheses, so that a run whose set is finite ends with nearly all of
+them, and its bounds say little before. Where products with the set need no array of it, the whole problem is one of
+conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from cvxens.certificates import Certificate
+from cvxens.colgen.loop import Run
+from cvxens.colgen.protocols import Column, Hypothesis, Round
+from cvxens.limits import Ending
+from cvxens.problems import Formulation, Problem
+from cvxens.problems.duality import as_rows
+from cvxens.problems.maps import ColumnMap, Columns
+from cvxens.solvers.least_squares import iterate_least_squares
+
+SHARE = 0.5
+"""The share of the gap that the equations are solved to: what is left is for rounding, and for the edges anew."""
+
+
+class ListedOracle(Protocol):
+    """An oracle whose hypotheses are listed, each once but for its sign."""
+
+    @property
+    def sample(self) -> Any:
+        """The sample."""
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        """All of them."""
+
+    @property
+    def columns(self) -> Columns | None:
+        """Their values on the sample, without an array; None where that cannot be had."""
+
+
+def solve_over_all(formulation: Formulation, oracle: ListedOracle, tol: float) -> Run:
+    """Solve squared errors with a squared l2 penalty and an intercept over all hypotheses of an oracle.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Such as `formulations.simplex_least_squares`.
+    oracle : ListedOracle
+        One that has `columns`, such as `oracles.QuantileStumps` of numeric features.
+    tol : float
+        Relative gap; the run has a larger one where there is not the time.
+
+    Returns
+    -------
+    Run
+        Of one round.
+
+    Raises
+    ------
+    SolverFailed
+        Conjugate gradients came to no end, as the prices are too large.
+    """
+    H = oracle.columns
+    assert H is not None
+    start = perf_counter()
+    problem = Problem(formulation, ColumnMap(H), np.ones((H.shape[0], 1)))
+    found = problem.evaluate(iterate_least_squares(problem, SHARE * tol))
+    certificate = Certificate.between(
+        found.primal,
+        found.dual,
+        residuals=found.residuals({}),
+        repair={},
+        rounding=found.rounding,
+        note="over every hypothesis of the oracle",
+    )
+    sizes = np.abs(as_rows(found.edges)).max(axis=1)
+    columns = [
+        Column(hypothesis, oracle.sample, size)
+        for hypothesis, size in zip(oracle.hypotheses, sizes.tolist(), strict=True)
+    ]
+    row = Round(
+        certificate.primal,
+        certificate.dual,
+        float(sizes.max()),
+        len(columns),
+        0.0,
+        perf_counter() - start,
+        rounding=certificate.rounding,
+        relative_gap=certificate.relative_gap,
+    )
+    ending = Ending.OPTIMAL if certificate.holds(tol) else Ending.MAX_TIME
+    return Run(certificate, columns, found.w, found.point["b"], found.u, (row,), ending)
