@@ -173,8 +173,8 @@ class StepSums:
         starts = np.searchsorted(firsts, self.starts)
         kind = _choose_kind(np.diff(starts))
         # which bin of its feature every value is in
-        bins = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(self.counts)))
-        bins = (bins - np.repeat(starts[:-1], np.diff(self.starts))).astype(kind)
+        own = (np.arange(len(firsts)) - np.repeat(starts[:-1], np.diff(starts))).astype(kind)
+        bins = np.repeat(own, np.diff(firsts, append=len(self.counts)))
         old, codes = self.listed, np.empty(len(self.listed.codes), kind)
 
         def work(ends: tuple[int, int]) -> None:
