@@ -133,8 +133,8 @@ class Restricted:
         closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
         return MasterSolution(w, b, u, self.y * u, objective, threshold, closed, row_norm=penalty.row_norm)
 
-    def evaluate(self, point: Point) -> MasterSolution:
-        """Repair a solver's point and evaluate it."""
+    def evaluate(self, point: Point, *, rescale: bool = True) -> MasterSolution:
+        """Repair a solver's point and evaluate it; the size of the weights stays unless they may be rescaled."""
         problem, balanced = self.problem, self.y if self.formulation.intercept else None
         point = self._hold(point)
         if "u" in point and hasattr(problem.loss, "prove"):
@@ -143,7 +143,8 @@ class Restricted:
         elif "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
             point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
-        found = problem.evaluate(point, Products(problem.linear_map, precise=False))
+        evaluate = problem.evaluate if rescale else problem.evaluate_unscaled
+        found = evaluate(point, Products(problem.linear_map, precise=False))
         w, u, edges = found.w, self.balance(found.u), found.edges
         if not np.array_equal(u, found.u):
             edges = problem.H.edges(self.y * u)
@@ -186,7 +187,13 @@ class Restricted:
     def farkas(self, u: Array) -> MasterSolution:
         """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""
         problem, y = self.problem, self.y
-        u = self.balance(problem.loss.repair(u, y if self.formulation.intercept else None))
+        loss: Any = problem.loss
+        if hasattr(loss, "domain"):
+            # of constraints alone, without the loss itself
+            loss = loss.domain(u.shape)
+            u = self.balance(loss.prove(u, y if self.formulation.intercept else None).u)
+        else:
+            u = self.balance(loss.repair(u, y if self.formulation.intercept else None))
         w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
         threshold = edge_rounding(len(y), problem.H.largest) * float(u.sum())
         return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)

@@ -32,7 +32,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS, SUFFICIENT
-from cvxens.dask.shards import Shard, ShardedSample, count_rows, mix
+from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.dask.tallies import Codes
 from cvxens.dask.votes import exponent_of, of_shard
@@ -335,26 +335,32 @@ def find_moments(shard: Shard, at: Curve, knots: Knots) -> tuple[Ints, Ints]:
 def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     """Bound ``2 sum_d int B_d^2`` from above, in squared units, and how far it can be below that.
 
-    Inside of a step B = B_0 + c with B_0 the sum up to its beginning, with what is there, and c the sum of weights
-    since. ``int c`` is the sum M of their first moments; c^2 is at most the larger of the squares of what its positive
-    and its negative weights add up to, so ``M^2 / width <= int c^2 <= P M_P + N M_N`` with P, N the sums of these and
-    M_P, M_N their moments. Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of
-    their weights too far from 0 at most. Each weight also loses up to a unit in its moment: whoever asks counts these.
+    Inside of a step B = B_0 + c with B_0 the sum up to its beginning, with what is there, and c = p - n the sum of
+    weights since, of the positive ones and of the negative ones. ``int c`` is M = M_p - M_n, their first moments. As p
+    rises to P, ``int p^2 <= P M_p``, and as both rise, ``int p n >= M_p M_n / width`` (Chebyshev's inequality), so
+
+        M^2 / width <= int c^2 <= P M_p + N M_n - 2 M_p M_n / width.
+
+    Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of their weights too large
+    at most. Each weight also loses up to a unit in its moment: whoever asks counts these, 2 (2 |B_0| + P) of each.
     """
-    given, positive, negative, of_positive, of_negative = (each.astype(np.float64)[:, :-1] for each in sums)
+    given, positive, negative, of_positive, of_negative = sums[..., :-1]
     start = np.cumsum(given, axis=1)
     start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
+    B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
     width = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
-    # moments in units times lengths; each weight has lost less than one unit
-    above, below = width * of_positive, width * of_negative
-    most = positive * above + negative * below
-    # where B_0 >= 0 it is negative weights whose moments may be nearer to 0, else positive ones
-    nearer = np.ldexp(width, -MOMENT_BITS) * np.abs(start) * np.where(start >= 0, -negative, positive)
-    form = 2 * float((start**2 * width + 2 * start * (above + below) + 2 * nearer + most).sum())
-    off = np.ldexp(width, -MOMENT_BITS) * (positive - negative)
-    total = np.abs(above + below)
-    least = (total**2 - (2 * total + off) * off) / np.where(width > 0, width, 1.0)
-    return form, 2 * float((most - least + 4 * np.abs(start) * off).sum())
+    # moments in units times lengths, and what they are too large by at most
+    of_p, of_n = width * of_positive, -width * of_negative
+    off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
+    per_width = 1 / np.where(width > 0, width, 1.0)
+    both = np.maximum(of_p - off_p, 0.0) * np.maximum(of_n - off_n, 0.0) * per_width
+    most = P * of_p + N * of_n - 2 * both
+    # where B_0 >= 0 it is n whose moments may be smaller, else p
+    smaller = np.abs(B) * np.where(B >= 0, off_n, off_p)
+    form = 2 * float((B**2 * width + 2 * B * (of_p - of_n) + 2 * smaller + most).sum())
+    off, total = off_p + off_n, np.abs(of_p - of_n)
+    least = (total**2 - (2 * total + off) * off) * per_width
+    return form, 2 * float((most - least + 4 * np.abs(B) * off).sum())
 
 
 def measure_roughness(knots: Knots, G: Array) -> float:
@@ -489,10 +495,12 @@ class Search:
         # the power of two at which knots lose little
         wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (COARSE * tol), 1.0)))
         self.n_steps = int(np.clip(wanted, LEAST_STEPS, MOST_STEPS // 4))
-        self.knots, self.hinge, self.ranges = Knots.from_sample(sample, self.n_steps), Hinge(C), ranges
+        self.hinge, self.ranges = Hinge(C), ranges
+        self.knots = sample.remember(Knots.from_sample, self.n_steps)
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
-        self.firsts = np.append(0, np.cumsum(sample.ask(count_rows, combine=np.concatenate)))[:-1].tolist()
+        counts = sample.remember(count_shards)
+        self.firsts = (np.cumsum(counts) - counts).tolist()
         self.total = C * sample.total_weight
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
@@ -557,7 +565,7 @@ class Search:
     def _refine(self, at: Seen) -> Seen:
         """Look at the same functions over finer knots."""
         before, self.n_steps = self.knots, min(4 * self.n_steps, MOST_STEPS)
-        self.knots = Knots.from_sample(self.sample, self.n_steps)
+        self.knots = self.sample.remember(Knots.from_sample, self.n_steps)
         self.best = before.carry(self.knots, self.best[0]), self.best[1]
         if self.n_finer < self.n_steps:
             self.finer, self.n_finer = self.knots, self.n_steps
@@ -602,7 +610,7 @@ class Search:
             # what is not known falls with the square of the steps' number
             times = 2 ** int(np.ceil(np.log2(off / enough) / 2))
             self.n_finer = min(max(times, 2) * self.n_finer, MOST_STEPS)
-            self.finer = Knots.from_sample(self.sample, self.n_finer)
+            self.finer = self.sample.remember(Knots.from_sample, self.n_finer)
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.best[0]).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
@@ -635,7 +643,7 @@ class Search:
 def measure_variance(sample: ShardedSample) -> float:
     """Return the mean of k(x, x) - k(x, x') over pairs of rows, by their weights, which default prices go by."""
     exponent = exponent_of(sample.total_weight)
-    knots = Knots.from_sample(sample)
+    knots = sample.remember(Knots.from_sample, LEAST_STEPS)
     sums = sample.ask(_weigh_knots, knots, exponent)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
     h = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
@@ -692,7 +700,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         tol = validation.positive("tol", self.tol)
         if isinstance(self.C, str):
             validation.one_of("C", self.C, ["scale"])
-            C = PRICE / measure_variance(sample)
+            C = PRICE / sample.remember(measure_variance)
         else:
             C = validation.positive("C", self.C)
         search = Search(sample, C, tol, best)

@@ -15,7 +15,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_rows, draw_rows
+from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_shards, draw_rows
 from cvxens.dask.tallies import Places, find_extremes, find_intervals
 from cvxens.dask.votes import find_places
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -56,9 +56,9 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
     """Draw rows by their numbers, as a sample of this process; None where there are few, or they are of one kind."""
     if len(sample) < MANY_ROWS:
         return None
-    counts = sample.ask(count_rows, combine=np.concatenate)
-    offsets, share = np.append(0, np.cumsum(counts))[:-1], N_DRAWN / float(counts.sum())
-    values, y, weights = sample.ask(take_drawn, share, each=offsets.tolist(), combine=join_rows)
+    counts = sample.remember(count_shards)
+    firsts, share = (np.cumsum(counts) - counts).tolist(), N_DRAWN / float(counts.sum())
+    values, y, weights = sample.ask(take_drawn, share, each=firsts, combine=join_rows)
     if len(np.unique(y)) < 2 or (np.ptp(values, axis=1) == 0).all():
         return None
     chunk = min(CHUNK, ceil(len(y) / 2))
@@ -66,9 +66,9 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
     return ShardedSample.from_collections(*rows, workers=Workers.here())
 
 
-def take_drawn(shard: Shard, offset: int, share: float) -> tuple[NDArray[Any], Array, Array]:
-    """Return values, signs and weights of the rows of a shard that are drawn; its first has the number `offset`."""
-    kept = draw_rows(np.arange(offset, offset + shard.n_rows, dtype=np.uint64), share)
+def take_drawn(shard: Shard, first: int, share: float) -> tuple[NDArray[Any], Array, Array]:
+    """Return values, signs and weights of the rows of a shard that are drawn; its first one has this number."""
+    kept = draw_rows(np.arange(first, first + shard.n_rows, dtype=np.uint64), share)
     return shard.values[:, kept], shard.y[kept], shard.weights[kept]
 
 

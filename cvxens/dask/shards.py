@@ -223,6 +223,7 @@ class ShardedSample:
         self.shape, self.classes, self.cuts, self.names = shape, classes, cuts, names
         self.low, self.high = ends
         self.total_weight, self.persisted = total_weight, persisted
+        self._known: dict[Any, Any] = {}
         self._positive: int | None = None
         """The class that is held against the rest, where the shards have more than two."""
 
@@ -271,6 +272,22 @@ class ShardedSample:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def remember(self, find: Callable[..., Any], *told: Any) -> Any:
+        """Return what a function finds in the sample, once for the problems of all classes: it may not look at y.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> X, y = da.arange(6, chunks=4)[:, np.newaxis], da.from_array(np.array(list("abcabc")), chunks=4)
+        >>> sample = ShardedSample.from_collections(X, y, workers=Workers())
+        >>> [sample.against_rest(k).remember(count_shards).tolist() for k in range(3)]
+        [[4, 2], [4, 2], [4, 2]]
+        """
+        key = find, told
+        if key not in self._known:
+            self._known[key] = find(self, *told)
+        return self._known[key]
 
     def against_rest(self, k: int) -> ShardedSample:
         """Return the problem of class k, of more than two, against the rest: the classes 0 and 1 of the same shards.
@@ -555,6 +572,12 @@ def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def count_rows(shard: Shard) -> Ints:
     """Return the number of rows of a shard, (1,)."""
     return np.array([shard.n_rows])
+
+
+def count_shards(sample: ShardedSample) -> Ints:
+    """Return the numbers of rows of all shards."""
+    counts: Ints = sample.ask(count_rows, combine=np.concatenate)
+    return counts
 
 
 def _cut_at_quantiles(drawn: Array, low: float, high: float) -> Array:

@@ -20,8 +20,8 @@ import numpy as np
 
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
-from cvxens.dask.drawn import count_rows, find_middles
-from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
+from cvxens.dask.drawn import find_middles
+from cvxens.dask.shards import Shard, ShardedSample, combine_extremes, count_shards
 from cvxens.dask.sums import Ints, add
 from cvxens.dask.tallies import (
     N_BINS,
@@ -313,7 +313,7 @@ class DaskQuantileStumps:
         most = whole("n_thresholds", n_thresholds)
         if most >= N_BINS:
             raise InvalidInput("n_thresholds", f"found {n_thresholds!r}", f"give 1 to {N_BINS - 1}")
-        lists = find_quantiles(sample, most)
+        lists = sample.remember(find_quantiles, most)
         self.hypotheses: list[Any] = [Stump(j, t, 1) for j, own in enumerate(lists) for t in own.tolist()]
         self.hypotheses.append(Constant(1))
         self.stumps = Stumps.from_hypotheses(self.hypotheses, sample)
@@ -441,7 +441,7 @@ def read_weights(s: Any, sample: ShardedSample) -> Any:
     if hasattr(s, "evaluate"):
         return s
     weights = FixedPoint.from_weights(s, sample.shape[0])
-    counts = sample.ask(count_rows, combine=np.concatenate)
+    counts = sample.remember(count_shards)
     return _Array(weights, tuple(np.split(weights.integers[0], np.cumsum(counts)[:-1])))
 
 

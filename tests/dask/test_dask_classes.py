@@ -182,13 +182,12 @@ def test_a_limit_of_time_is_of_each_sub_problem_and_each_has_its_checkpoint(fitt
 def test_the_additive_machine_has_a_machine_for_each_class():
     X, y = three_classes(24)
     X = np.round(X)
-    one, many = (DaskInfiniteEnsembleSVC(tol=0.05).fit(cut(X, ends), cut(y, ends)) for ends in ([], [10, 12]))
+    one, many = (DaskInfiniteEnsembleSVC(tol=1e-9).fit(cut(X, ends), cut(y, ends)) for ends in ([], [10, 12]))
     assert all_bits(one) == all_bits(many)
-    alone = InfiniteEnsembleSVC(tol=1e-6).fit(X, y)
+    alone = InfiniteEnsembleSVC(tol=1e-10).fit(X, y)
     for ours, theirs in zip(one.certificate_, alone.certificate_, strict=True):
-        assert ours.holds(0.05)
-        assert ours.dual <= theirs.primal
-        assert ours.primal >= theirs.dual
+        assert ours.holds(1e-9)
+        assert ours.primal == pytest.approx(theirs.primal, rel=1e-9)
     assert np.allclose(one.C_, alone.C_, rtol=1e-9)
     local, new = one.to_local(), np.random.default_rng(3).normal(size=(20, 2))
     assert np.array_equal(one.decision_function(cut(new, [8])).compute(), local.decision_function(new))
