@@ -29,7 +29,7 @@ from cvxens.solvers.additive_hinge import AdditiveHinge, Lead, StepSums
 from cvxens.types import Array
 
 GOALS = (1e-2, 7e-4, 5e-5)
-"""Relative gaps down to which the stumps at once are solved for, one after the other: first results come soon, then what
+"""Relative gaps down to which the stumps at once are solved for, one after the other: results come soon, then what
 a run is usually asked for, 1e-3, less what evaluation adds, and what some are asked for, 1e-4. From there on the
 interior-point method takes no longer."""
 
