@@ -686,8 +686,8 @@ class Folds:
             problems = list(SCHEMES[template.multi_class](labels, len(classes)))
         parts, gaps = [], []
         for rows, part in problems:
-            trainer, score = self._take(template, shared, train[rows], test)
-            solutions = trainer.solve_path(np.where(part > 0, 1.0, -1.0), weights[rows], Cs, template._limits())
+            solve, score = self._take(template, shared, train[rows], test)
+            solutions = solve(np.where(part > 0, 1.0, -1.0), weights[rows], Cs, template._limits())
             if len(solutions) < len(Cs):
                 raise KeyboardInterrupt
             parts.append(score(solutions))
@@ -701,12 +701,14 @@ class Folds:
 
     def _take(
         self, template: InfiniteEnsembleSVC, shared: Trainer, train: Indices, test: Indices
-    ) -> tuple[Trainer, Callable[[Sequence[Any]], Array]]:
-        """Return the trainer of some samples, and what scores others by its solutions, (n_solutions, n_test)."""
+    ) -> tuple[Callable[..., Sequence[Any]], Callable[[Sequence[Any]], Array]]:
+        """Return what trains on some samples, and what scores others by its solutions, (n_solutions, n_test)."""
         kernel = shared.kernel
         if kernel.is_precomputed or TrainingKernel.from_sample(template.kernel, template.gamma, self.X[train]).equals(
             kernel
         ):
-            return shared.take(train), lambda solutions: shared.score(test, train, solutions)
+            return shared.take(train).search_path, lambda solutions: shared.score(test, train, solutions)
         own = template._make_trainer(self.X[train])
-        return own, lambda solutions: np.stack([own.make_predictor(each)(self.X[test]) for each in solutions])
+        return own.solve_path, lambda solutions: np.stack(
+            [own.make_predictor(each)(self.X[test]) for each in solutions]
+        )

@@ -47,6 +47,7 @@ from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
+    WHOLE,
     CachedRows,
     DenseRows,
     EvaluatedRows,
@@ -55,6 +56,7 @@ from cvxens.solvers.blockwise import (
     Rows,
     expand,
     solve_blockwise,
+    solve_prices,
 )
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array
@@ -370,7 +372,11 @@ class Trainer(ABC):
     def certify(self, solution: SVMSolution[Any]) -> Certificate:
         """Certify a solution of P2."""
 
-    def score(self, rows: Indices, trained: Indices, solutions: Sequence[SVMSolution[Any]]) -> Array:
+    def search_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[Any]:
+        """Solve as `solve_path` does, for what `score` asks of solutions, and their gaps."""
+        return self.solve_path(y, weights, Cs, limits)
+
+    def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
         """Score samples of this trainer by solutions on others of it; returns (n_solutions, n_rows)."""
         trainer = self.take(trained)
         return np.stack([trainer.make_predictor(solution)(self.X[rows]) for solution in solutions])
@@ -440,8 +446,14 @@ class RowsTrainer(Trainer):
     def certify(self, solution: SVMSolution[KernelSVM]) -> Certificate:
         return solution.certificate
 
-    def score(self, rows: Indices, trained: Indices, solutions: Sequence[SVMSolution[Any]]) -> Array:
-        coefficients = np.stack([solution.problem.y * solution.u for solution in solutions], axis=1)
+    def search_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[Any]:
+        small = isinstance(self.matrix, DenseRows) and len(y) <= WHOLE and self.find_start is None
+        if not small or min(limits.max_time, time_left()) < inf:
+            return self.solve_path(y, weights, Cs, limits)
+        return solve_prices(KernelSVM.of(self.matrix, y, weights), Cs, limits.tol)
+
+    def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
+        coefficients = np.stack([solution.v for solution in solutions], axis=1)
         return (self.matrix.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
 
 

@@ -1033,19 +1033,21 @@ class MulticlassExponential(Loss):
 def best_of_hinges(kinks: Array, prices: Array, fall: float) -> Array:
     """Return the middle of all b that minimise a sum of hinges: its slope is -fall and rises by a price at every kink.
 
-    A minimum is where the slope turns, and halfway between two kinks where it is 0 between them.
+    A minimum is where the slope turns, and halfway between two kinks where it is 0 between them. Of kinks (m, n) there
+    are m sums, with the same n prices.
 
     Examples
     --------
     >>> best_of_hinges(np.array([3.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0]), 1.0)
     array(0.5)
     """
-    order = np.argsort(kinks, kind="stable")
+    order, n = np.argsort(kinks, kind="stable"), len(prices)
     largest = float(prices.max())
-    slopes = np.cumsum(prices[order] / largest) - fall / largest
-    rounding = len(kinks) * EPSILON * float((prices / largest).sum())
-    first, last = np.minimum(np.searchsorted(slopes, [-rounding, rounding], side="right"), len(kinks) - 1)
-    return np.asarray((kinks[order[first]] + kinks[order[last]]) / 2)
+    slopes = np.cumsum(prices[order] / largest, axis=-1) - fall / largest
+    rounding = n * EPSILON * float((prices / largest).sum())
+    turns = [np.minimum((slopes <= slope).sum(axis=-1, keepdims=True), n - 1) for slope in (-rounding, rounding)]
+    first, last = (np.take_along_axis(kinks, np.take_along_axis(order, turn, -1), -1)[..., 0] for turn in turns)
+    return np.asarray((first + last) / 2)
 
 
 def find_balance(pull: Callable[[float], float], kinks: Array) -> Array:

@@ -89,6 +89,12 @@ class SVMSolution(Generic[P]):
         return self.evaluated.point["u"]
 
     @property
+    def v(self) -> Array:
+        """The coefficients y u of a machine, shape (n_samples,)."""
+        v: Array = self.problem.y * self.u
+        return v
+
+    @property
     def b(self) -> float:
         """The best intercept for them."""
         return float(self.evaluated.point["b"])
