@@ -11,7 +11,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 from collections.abc import Iterator
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def measure(n: int, d: int, price: float, found: Any) -> None:
     """Run once, and put down seconds, memory and what was found."""
     X, y = make_threenorm(n, d, random_state=0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = perf_counter()
+    start, used = perf_counter(), process_time()
     run = column_generation(formulations.soft_margin(price / n), Stumps(X, square_sum=False), y, tol=TOL)
     found.put(
         {
@@ -46,6 +46,7 @@ def measure(n: int, d: int, price: float, found: Any) -> None:
             "features": d,
             "C n": price,
             "seconds": perf_counter() - start,
+            "of processors": process_time() - used,
             "GB": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20,
             "gap": run.certificate.relative_gap,
             "columns": len(run.columns),
@@ -75,8 +76,9 @@ def find_exponent(x: list[float], values: list[float]) -> float:
 def run() -> Iterator[dict[str, Any]]:
     """Yield a row for every run, then one for every exponent."""
     # what is compiled is compiled before
-    X, y = make_threenorm(2_000, 5, random_state=1)
-    column_generation(formulations.soft_margin(0.01), Stumps(X, square_sum=False), y, tol=0.1)
+    for n in (2_000, 6_000, 70_000):
+        X, y = make_threenorm(n, 2, random_state=1)
+        column_generation(formulations.soft_margin(20.0 / n), Stumps(X, square_sum=False), y, tol=0.1)
     sweeps = {
         "samples": [(n, 10, 20.0) for n in SAMPLES],
         "features": [(5_000, d, 20.0) for d in FEATURES],

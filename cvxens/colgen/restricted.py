@@ -40,6 +40,9 @@ FINE = 1e-4
 WITHIN = 5e-14
 """The room within side constraints at which weights satisfy them, relative to the sizes of what they add up."""
 
+DIGITS = 1e-8
+"""The share of the largest weight up to which weights may be digits that a solver leaves of 0."""
+
 HALVINGS = 30
 """Halvings of the way from weights that satisfy side constraints to others: what is left is a billionth of it."""
 
@@ -133,8 +136,8 @@ class Restricted:
         closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
         return MasterSolution(w, b, u, self.y * u, objective, threshold, closed, row_norm=penalty.row_norm)
 
-    def evaluate(self, point: Point) -> MasterSolution:
-        """Repair a solver's point and evaluate it."""
+    def evaluate(self, point: Point, *, rescale: bool = True) -> MasterSolution:
+        """Repair a solver's point and evaluate it; the size of the weights stays unless they may be rescaled."""
         problem, balanced = self.problem, self.y if self.formulation.intercept else None
         point = self._hold(point)
         if "u" in point and hasattr(problem.loss, "prove"):
@@ -143,7 +146,8 @@ class Restricted:
         elif "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
             point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
-        found = problem.evaluate(point, Products(problem.linear_map, precise=False))
+        evaluate = problem.evaluate if rescale else problem.evaluate_unscaled
+        found = evaluate(point, Products(problem.linear_map, precise=False))
         w, u, edges = found.w, self.balance(found.u), found.edges
         if not np.array_equal(u, found.u):
             edges = problem.H.edges(self.y * u)
@@ -163,12 +167,20 @@ class Restricted:
         if not hasattr(loss, "hold"):
             return point
         w = np.maximum(point["w"], 0.0) if self.formulation.nonnegative else point["w"]
-        b = None if self.formulation.intercept else np.zeros(())
-        w, b = loss.hold(self.H, self.y, w, b, fixed_sum=hasattr(self.problem.penalty, "total"))
+        intercept, fixed_sum = (
+            None if self.formulation.intercept else np.zeros(()),
+            hasattr(self.problem.penalty, "total"),
+        )
 
         def holds(w: Array, b: Array) -> bool:
             return bool(loss.holds(self.y * (self.H @ w + b), WITHIN))
 
+        given = w
+        w, b = loss.hold(self.H, self.y, given, intercept, fixed_sum=fixed_sum)
+        if not fixed_sum and not holds(w, b):
+            # weights that are a solver's digits of 0 may be all that is in the way, and too small to move
+            large = np.where(np.abs(given) > DIGITS * np.abs(given).max(initial=0.0), given, 0.0)
+            w, b = loss.hold(self.H, self.y, large, intercept, fixed_sum=fixed_sum)
         self.is_mended = not holds(w, b)
         if not self.is_mended:
             self._held = w, b
@@ -186,7 +198,13 @@ class Restricted:
     def farkas(self, u: Array) -> MasterSolution:
         """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""
         problem, y = self.problem, self.y
-        u = self.balance(problem.loss.repair(u, y if self.formulation.intercept else None))
+        loss: Any = problem.loss
+        if hasattr(loss, "domain"):
+            # of constraints alone, without the loss itself
+            loss = loss.domain(u.shape)
+            u = self.balance(loss.prove(u, y if self.formulation.intercept else None).u)
+        else:
+            u = self.balance(loss.repair(u, y if self.formulation.intercept else None))
         w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
         threshold = edge_rounding(len(y), problem.H.largest) * float(u.sum())
         return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)

@@ -34,6 +34,9 @@ MOST_RUNS = 60
 GROWTH = 8.0
 """The factor of pi from run to run while ensembles are above the budget."""
 
+MOST_GROWTHS = 12
+"""How often pi grows, to 7e10 times the price of a weight: what weights are then still left are digits of a solver."""
+
 
 @dataclass(frozen=True, eq=False)
 class Spent:
@@ -103,7 +106,13 @@ def solve_within(
             within = spent
         if within is None:
             pi *= GROWTH
-            continue
+            if pi < lam * GROWTH**MOST_GROWTHS:
+                continue
+            # a solver leaves something of every weight: at such a price nothing that uses features is worth its weight
+            uses = np.array([use(h) for h in above.hypotheses])
+            within = spend(above.hypotheses, np.where(uses > 0, 0.0, above.w), above.b, best[2].u)
+            if not np.isfinite(within.certificate.primal):
+                break
         meeting = _meet(above, within, at_most, best[2].u, spend)
         certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
         # where the lines of both meet
@@ -149,7 +158,7 @@ def certify_within(
         without.primal,
         bound,
         residuals={**of_bound.residuals, "primal feasibility": excess},
-        repair={},
+        repair=without.repair,
         rounding=(without.rounding or 0.0) + (of_bound.rounding or 0.0),
         proven=of_bound.proven and excess == 0,
         note=f"{of_bound.note}, by a multiplier of the budget" if excess == 0 else "the budget is exceeded",

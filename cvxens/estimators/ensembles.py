@@ -362,8 +362,9 @@ class Ensemble(Vote):
         weights: Array,
         intercept: Any,
     ) -> Certificate:
-        """Certify weights of any hypotheses on a sample, by the bound of a dual point u."""
-        return certify_ensemble(formulation, oracle, label(formulation, sample), hypotheses, u, weights, intercept)
+        """Certify weights of any hypotheses on a sample, of the size that they have, by the bound of a dual point u."""
+        y = label(formulation, sample)
+        return certify_ensemble(formulation, oracle, y, hypotheses, u, weights, intercept, rescale=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -402,10 +403,14 @@ def certify_ensemble(
     u: Array,
     weights: Any,
     intercept: Any = None,
+    *,
+    rescale: bool = True,
 ) -> Certificate:
     """Certify weights of given hypotheses, repaired to be feasible, over all hypotheses of an oracle.
 
-    The bound is from the dual point u; without an intercept the best one is taken.
+    The bound is from the dual point u; without an intercept the best one is taken. The `repair` of the certificate says
+    how far weights and intercept were moved; weights that may not be rescaled are as they are wherever they are
+    feasible.
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
@@ -418,11 +423,13 @@ def certify_ensemble(
         refuse_intercept(intercept)
     elif intercept is not None:
         point["b"] = check_shape("intercept", intercept, outputs)
-    solution = restricted.evaluate(restricted.shift(point))
+    solution = restricted.evaluate(restricted.shift(point), rescale=rescale)
     priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
-    return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
+    return replace(certificate, repair=moved)
 
 
 def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Member]) -> Run:
@@ -437,7 +444,9 @@ def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, mem
             weights[hypothesis] = weights.get(hypothesis, 0.0) + w / len(members)
     b = np.mean([member.intercept for member in members], axis=0)
     columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
-    certificate = certify_ensemble(formulation, oracle, label(formulation, sample), list(weights), run.u, w, b)
+    certificate = certify_ensemble(
+        formulation, oracle, label(formulation, sample), list(weights), run.u, w, b, rescale=False
+    )
     if len(members) > 1:
         certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
     return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)

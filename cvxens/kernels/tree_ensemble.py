@@ -192,25 +192,14 @@ class Paths(NamedTuple):
         if kind == "leaf" or (kind == "depth" and n_nodes == 1):
             itself = np.arange(n_nodes, dtype=np.int32)[:, None]
             return cls(itself, np.full(n_nodes, NONE_ABOVE), ones, ones, ones, leaves)
-        depth = np.zeros(n_nodes, np.int64)
-        for node in range(1, n_nodes):
-            depth[node] = depth[parent[node]] + 1
-        # the root, at depth 0, is passed by all and does not count
-        # at a node of depth k its level k - 1 is itself, and the levels before are those of its parent
-        passed = np.full((n_nodes, max(1, depth.max())), -1, np.int32)
-        for node in range(1, n_nodes):
-            passed[node] = passed[parent[node]]
-            passed[node, depth[node] - 1] = node
+        depth = find_depths(parent)
+        passed = find_ways(parent, depth)
         # what is below the root has the root above, which does not count
         above = np.where(parent == 0, NONE_ABOVE, parent)
         above[0] = IDLE
         if kind == "ancestors":
             return cls(passed, above, ones, ones, ones, leaves)
-        least, most = depth.copy(), depth.copy()
-        least[parent[1:]] = n_nodes
-        for node in range(n_nodes - 1, 0, -1):
-            least[parent[node]] = min(least[parent[node]], least[node])
-            most[parent[node]] = max(most[parent[node]], most[node])
+        least, most = find_leaf_depths(parent, depth)
         return cls(passed, above, depth, least, most, leaves)
 
     @property
@@ -227,6 +216,42 @@ class Paths(NamedTuple):
         for node, found in enumerate(depths):
             ordered = [*sorted(found), np.inf]
             yield from ((node, int(k), 1 / k - 1 / then) for k, then in pairwise(ordered))
+
+
+@njit(cache=True, nogil=True)
+def find_depths(parent: Indices) -> Indices:
+    """Return the depth of every node, 0 of the root, from the parent of each, which comes before it."""
+    depth = np.zeros(len(parent), np.int64)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    return depth
+
+
+@njit(cache=True, nogil=True)
+def find_ways(parent: Indices, depth: Indices) -> Codes:
+    """Return the nodes on the way to each but the root, (n_nodes, n_levels), -1 below the end.
+
+    The root, at depth 0, is passed by all and does not count. At a node of depth k the level k - 1 is itself, and the
+    levels before are those of its parent.
+    """
+    passed = np.full((len(parent), max(1, depth.max())), -1, np.int32)
+    for node in range(1, len(parent)):
+        for level in range(depth[node] - 1):
+            passed[node, level] = passed[parent[node], level]
+        passed[node, depth[node] - 1] = node
+    return passed
+
+
+@njit(cache=True, nogil=True)
+def find_leaf_depths(parent: Indices, depth: Indices) -> tuple[Indices, Indices]:
+    """Return the least and the largest depth of a leaf below every node, its own if it is one."""
+    least, most = np.copy(depth), np.copy(depth)
+    for node in range(1, len(parent)):
+        least[parent[node]] = len(parent)
+    for node in range(len(parent) - 1, 0, -1):
+        least[parent[node]] = min(least[parent[node]], least[node])
+        most[parent[node]] = max(most[parent[node]], most[node])
+    return least, most
 
 
 @njit(cache=True, nogil=True)

@@ -345,6 +345,14 @@ class Problem:
             Takes the products that are made. None for precise ones; plain ones are as BLAS makes them, and their
             rounding errors are measured only if they are asked for.
         """
+        return self._complete(point, products, rescale=True)
+
+    @final
+    def evaluate_unscaled(self, point: Point, products: Products | None = None) -> Evaluated:
+        """Evaluate as `evaluate` does, but leave the size of the weights even where another is better or feasible."""
+        return self._complete(point, products, rescale=False)
+
+    def _complete(self, point: Point, products: Products | None, rescale: bool) -> Evaluated:
         (loss, penalty), y = self.formulation.terms, self.signs
         balanced = y if self.intercept else None
         products = Products(self.linear_map) if products is None else products
@@ -367,7 +375,7 @@ class Problem:
         def value(scale: float) -> float:
             return loss.value(scale * z) + self.linear_map.penalise(penalty, scale * w, scale * f)
 
-        scale = min(self._scales(z, w), key=value)
+        scale = min(self._scales(z, w), key=value) if rescale else 1.0
         if scale != 1:
             w, shifted, b = scale * w, scale * shifted, None
             if not products.precise:

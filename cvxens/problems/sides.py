@@ -121,6 +121,10 @@ class SideLoss(ConicLoss):
         """Model what the constraints bound."""
         return self.pulls @ z + self.charges @ cp.pos(1 - z) if self.has_charges else self.pulls @ z
 
+    def model_violation(self, z: Any) -> Any:
+        """Return the sum of the violations of all constraints as an expression of cvxpy."""
+        return cp.sum(cp.pos(self._state(z) - self.limits))
+
     def measure(self, z: Array) -> tuple[Array, Array]:
         """Return how far constraints are exceeded, below 0 if they are not, and the sizes of what each adds up."""
         slack = np.maximum(1 - z, 0.0)
@@ -192,8 +196,11 @@ class SideLoss(ConicLoss):
 
     def price(self, u: Array) -> Array:
         """Return multipliers of the constraints that give u its dual value; a solver's, where u was not adopted."""
-        if (known := self.find_prices(u)) is not None:
-            return known
+        known = self.find_prices(u)
+        return self._solve_prices(u) if known is None else known
+
+    def _solve_prices(self, u: Array) -> Array:
+        """Return the multipliers of the constraints with the highest dual value for some u, as a solver finds them."""
         z = cp.Variable(u.shape)
         term = self.loss.term(z)
         held = self._state(z) <= self.limits
@@ -232,7 +239,13 @@ class SideLoss(ConicLoss):
         return super().reservation(u) if self._split(u) is None else ""
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
-        return self.repair(u, y) if self._split(u) is not None else super().prove(u, y, z)
+        if self._split(u) is None:
+            return super().prove(u, y, z)
+        if any(np.array_equal(u, known) for known, _ in reversed(self._known)):
+            return self.repair(u, y)
+        # a share of an adopted u may have better multipliers of the constraints than that share of those of the latter
+        pi = self._solve_prices(u)
+        return self.adopt(u + pi @ self.pulls, pi, y)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Return u if it is adopted, or a share of such, and balanced; else the nearest that has a bound."""

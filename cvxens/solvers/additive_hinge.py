@@ -173,8 +173,8 @@ class StepSums:
         starts = np.searchsorted(firsts, self.starts)
         kind = _choose_kind(np.diff(starts))
         # which bin of its feature every value is in
-        bins = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(self.counts)))
-        bins = (bins - np.repeat(starts[:-1], np.diff(self.starts))).astype(kind)
+        own = (np.arange(len(firsts)) - np.repeat(starts[:-1], np.diff(starts))).astype(kind)
+        bins = np.repeat(own, np.diff(firsts, append=len(self.counts)))
         old, codes = self.listed, np.empty(len(self.listed.codes), kind)
 
         def work(ends: tuple[int, int]) -> None:
@@ -271,7 +271,8 @@ class Point(NamedTuple):
 @njit(cache=True, nogil=True)
 def _sum_up(j: int, listed: Listed, s: Array, total: float, sums: Array) -> None:
     """Add s up by the values of feature j."""
-    sums[:] = 0.0
+    for k in range(len(sums)):
+        sums[k] = 0.0
     start, first, rest = listed.ends[j], listed.row_starts[j], listed.rests[j]
     n_listed = listed.ends[j + 1] - start
     codes, rows = listed.codes[start : start + n_listed], listed.rows[first : first + n_listed]
@@ -359,7 +360,8 @@ def _sweep(
     """Step in the features from `first` to below `last`; their scores are written."""
     pull, length, share = settings
     n, total, of_rests = len(s), s.sum(), 0.0
-    scores[:] = 0.0
+    for i in range(n):
+        scores[i] = 0.0
     for j in range(first, last):
         start, n_values = starts[j], starts[j + 1] - starts[j]
         weights = counts[start : start + n_values]
@@ -389,7 +391,8 @@ def _sweep(
             of_rests += after[rest]
             for i in range(n_listed):
                 scores[rows[i]] += after[codes[i]] - after[rest]
-    scores += of_rests
+    for i in range(n):
+        scores[i] += of_rests
 
 
 @njit(cache=True, nogil=True)

@@ -23,6 +23,7 @@ from cvxens.limits import map_in_threads
 from cvxens.problems.maps import NEGATIVE
 from cvxens.rounding import TINY, sum_error
 from cvxens.solvers.conjugate_gradients import (
+    GAP,
     RANK,
     Members,
     SupportsMatmul,
@@ -247,9 +248,9 @@ WIDTH = 16
 
 
 def iterated_least_squares_experts(
-    K: SupportsMatmul, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
+    K: SupportsMatmul, Y: Any, gamma: float, members: Any, *, tol: float = GAP, n_jobs: int | None = None
 ) -> LeastSquaresExperts:
-    """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, by products with K alone, until its gap is 1e-12 of its value.
+    """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, by products with K alone, to a relative duality gap.
 
     As `least_squares_experts`, without its n_samples^2 numbers and its n_experts n_samples^3 time: conjugate gradients,
     a few experts at once, so that they share the products. With K ~ L L' of rank 200, from as many of its columns
@@ -263,6 +264,8 @@ def iterated_least_squares_experts(
         Kernel matrix, PSD: whatever has a shape, and multiplies an array (n_samples, n_columns) by `@`.
     Y, gamma, members, n_jobs
         As of `least_squares_experts`; `n_jobs` groups of experts are solved at a time.
+    tol : float
+        Gap of an output of an expert, relative to its value, above 0.
 
     Returns
     -------
@@ -289,6 +292,7 @@ def iterated_least_squares_experts(
     """
     Y, members = check_shapes(K.shape, Y, members)
     gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
+    tol = validation.positive("tol", tol)
     coefficients = np.zeros((*members.shape, Y.shape[1]))
     n_together = max(1, WIDTH // Y.shape[1])
     groups = [slice(first, first + n_together) for first in range(0, members.shape[1], n_together)]
@@ -296,7 +300,7 @@ def iterated_least_squares_experts(
     def fit(group: slice) -> list[Certificate]:
         inside = members[:, group]
         systems = Systems.from_members(L, gamma, inside, Y.shape[1])
-        C = solve_systems(K, systems, np.tile(Y, inside.shape[1]) * systems.inside)
+        C = solve_systems(K, systems, np.tile(Y, inside.shape[1]) * systems.inside, tol)
         split = (len(Y), inside.shape[1], Y.shape[1])
         F, coefficients[:, group] = (K @ C).reshape(split), C.reshape(split)
         c = coefficients[:, group]

@@ -57,6 +57,48 @@ def test_any_multipliers_of_the_constraints_bound_the_optimum(seed, eps, C):
     assert abs(float(y @ u)) <= 1e-9
 
 
+def test_of_several_multipliers_of_the_constraints_the_best_prove_what_the_reference_finds():
+    # u = (1/2, 1/2) is a share of the first multipliers, without prices; those of the constraint have the higher bound
+    loss = SideLoss(Hinge(2.0), np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([0.3]))
+    run = column_generation(Formulation(loss, L1()), Stumps([[0.0], [1.0]]), np.array([1.0, -1.0]), master=CvxpyMaster)
+    # w = 0.15: two slacks of 0.85
+    assert run.certificate.primal == pytest.approx(0.15 + 2 * 2 * 0.85)
+    assert run.certificate.holds(1e-6)
+
+
+def test_digits_of_weights_that_are_0_do_not_keep_equal_means_from_the_reference():
+    # under equal means of these halves only the constant has a weight
+    X, y = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([1.0, -1.0, -1.0, -1.0])
+    difference = np.array([0.5, 0.5, -0.5, -0.5])
+    loss = SideLoss(Hinge(0.5), y * np.stack([difference, -difference]), np.zeros((2, 4)), np.zeros(2))
+    for options in ({}, {"master": CvxpyMaster}):
+        run = column_generation(Formulation(loss, L1()), Stumps(X), y, tol=1e-6, **options)
+        # w = -1 leaves the slack 2 of the first sample
+        assert run.certificate.primal == pytest.approx(2.0)
+        assert run.certificate.holds(1e-6)
+
+
+@settings(deadline=None, max_examples=6)
+@given(st.integers(0, 10**6))
+def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 4, (8, 2)).astype(float), np.array([1.0, -1.0] * 4)
+    charges = np.where(np.arange(8) < 4, 1.0, 0.0)[np.newaxis]
+    # halfway from the slack that the first samples have otherwise to the least that they can have
+    ends = [
+        column_generation(Formulation(Hinge(C), L1()), Stumps(X), y, tol=1e-6).decision_function(X)
+        for C in (np.full(8, 0.05), np.where(charges[0] > 0, 100.0, 1e-3))
+    ]
+    slacks = [float(charges[0] @ np.maximum(1 - y * f, 0.0)) for f in ends]
+    loss = SideLoss(Hinge(0.05), np.zeros((1, 8)), charges, np.array([sum(slacks) / 2 + 0.01]))
+    runs = [
+        column_generation(Formulation(loss, L1()), Stumps(X), y, tol=1e-6, **options)
+        for options in ({}, {"master": CvxpyMaster})
+    ]
+    assert all(run.certificate.holds(2e-6) for run in runs)
+    assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=4e-6)
+
+
 def test_other_losses_are_for_other_masters():
     formulation = Formulation(held(0.1, Logistic(0.3)), L1(), intercept=True)
     assert not HighsMaster.supports(formulation)

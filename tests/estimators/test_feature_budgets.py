@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cvxens import (
@@ -45,21 +45,24 @@ def looks(h):
     return [] if isinstance(h, Constant) else [h.feature]
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=16)
 @given(
     st.integers(0, 10**6),
+    st.sampled_from([4, 30]),
+    st.sampled_from([0.4, 2.0]),
     st.sampled_from([0.0, 0.3, 1.0, 2.5, 50.0]),
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=3, max_size=3),
 )
-def test_the_optimum_is_that_over_all_stumps_with_the_price_of_the_budget(seed, at_most, prices):
-    X, t = draw(seed)
+@example(0, 4, 2.0, 0.8, [1.0, 1.0, 1.0])
+def test_the_optimum_is_that_over_all_stumps_with_the_price_of_the_budget(seed, n, C, at_most, prices):
+    X, t = draw(seed, n)
     y = np.where(t > np.median(t), 1, -1)
     budget = FeatureBudget(at_most, dict(enumerate(prices)))
-    model = LPBoostClassifier(C=0.4, constraints=[budget], tol=1e-6).fit(X, y)
+    model = LPBoostClassifier(C=C, constraints=[budget], tol=1e-6).fit(X, y)
     H, use = list_columns(X, prices)
     w = cp.Variable(H.shape[1])
     within = use @ cp.abs(w) <= at_most
-    objective = cp.norm1(w) + 0.4 * cp.sum(cp.pos(1 - cp.multiply(y, H @ w)))
+    objective = cp.norm1(w) + C * cp.sum(cp.pos(1 - cp.multiply(y, H @ w)))
     truth = cp.Problem(cp.Minimize(objective), [within]).solve(solver="CLARABEL")
     assert model.certificate_.holds(1e-6)
     assert model.certificate_.primal == pytest.approx(truth, rel=1e-5)
@@ -73,6 +76,31 @@ def test_the_optimum_is_that_over_all_stumps_with_the_price_of_the_budget(seed, 
     least, most = model.price_of_constraints_
     free = cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
     assert least - 1e-4 <= truth - free <= most + 1e-4
+
+
+def test_certified_weights_are_of_the_size_that_the_budget_allows():
+    # scores of 0.6 at least are no slack if they are scaled, but the weights that takes are above the budget
+    X, y = np.array([[0.0], [30.0], [0.0], [10.0]]), np.array([1, -1, 1, 1])
+    model = LPBoostClassifier(C=2.0, constraints=[FeatureBudget(0.8)], tol=1e-6).fit(X, y)
+    slack = np.maximum(1 - y * model.decision_function(X), 0).sum()
+    assert slack > 0.1
+    assert model.certificate_.holds(1e-6)
+    assert model.certificate_.primal == pytest.approx(model.weights_.sum() + 2 * slack, rel=1e-12)
+    given = model.certify(X, y, weights=model.weights_)
+    assert given.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
+    assert given.repair["w"] == 0
+
+
+def test_a_budget_of_nothing_is_kept_by_the_reference():
+    X, t = draw(3, n=10)
+    y = np.where(t > np.median(t), 1, -1)
+    exact, reference = (
+        LPBoostClassifier(C=0.5, constraints=[FeatureBudget(0.0, {0: 1.0})], solver=solver, tol=1e-6).fit(X, y)
+        for solver in ("fast", "reference")
+    )
+    assert use_of(reference, [1.0, 0.0, 0.0]) == 0
+    assert reference.certificate_.holds(1e-5)
+    assert reference.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-5)
 
 
 def test_a_regression_with_an_intercept():

@@ -87,6 +87,14 @@ def test_threads_change_nothing_when_iterated():
     assert_array_equal(one.coefficients, two.coefficients)
 
 
+def test_systems_are_solved_as_far_as_asked(monkeypatch):
+    monkeypatch.setattr(iterated, "RANK", 2)
+    K = TreeEnsemble(FOREST, "depth").unwritten(X)
+    for tol in (1e-2, 1e-4, 1e-7):
+        experts = iterated_least_squares_experts(K, Y, 1e-3, MEMBERS, tol=tol)
+        assert tol / 100 < experts.certificate.relative_gap <= 1.01 * tol
+
+
 def test_too_few_steps_are_a_failure(monkeypatch):
     monkeypatch.setattr(conjugate_gradients, "MAX_STEPS", 1)
     monkeypatch.setattr(iterated, "RANK", 2)
@@ -107,6 +115,7 @@ def test_matrices_that_are_not_psd(rank, monkeypatch):
         ({"K": np.eye(300)[:, :5]}, "K"),
         ({"Y": Y[:5]}, "Y"),
         ({"gamma": 0}, "gamma"),
+        ({"tol": 0}, "tol"),
         ({"members": MEMBERS[:5]}, "members"),
         ({"members": MEMBERS & (np.arange(18) > 0)}, "members"),
         ({"n_jobs": 0}, "n_jobs"),
