@@ -74,6 +74,12 @@ MAX_STEPS = 200
 WIDEST, SHARPER = 4.0, 0.2
 """The width of the rounded kink at first, where margins of 0 are inside, and how much narrower it becomes at a time."""
 
+SMOOTHEST = 0.95
+"""How little narrower it becomes at a time at least, where a Newton step is good for nothing otherwise."""
+
+WIDER, MOST_WIDE = 8.0, 1e9
+"""How much wider it becomes where that is so at first, and up to which width."""
+
 AIM = 0.4
 """The share of the tolerance that the rounded kink may take, where it is enough."""
 
@@ -424,7 +430,7 @@ class Direction(NamedTuple):
     V: Array
     v: float
     promised: float  # half of what the objective would fall by for each unit of its length, at first
-    apart: float  # the roughness of functions less those that the multipliers make, a part of the gap
+    apart: float  # of the gap: the roughness of functions less those that the multipliers make, and their surplus
 
 
 def find_direction(at: Seen, width: float) -> Direction:
@@ -452,7 +458,7 @@ def find_direction(at: Seen, width: float) -> Direction:
     else:
         V = start - G
     slope = float(((pull(knots, G) - edges) * V).sum()) - at.surplus * v
-    return Direction(V, v, -slope / 2, measure_roughness(knots, G - start))
+    return Direction(V, v, -slope / 2, measure_roughness(knots, G - start) + abs(at.surplus))
 
 
 def solve_among(rows: Doubtful, stiffness: Array, right: Array) -> tuple[Array, float]:
@@ -510,7 +516,8 @@ class Search:
 
     def run(self) -> None:
         """Step until the gap is at most `tol`, relative, or no step makes it better."""
-        pace, width, aim, is_stuck = Pace(), WIDEST, AIM, False
+        pace, width, sharper, aim, is_stuck = Pace(), WIDEST, SHARPER, AIM, False
+        settled_at: Seen | None = None
         at = self._look(*self.best, width)
         for step in range(MAX_STEPS):
             if at.surplus and not at.n_doubtful:
@@ -528,19 +535,35 @@ class Search:
                     return
             if not settled:
                 at, is_stuck = self._go(at, ahead)
+                if is_stuck and settled_at is None and width < MOST_WIDE:
+                    # so few rows are inside of the kink that a step goes far beyond what they know of
+                    width *= WIDER
+                    at, is_stuck = self._look(at.curve.G, at.curve.b, width), False
+                elif is_stuck and settled_at is not None and sharper < SMOOTHEST:
+                    # it became narrower too fast: again from where it was, by less
+                    sharper = sharper**0.5
+                    width = settled_at.curve.loss.width * sharper
+                    at, is_stuck = self._sharpen(settled_at, width), False
                 continue
             if is_near:
                 if at.missed + ahead.apart >= (self.value - self.bound) / 2 and not is_stuck:
                     aim *= SHARPER
                 elif not (self.knots.are_values or self.n_steps >= MOST_STEPS):
                     at, is_stuck = self._refine(at), False
+                    settled_at = at
                     continue
                 elif not is_stuck or width < EPSILON:
                     return
             # what is missed falls with the width, or with its square
-            width *= max(SHARPER, min(1.0, (allowed / (2 * at.missed)) ** 0.7)) if at.missed else SHARPER
-            ahead = find_direction(at, width)
-            at, is_stuck = self._look(at.curve.G + ahead.V, at.curve.b + ahead.v, width), False
+            settled_at = at
+            width *= max(sharper, min(1.0, (allowed / (2 * at.missed)) ** 0.7)) if at.missed else sharper
+            at, is_stuck = self._sharpen(at, width), False
+            sharper = max(SHARPER, sharper**1.5) if sharper < SMOOTHEST else SHARPER
+
+    def _sharpen(self, at: Seen, width: float) -> Seen:
+        """Go to about where the minimum is with a kink of another width."""
+        ahead = find_direction(at, width)
+        return self._look(at.curve.G + ahead.V, at.curve.b + ahead.v, width)
 
     def _go(self, at: Seen, ahead: Direction) -> tuple[Seen, bool]:
         """Go along a direction as far as it pays; returns the new point, and True if there is no step that pays."""
