@@ -60,7 +60,7 @@ class Told:
             told.questions += 1
             return told._ask(sample, question, *what, **options)
 
-        ShardedSample.ask = ask  # type: ignore[method-assign]
+        ShardedSample.ask = ask  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -40,6 +40,9 @@ FINE = 1e-4
 WITHIN = 5e-14
 """The room within side constraints at which weights satisfy them, relative to the sizes of what they add up."""
 
+DIGITS = 1e-8
+"""The share of the largest weight up to which weights may be digits that a solver leaves of 0."""
+
 HALVINGS = 30
 """Halvings of the way from weights that satisfy side constraints to others: what is left is a billionth of it."""
 
@@ -164,12 +167,20 @@ class Restricted:
         if not hasattr(loss, "hold"):
             return point
         w = np.maximum(point["w"], 0.0) if self.formulation.nonnegative else point["w"]
-        b = None if self.formulation.intercept else np.zeros(())
-        w, b = loss.hold(self.H, self.y, w, b, fixed_sum=hasattr(self.problem.penalty, "total"))
+        intercept, fixed_sum = (
+            None if self.formulation.intercept else np.zeros(()),
+            hasattr(self.problem.penalty, "total"),
+        )
 
         def holds(w: Array, b: Array) -> bool:
             return bool(loss.holds(self.y * (self.H @ w + b), WITHIN))
 
+        given = w
+        w, b = loss.hold(self.H, self.y, given, intercept, fixed_sum=fixed_sum)
+        if not fixed_sum and not holds(w, b):
+            # weights that are a solver's digits of 0 may be all that is in the way, and too small to move
+            large = np.where(np.abs(given) > DIGITS * np.abs(given).max(initial=0.0), given, 0.0)
+            w, b = loss.hold(self.H, self.y, large, intercept, fixed_sum=fixed_sum)
         self.is_mended = not holds(w, b)
         if not self.is_mended:
             self._held = w, b

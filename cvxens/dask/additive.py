@@ -546,7 +546,7 @@ class Search:
         """Go along a direction as far as it pays; returns the new point, and True if there is no step that pays."""
         G, b, width = at.curve.G, at.curve.b, at.curve.loss.width
         there = self._look(G + ahead.V, b + ahead.v, width)
-        if there.smoothed <= at.smoothed - SUFFICIENT * 2 * ahead.promised:
+        if there.smoothed <= at.smoothed - SUFFICIENT * 2 * max(ahead.promised, 0.0):
             return there, False
         t = self._search(at, ahead.V, ahead.v)
         return (self._look(G + t * ahead.V, b + t * ahead.v, width), False) if t else (at, True)

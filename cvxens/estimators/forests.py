@@ -269,9 +269,11 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     does not matter, as long as it leaves no feature a range below 1e-7, which they take for a constant.
 
     Memory grows with n_samples n_experts; time with n_samples n_experts n_trees, and with 1/sqrt(gamma) where gamma is
-    small. A sample that is too large is refused. Where gamma is so tiny that conjugate gradients fail, up to 5,000
-    samples are solved in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`. Ctrl-C is a
-    KeyboardInterrupt, and leaves the estimator as it was.
+    small. With the defaults 20,000 x 20 takes about 25 seconds of a processor, 7 of them for the forest, and three
+    times as long for a regression, whose trees have a leaf for every sample or two: `n_jobs=2` halves that. A sample
+    that is too large is refused. Where gamma is so tiny that conjugate gradients fail, up to 5,000 samples are solved
+    in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`. Ctrl-C is a KeyboardInterrupt, and
+    leaves the estimator as it was.
 
     Attributes
     ----------

@@ -66,6 +66,18 @@ def test_of_several_multipliers_of_the_constraints_the_best_prove_what_the_refer
     assert run.certificate.holds(1e-6)
 
 
+def test_digits_of_weights_that_are_0_do_not_keep_equal_means_from_the_reference():
+    # under equal means of these halves only the constant has a weight
+    X, y = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([1.0, -1.0, -1.0, -1.0])
+    difference = np.array([0.5, 0.5, -0.5, -0.5])
+    loss = SideLoss(Hinge(0.5), y * np.stack([difference, -difference]), np.zeros((2, 4)), np.zeros(2))
+    for options in ({}, {"master": CvxpyMaster}):
+        run = column_generation(Formulation(loss, L1()), Stumps(X), y, tol=1e-6, **options)
+        # w = -1 leaves the slack 2 of the first sample
+        assert run.certificate.primal == pytest.approx(2.0)
+        assert run.certificate.holds(1e-6)
+
+
 @settings(deadline=None, max_examples=6)
 @given(st.integers(0, 10**6))
 def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
