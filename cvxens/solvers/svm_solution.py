@@ -131,10 +131,11 @@ class SVMSolution(Generic[P]):
         return certify_evaluated(self.problem, evaluated, evaluated.point)
 
     def level(self, steps: int, seconds: float) -> Level:
-        """Return the row of a history for this point; what its scores may be off by is held against its bound."""
-        bound = self.bound - (self.certificate.rounding if self.drift > 0 else 0.0)
-        gap = max(relative(self.objective - bound, self.objective, bound), 0.0)
-        return Level(self.objective, bound, gap, self.n_support, self.n_free, steps, seconds)
+        """Return the row of a history for this point; what its scores may be off by is held against both values."""
+        rounding = self.certificate.rounding if self.drift > 0 else 0.0
+        objective, bound = self.objective + rounding, self.bound - rounding
+        gap = max(relative(objective - bound, objective, bound), 0.0)
+        return Level(objective, bound, gap, self.n_support, self.n_free, steps, seconds)
 
     def solution(self) -> Solution:
         """Return the same as a Solution, which `SVMDual.certify` takes too."""
