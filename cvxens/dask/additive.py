@@ -541,6 +541,7 @@ class Search:
             width *= max(SHARPER, min(1.0, (allowed / (2 * at.missed)) ** 0.7)) if at.missed else SHARPER
             ahead = find_direction(at, width)
             at, is_stuck = self._look(at.curve.G + ahead.V, at.curve.b + ahead.v, width), False
+        self._take_bound(at, MAX_STEPS, closely=True)
 
     def _go(self, at: Seen, ahead: Direction) -> tuple[Seen, bool]:
         """Go along a direction as far as it pays; returns the new point, and True if there is no step that pays."""
