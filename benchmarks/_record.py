@@ -96,10 +96,12 @@ def measure(
     """
 
     def end(_number: int, _frame: FrameType | None) -> None:
+        nonlocal over
+        over = True
         raise OutOfTime
 
     rows: list[Mapping[str, Any]] = []
-    ended = ""
+    ended, over = "", False
     before = signal.signal(signal.SIGALRM, end)
     try:
         with limit_threads(THREADS), threadpool_limits(THREADS):
@@ -115,6 +117,11 @@ def measure(
         if not isinstance(error.__cause__, OutOfTime | KeyboardInterrupt):
             raise
         ended = "out of time" if isinstance(error.__cause__, OutOfTime) else "interrupted"
+    except RuntimeError:
+        # compiling swallows a signal that comes from within LLVM, and then has nothing compiled
+        if not over:
+            raise
+        ended = "out of time"
     except KeyboardInterrupt:
         ended = "interrupted"
     finally:

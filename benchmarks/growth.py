@@ -1,8 +1,8 @@
 """How time and memory of LPBoost over all stumps grow with samples, features, the price of slack and columns.
 
 Threenorm, LL08 P4 to a relative gap of `TOL`; one of the three is varied at a time. The last rows are exponents: the
-slopes of straight lines through the logarithms, of seconds and of memory, of samples from `LARGE` on, as what is small
-costs what everything costs. Each run has a process of its own, whose peak memory is counted above what it
+slopes of straight lines through the logarithms, of seconds of processors and of memory, of samples from `LARGE` on, as
+what is small costs what everything costs. Each run has a process of its own, whose peak memory is counted above what it
 begins with.
 """
 
@@ -93,6 +93,6 @@ def run() -> Iterator[dict[str, Any]]:
         for against in (name, *(["columns"] if name == "C n" else [])):
             last = [row for row in rows if name != "samples" or row["samples"] >= LARGE]
             x = [float(row[against]) for row in last]
-            found = {f"exponent of {of}": find_exponent(x, [row[of] for row in last]) for of in ("seconds", "GB")}
+            found = {f"exponent of {of}": find_exponent(x, [row[of] for row in last]) for of in ("of processors", "GB")}
             exponents.append({"varied": f"{name}: by {against}", **found})
     yield from exponents

@@ -21,7 +21,7 @@ def draw(rows: list[dict[str, Any]], file: Path) -> None:
     for (varied, across), column in zip(AXES, axes.T, strict=True):
         points = [row for row in rows if row["varied"] == varied]
         slopes = next(row for row in rows if row["varied"] == f"{varied}: by {across}")
-        for ax, of in zip(column, ("seconds", "GB"), strict=True):
+        for ax, of in zip(column, ("of processors", "GB"), strict=True):
             x, values = (np.array([row[name] for row in points], np.float64) for name in (across, of))
             slope = slopes[f"exponent of {of}"]
             ax.loglog(x, values, "o", color="C0")
@@ -35,7 +35,7 @@ def draw(rows: list[dict[str, Any]], file: Path) -> None:
                 axis.set_minor_formatter(NullFormatter())
             ax.set_title(f"exponent {slope:.2f}", fontsize="small")
             ax.set_xlabel(across)
-            ax.set_ylabel(of)
+            ax.set_ylabel({"of processors": "seconds of processors"}.get(of, of))
     figure.savefig(file, dpi=90)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from math import nan
 from types import ModuleType
 
@@ -162,6 +163,19 @@ def test_a_signal_while_compiled_code_returns_ends_a_run(cause, ended):
     assert (len(record.rows), record.ended) == (1, ended)
     with pytest.raises(SystemError):
         measure(make_benchmark(lambda: map(fail, [0])), {}, None, print)
+
+
+def test_a_signal_that_compiling_swallows_ends_a_run():
+    def run(seconds):
+        yield {"s": 1.0}
+        with suppress(OutOfTime):
+            time.sleep(seconds)
+        raise RuntimeError("no compiled object yet")
+
+    record = measure(make_benchmark(lambda: run(60)), {}, 0.05, lambda _: None)
+    assert (record.rows, record.ended) == ([{"s": 1.0}], "out of time")
+    with pytest.raises(RuntimeError, match="no compiled object"):
+        measure(make_benchmark(lambda: run(0)), {}, None, lambda _: None)
 
 
 def test_settings_have_files_of_their_own_and_unknown_ones_are_named(tmp_path):

@@ -635,7 +635,8 @@ def column_generation(
     if formulation.holds_own_terms:
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
     if master is fastest_master:
-        master = partial(fastest_master_over, oracle)
+        # all stumps at once are more columns than a run wants that counts them
+        master = partial(fastest_master_over, oracle, at_once=max_columns is None)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
     search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
     run = search.run(limits)

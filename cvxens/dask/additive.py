@@ -559,6 +559,7 @@ class Search:
             width *= max(sharper, min(1.0, (allowed / (2 * at.missed)) ** 0.7)) if at.missed else sharper
             at, is_stuck = self._sharpen(at, width), False
             sharper = max(SHARPER, sharper**1.5) if sharper < SMOOTHEST else SHARPER
+        self._take_bound(at, MAX_STEPS, closely=True)
 
     def _sharpen(self, at: Seen, width: float) -> Seen:
         """Go to about where the minimum is with a kink of another width."""

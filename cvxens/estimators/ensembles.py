@@ -36,7 +36,6 @@ from cvxens.estimators.base import check_shape, refuse_intercept
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, Sample, find_accepted, find_feature, label, make_oracle, recode
 from cvxens.estimators.votes import Vote
-from cvxens.limits import Ending
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
 from cvxens.types import Array
@@ -263,12 +262,9 @@ class Ensemble(Vote):
         with rounds_of(self) as rounds:
             rounds.begin()
             run = column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
-        short = run.certificate.proven and not run.certificate.holds(self.tol)
-        # where bounds are exact, what is left of the gap when nothing improves is rounding
-        ending = Ending.ROUNDING if run.ending is Ending.EXHAUSTED and short else run.ending
-        if ending in REMEDIES:
+        if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
-            warn_of(self, f"{ending.value}; {reached}", REMEDIES[ending])
+            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
         return run
 
     def bands(

@@ -151,6 +151,20 @@ def test_columns_to_begin_with_are_enough(monkeypatch):
     assert again.certificate.primal == pytest.approx(run.certificate.primal, rel=3e-6)
 
 
+def test_runs_that_end_early_have_what_they_were_asked_for(monkeypatch):
+    X, y = draw_sample()
+    formulation, oracle = formulations.lpboost(1 / 30), Stumps(X, columns_per_round=3)
+    early = column_generation(formulation, oracle, y, tol=1e-6, master=lead(oracle), max_rounds=2)
+    plain = column_generation(formulation, oracle, y, tol=1e-6, master=InteriorPointMaster, max_rounds=2)
+    np.testing.assert_array_equal(early.weights, plain.weights)
+    assert early.certificate.dual < plain.certificate.dual
+    monkeypatch.setattr(AdditiveMaster, "least_samples", len(y))
+    few = column_generation(formulation, oracle, y, tol=1e-6, max_columns=9)
+    assert 9 <= len(few.columns) < 12
+    many = column_generation(formulation, oracle, y, tol=1e-6)
+    assert np.diff([row.n_columns for row in many.history]).max() > 3
+
+
 def test_without_time_the_interior_point_method_goes_on(monkeypatch):
     monkeypatch.setattr(additive_master, "time_left", lambda: 1e-9)
     X, y = draw_sample()

@@ -4,6 +4,7 @@ import pytest
 from dask_samples import cut, sharded, two_classes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import InfiniteEnsembleSVC
 from cvxens.dask import DaskInfiniteEnsembleSVC, additive
@@ -242,3 +243,17 @@ def test_ties_with_different_labels_are_solved_in_any_unit(seed, n, unit, C):
     rounding = alone.rounding + certificate.rounding
     assert certificate.dual <= alone.primal + rounding
     assert certificate.primal >= alone.dual - rounding
+
+
+@pytest.mark.parametrize("limits", [{"MAX_STEPS": 2}, {"max_time": 1e-9}])
+def test_a_fit_that_is_cut_short_is_certified_all_the_same(monkeypatch, limits):
+    if "MAX_STEPS" in limits:
+        monkeypatch.setattr(additive, "MAX_STEPS", limits["MAX_STEPS"])
+    X, y = two_classes(30, 2)
+    model = DaskInfiniteEnsembleSVC(C=0.5, max_time=limits.get("max_time"))
+    with pytest.warns(ConvergenceWarning, match="the relative gap is"):
+        model.fit(cut(X, [9]), cut(y, [9]))
+    alone = InfiniteEnsembleSVC(C=0.5, tol=1e-8).fit(X, y).certificate_
+    assert -np.inf < model.certificate_.dual <= alone.primal
+    assert model.certificate_.primal >= alone.dual
+    assert model.history_[-1].objective == model.certificate_.primal

@@ -62,15 +62,18 @@ fastest_master = Fastest(MASTERS)
 """Makes the fastest master that supports a formulation: called as ``fastest_master(formulation, y)``."""
 
 
-def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
-    """Return the fastest master for a formulation over an oracle: what that knows of its set may help."""
+def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array, *, at_once: bool = True) -> Master:
+    """Return the fastest master for a formulation over an oracle: what that knows of its set may help.
+
+    Unless `at_once`, columns are to come a few at a time.
+    """
     grams = getattr(oracle, "grams", None)
     if grams is not None and BallMaster.supports(formulation):
         try:
             return BallMaster(formulation, y, grams)
         except ImportError as error:
             warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
-    if len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
+    if at_once and len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
         steps: Any = oracle
         if getattr(steps, "every_step", None) is not None:
             return AdditiveMaster(formulation, y, steps)

@@ -150,6 +150,9 @@ class AdditiveMaster(InteriorPointMaster):
         return is_wide and self.restricted.n_columns >= self.many
 
     def _advance(self) -> MasterSolution:
+        if self.at is None:
+            # weights to show until an ensemble is evaluated
+            super().solve()
         if self.method is None:
             features = self.oracle.every_step
             assert features is not None
