@@ -150,6 +150,9 @@ class Rounds:
 def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
     """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
     if not certificate.holds(tol):
+        if reason == Ending.OPTIMAL.value:
+            # of the gap that the solver saw, which is without the rounding error
+            reason = "rounding errors are more than tol leaves room for"
         reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
         warn_of(estimator, reached, remedy)
 

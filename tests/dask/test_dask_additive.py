@@ -238,7 +238,7 @@ def test_ties_with_different_labels_are_solved_in_any_unit(seed, n, unit, C):
     X, y = unit * rng.integers(0, 3, (n, 2)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     y[:2] = 1.0, -1.0
     certificate = DaskInfiniteEnsembleSVC(C=C, tol=1e-4).fit(cut(X, [3]), cut(y, [3])).certificate_
-    alone = InfiniteEnsembleSVC(C=C, tol=1e-8).fit(X, y).certificate_
+    alone = InfiniteEnsembleSVC(C=C, tol=1e-6).fit(X, y).certificate_
     assert certificate.holds(1e-4)
     rounding = alone.rounding + certificate.rounding
     assert certificate.dual <= alone.primal + rounding
