@@ -210,7 +210,7 @@ class Path:
 
     @property
     def runs(self) -> Mapping[float, Run]:
-        """The runs by price, such as `cvxens.plotting.PathDisplay.from_runs` draws."""
+        """The runs by price; `cvxens.plotting.PathDisplay.from_path` draws their weights."""
         return {point.price: point.run for point in self.points}
 
     @property

@@ -16,7 +16,7 @@ from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cvxens.colgen import Hypothesis, Run
+    from cvxens.colgen import Hypothesis, Path, Run
 
 
 @dataclass
@@ -39,6 +39,10 @@ class PathDisplay(Display):
         The most names in the legend.
     xlabel : str
         What C is called.
+    breakpoints : array-like of shape (n_breakpoints,)
+        Where the best ensemble of a path becomes another one; dotted.
+    title : str
+        What holds along all of it.
 
     Raises
     ------
@@ -59,6 +63,8 @@ class PathDisplay(Display):
     ylabel: str = "weight w"
     n_named: int = 8
     xlabel: str = "C"
+    breakpoints: Any = ()
+    title: str = ""
 
     def __post_init__(self) -> None:
         C = validation.finite_array("C", self.C, ndim=1)
@@ -80,6 +86,27 @@ class PathDisplay(Display):
         validation.instance("runs", runs, Mapping)
         ensembles = {C: Ensemble.from_run(run, feature_names) for C, run in runs.items()}
         return cls._from_ensembles(ensembles, n_named).plot(ax)
+
+    @classmethod
+    def from_path(
+        cls, path: Path, *, xlabel: str = "C", feature_names: Names = None, n_named: int = 8, ax: Axes | None = None
+    ) -> Self:
+        """Draw the weights at the points of a path, its breakpoints, and the gap that is certified all along it.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from cvxens.colgen import formulations, oracles, solve_path
+        >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
+        >>> path = solve_path(formulations.soft_margin, oracles.Stumps(X), y, prices=(0.1, 3.0), tol=1e-9)
+        >>> PathDisplay.from_path(path, ax=Figure().subplots()).breakpoints
+        array([1.])
+        """
+        ensembles = {C: Ensemble.from_run(run, feature_names) for C, run in path.runs.items()}
+        display = cls._from_ensembles(ensembles, n_named, xlabel)
+        display.breakpoints = path.breakpoints
+        display.title = f"relative gap at most {max(path.relative_gap, 0.0):.2g} at every {xlabel}"
+        return display.plot(ax)
 
     @classmethod
     def from_estimators(
@@ -117,6 +144,10 @@ class PathDisplay(Display):
             for k, j in enumerate(shown.tolist()):
                 style: dict[str, Any] = {"color": PALETTE[k % len(PALETTE)], "marker": "."}
                 ax.plot(self.C, self.coefficients[:, j], label=str(self.names[j]), **style)
+        for price in self.breakpoints:
+            ax.axvline(price, color=FAINT, linestyle=":", linewidth=0.8, zorder=0)
+        if self.title:
+            ax.set_title(self.title, fontsize="small")
         ax.set_xscale("log")
         if self.C[-1] < 10 * self.C[0]:
             # a range of less than a power of ten has too few ticks: mark at most six of the points themselves

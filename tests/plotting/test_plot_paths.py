@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from rendering import assert_drawn, assert_opens_one_figure, legend_of
 
+from cvxens.colgen import formulations, solve_path
+from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.plotting import PathDisplay
 
@@ -59,6 +61,18 @@ def test_hypotheses_of_runs_are_lined_up(run_at, ax):
         wanted = zip(run.columns, run.weights.tolist(), strict=True)
         assert found == {str(column.hypothesis): weight for column, weight in wanted if weight}
     assert len(legend_of(ax)) <= 8
+
+
+def test_a_path_has_its_breakpoints_and_says_what_is_certified_along_it(ax):
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 1.0]]), [1.0, -1.0, 1.0, -1.0]
+    path = solve_path(formulations.soft_margin, Stumps(X), y, prices=(0.05, 5.0), tol=1e-8)
+    display = PathDisplay.from_path(path, xlabel="price", ax=ax)
+    assert_drawn(display, ax)
+    assert display.C.tolist() == path.prices.tolist()
+    dotted = [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"]
+    assert dotted == path.breakpoints.tolist() != []
+    assert ax.get_title() == f"relative gap at most {path.relative_gap:.2g} at every price"
+    assert path.relative_gap < 1e-8
 
 
 def test_estimators_are_lined_up_by_their_weak_learners(ax):
