@@ -47,6 +47,7 @@ from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote, sum_votes
+from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
 
 N_ROUNDS = 200
@@ -154,8 +155,8 @@ class CodedColumn(Column):
     pairs: Pairs
 
     @cached_property
-    def values(self) -> Array:
-        return self.pairs.matrix @ self.hypothesis(self.sample).ravel()
+    def kept(self) -> Any:
+        return as_bytes(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
 
 
 @dataclass(frozen=True, eq=False)
