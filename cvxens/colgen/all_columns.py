@@ -31,11 +31,11 @@ class ListedOracle(Protocol):
 
     @property
     def sample(self) -> Any:
-        """The sample."""
+        """The training sample that the hypotheses are evaluated on."""
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
-        """All of them."""
+        """All hypotheses of the set, in the order of `columns`."""
 
     @property
     def columns(self) -> Columns | None:

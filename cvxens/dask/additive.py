@@ -420,7 +420,7 @@ class Seen:
 
     @property
     def surplus(self) -> float:
-        """What the multipliers of y = +1 are more than those of y = -1."""
+        """The sum of the multipliers of y = +1 less that of y = -1, 0 where they balance."""
         return float(np.ldexp(float(self.totals[1] - self.totals[0]), self.curve.exponent))
 
 
@@ -563,17 +563,20 @@ class Search:
 
     def _sharpen(self, at: Seen, width: float) -> Seen:
         """Go to about where the minimum is with a kink of another width."""
-        ahead = find_direction(at, width)
-        return self._look(at.curve.G + ahead.V, at.curve.b + ahead.v, width)
+        return self._look_along(at, find_direction(at, width), 1.0, width)
+
+    def _look_along(self, at: Seen, ahead: Direction, t: float, width: float) -> Seen:
+        """Look at a point at a length t along a direction."""
+        return self._look(at.curve.G + t * ahead.V, at.curve.b + t * ahead.v, width)
 
     def _go(self, at: Seen, ahead: Direction) -> tuple[Seen, bool]:
         """Go along a direction as far as it pays; returns the new point, and True if there is no step that pays."""
-        G, b, width = at.curve.G, at.curve.b, at.curve.loss.width
-        there = self._look(G + ahead.V, b + ahead.v, width)
+        width = at.curve.loss.width
+        there = self._look_along(at, ahead, 1.0, width)
         if there.smoothed <= at.smoothed - SUFFICIENT * 2 * max(ahead.promised, 0.0):
             return there, False
         t = self._search(at, ahead.V, ahead.v)
-        return (self._look(G + t * ahead.V, b + t * ahead.v, width), False) if t else (at, True)
+        return (self._look_along(at, ahead, t, width), False) if t else (at, True)
 
     def _look(self, G: Array, b: float, width: float) -> Seen:
         """Ask the shards for all that a step needs, and keep the best functions."""

@@ -48,9 +48,7 @@ class SplitColumns:
            [ 1.,  1.,  1.]])
     """
 
-    codes: NDArray[
-        np.uint8
-    ]  # (n_features, n_samples), how many thresholds are at or below each value; one more: missing
+    codes: Codes  # (n_features, n_samples), how many thresholds are at or below each value; one more: missing
     counts: Ints  # the thresholds of each feature
     # of every stump its feature, the place of its threshold from 0 on, and its value where the feature's is missing
     features: Ints
