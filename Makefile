@@ -38,7 +38,7 @@ fuzz: $(VENV)/.test
 
 # what fits into an hour on two cores, the pages included, or with SPLITS=100 all of it, from where it was left
 reproduce: $(VENV)/.plot
-	$(VENV)/bin/cvxens reproduce $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
+	$(VENV)/bin/python -m reproduction $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
 
 # the site, and what a browser finds there; with QUICK=1 the notebooks have the outputs that they were committed with
 docs: $(VENV)/.docs

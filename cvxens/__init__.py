@@ -5,7 +5,7 @@ a proof of how far the answer is from the optimum over all hypotheses.
 
 Rooms, in the order in which they build on each other: `cvxens.certificates`, `cvxens.problems`,
 `cvxens.kernels`, `cvxens.colgen` and `cvxens.solvers`, `cvxens.estimators` and `cvxens.crosscheck`,
-`cvxens.experiments` and `cvxens.export`; beside them `cvxens.datasets` and `cvxens.plotting`. Each is imported when
+`cvxens.export`; beside them `cvxens.datasets` and `cvxens.plotting`. Each is imported when
 it is first used.
 """
 

@@ -56,7 +56,6 @@ SECTIONS = (
     Section("Data", "Generators, files, and tables as people have them.", ("cvxens.datasets", "cvxens.tables")),
     Section("Dask", "The same where no machine has all rows.", ("cvxens.dask",)),
     Section("Export", "Fitted models for other runtimes.", ("cvxens.export",)),
-    Section("Experiments", "Tables and figures of the papers.", ("cvxens.experiments",)),
     Section("Errors", "All that the library raises of its own, and how runs end.", ("cvxens.errors", "cvxens.limits")),
 )
 

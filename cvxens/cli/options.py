@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from cvxens.datasets import Dataset
 
 TABLE_OPTIONS = (
@@ -83,6 +85,24 @@ def write_json(path: Path | None, document: Any) -> None:
     import json
 
     write("--json", path, json.dumps(document, indent=2) + "\n")
+
+
+def progress_bar() -> Progress:
+    """Return a bar on standard error, which shows itself where that is a terminal."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return progress.Progress(
+        progress.TextColumn("{task.description:<28}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
