@@ -109,10 +109,11 @@ LIBRARIES = {
 """Where a library may be imported: in these modules and what is below them."""
 
 WITHIN = {
-    "problems.losses": {"problems.modelling", "problems.duality"},
-    "problems.target_losses": {"problems.modelling", "problems.duality", "problems.losses"},
+    "problems.losses": {"problems.modelling", "problems.duality", "problems.linear_dual"},
+    "problems.target_losses": {"problems.losses", "problems.modelling", "problems.duality", "problems.linear_dual"},
     "problems.penalties": {
         "problems.curves",
+        "problems.linear_dual",
         "problems.modelling",
         "problems.duality",
         "problems.losses",
@@ -123,7 +124,7 @@ WITHIN = {
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
-    "colgen.masters.stack": set(),
+    "problems.linear_dual": set(),
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
     "estimators.multiclass": set(),

@@ -269,7 +269,10 @@ class Needs:
     def find_missing(self, formulation: Formulation) -> str:
         """Return what keeps the formulation from being solved this way, empty if nothing does."""
         terms = zip(formulation.terms, (self.loss, self.penalty), strict=True)
-        missing = [f"{type(term).__name__} has no `{name}`" for term, name in terms if not hasattr(term, name)]
+        # what a term declares and does not have is None
+        missing = [
+            f"{type(term).__name__} has no `{name}`" for term, name in terms if getattr(term, name, None) is None
+        ]
         for name in ("nonnegative", "intercept"):
             wanted = getattr(self, name)
             if wanted not in {None, getattr(formulation, name)}:

@@ -95,8 +95,8 @@ STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1
 NEEDS = (
     Needs("curvature", "edge_limit"),
     Needs("curvature", "ridge"),
-    Needs("hinges", "edge_limit"),
-    Needs("hinges", "ridge"),
+    Needs("linear_dual", "edge_limit"),
+    Needs("linear_dual", "ridge"),
 )
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
+from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array, Point
@@ -39,7 +40,6 @@ __all__ = [
     "Exponential",
     "HardMargin",
     "Hinge",
-    "Hinges",
     "HuberizedHinge",
     "Logistic",
     "Loss",
@@ -53,17 +53,6 @@ TINY = float(np.finfo(float).tiny)
 
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
-
-
-class Hinges(NamedTuple):
-    """``sum_i prices_i max(0, sign (knots_i - z_i))``, a part of a loss.
-
-    Its multipliers are ``u = sign v`` with 0 <= v <= prices, and its dual value is ``knots'u``.
-    """
-
-    sign: float  # 1, or -1 where it grows with z
-    knots: Array  # (n_samples,)
-    prices: Array  # (n_samples,)
 
 
 class Loss(Protocol):
@@ -84,11 +73,7 @@ class Loss(Protocol):
     - ``curvature(u)``, of a smooth sum over samples: the (generalised) second derivatives as a function of u;
     - ``hessian(U, X, outputs)``, of a smooth loss on several scores: its second derivatives in the weights of the
       columns X (n_active, n_samples) for these outputs;
-    - ``hinges``: the loss is a sum of `Hinges`, at most one of either sign, so that its dual value is linear in
-      multipliers that are in a box;
-    - ``floor``: the dual value is ``floor sum u`` on u >= 0, so that the loss is the constraint ``z >= floor``;
-    - ``caps``: the dual value is 0 on ``sum u = 1, 0 <= u <= caps``;
-    - ``worst``: a pair (caps, total), the dual value is ``sum u`` on 0 <= u <= caps, sum u <= total;
+    - ``linear_dual``, of a piecewise linear loss: its dual as a `LinearDual`, None of others;
     - ``smoothed(width)``: a smooth function near the loss, whose multipliers are in the domain of the loss's conjugate,
       with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X;
     - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
@@ -107,6 +92,11 @@ class Loss(Protocol):
     def batch_shape(self) -> tuple[int, ...]:
         """The shape of the targets or prices that it holds per sample; () where it fits any number of samples."""
         return ()
+
+    @property
+    def linear_dual(self) -> LinearDual | None:
+        """What it adds to the dual where that is a linear function in a polyhedron, as of a piecewise linear loss."""
+        return None
 
     @abstractmethod
     def term(self, z: Any) -> Term:
@@ -223,8 +213,8 @@ class Hinge(SumOverSamples):
     C: Scalar
 
     @property
-    def hinges(self) -> tuple[Hinges]:
-        return (Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),)
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),))
 
     def term(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0, z >= 1 - xi."""
@@ -483,8 +473,8 @@ class CVaR(Loss):
         return np.shape(self.D)
 
     @property
-    def worst(self) -> tuple[Array, float]:
-        return np.asarray(self.C * self.D), self.C
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C * self.D)),), high=self.C)
 
     def term(self, z: Any) -> Term:
         """Model the loss with the threshold rho and slacks xi >= 0, z >= 1 - rho - xi."""
@@ -568,7 +558,10 @@ class HardMargin(Loss):
     """
 
     falls: ClassVar[bool] = True
-    floor: ClassVar[float] = 1.0
+
+    @property
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(inf)),))
 
     def term(self, z: Any) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
@@ -672,8 +665,8 @@ class SoftMinimumMargin(CappedSimplex):
     D: Scalar
 
     @property
-    def caps(self) -> float | Array:
-        return self.D
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(0.0), np.asarray(self.D)),), low=1.0, high=1.0)
 
     def term(self, z: Any) -> Term:
         """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""

@@ -98,7 +98,7 @@ class _Search:
     def __init__(self, rows: Rows, loss: EpsilonInsensitive, clock: Deadline) -> None:
         self.rows, self.loss, self.clock = rows, loss, clock
         n = self.n = len(loss.t)
-        up, down = loss.hinges
+        up, down = loss.linear_dual.hinges
         self.knots = np.concatenate([np.broadcast_to(hinge.knots, (n,)) for hinge in (up, down)])
         self.bounds = np.stack([np.concatenate([np.zeros(n), -down.prices]), np.concatenate([up.prices, np.zeros(n)])])
         self.v, self.f, self.block = np.zeros(2 * n), np.zeros(n), np.empty(0, np.intp)

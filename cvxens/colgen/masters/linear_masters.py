@@ -14,18 +14,18 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 from types import ModuleType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.masters.stack import SideStack, Stack
 from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.linear_dual import LinearDual, Stack
 from cvxens.solvers import interior_point
 from cvxens.solvers.byte_rows import multiply
 from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
@@ -137,8 +137,9 @@ class HighsMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss of hinges, also of regression, or the worst of them (CVaR), with an l1 penalty; the soft minimum margin
-        on the simplex; or hard margins with an l1 penalty and w >= 0.
+        A piecewise linear loss, one that has a `linear_dual`, with an l1 penalty or on the simplex: of hinges, also of
+        regression and under side constraints, the worst of them (CVaR), the soft minimum margin; or, with w >= 0, hard
+        margins.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1, or ones for scores.
 
@@ -149,47 +150,45 @@ class HighsMaster(FastMaster):
     """
 
     source = "DBS02; HiGHS"
-    needs = (
-        Needs("hinges", "edge_limit"),
-        Needs("sided_hinges", "edge_limit"),
-        Needs("worst", "edge_limit"),
-        Needs("caps", "total"),
-        Needs("floor", "edge_limit", nonnegative=True),
-    )
+    needs = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
-        n, loss = len(y), self.loss
-        has_hinges = hasattr(loss, "hinges") or hasattr(loss, "sided_hinges")
+        dual: LinearDual = self.loss.linear_dual
+        self.is_separable = dual.is_separable
         self.vertex: tuple[Mapping[Hypothesis, float], Array] | None = None
         self.given: Sequence[Hypothesis] = ()
         """Of the columns that came first."""
-        self.is_game = not (has_hinges or hasattr(loss, "worst"))
-        self.n_sums = 0 if has_hinges else 1
-        """Rows that limit the sum of u."""
-        self.stack = Stack(np.ones(1), np.ones(n), np.empty(0), 0.0, 1.0)
-        if self.is_game:
-            # min gamma subject to sum u = 1, 0 <= u <= caps and no edge above gamma
-            cost = np.append(np.zeros(n), 1.0)
-            caps = np.full(n, getattr(loss, "caps", 1.0))
-            self.program = LiveProgram(cost, np.append(np.zeros(n), -np.inf), np.append(caps, np.inf))
-            self.program.add_row(1.0, np.ones(n), 1.0)
-        elif self.n_sums:
-            # max sum u subject to 0 <= u <= caps, sum u <= total and no edge above the limit
-            caps, total = loss.worst
-            self.program = LiveProgram(np.full(n, -1.0), np.zeros(n), np.full(n, caps))
-            self.program.add_row(-np.inf, np.ones(n), total)
-        elif hasattr(loss, "sided_hinges"):
-            # the same with the prices of side constraints as further variables, which nothing limits
-            self.stack = SideStack.from_sides(formulation, y, 1.0)
-            upper = np.append(self.stack.prices[:n], np.full(len(loss.limits), inf))
-            self.program = LiveProgram(-self.stack.gains, np.zeros(len(upper)), upper)
+        self.stack = stack = stack_dual(formulation, y)
+        self.is_cone = not dual.is_bounded
+        self.limit = None if self.is_cone else getattr(self.penalty, "edge_limit", None)
+        # max gains'v subject to 0 <= v <= upper, low <= sum u <= high, y'u = 0 and no edge above the limit. One that is
+        # not given is a variable, gamma, and costs what it is. Multipliers of side constraints have no upper bounds
+        upper = np.append(stack.upper[: stack.n_copied], np.full(len(stack.pulls), inf))
+        low, high, weights = dual.low, dual.high, stack.repeat(np.ones(len(y)))
+        costs = -stack.gains
+        if self.is_cone:
+            # of a cone of v the direction of the least gamma is looked for
+            low, high, weights, costs = 1.0, 1.0, stack.gains, np.zeros(len(upper))
+        if self.limit is None:
+            costs, weights = np.append(costs, 1.0), np.append(weights, 0.0)
+            self.program = LiveProgram(costs, np.append(np.zeros(len(upper)), -inf), np.append(upper, inf))
         else:
-            # max gains'v subject to 0 <= v <= prices, u = sum over copies of sign v, and no edge above the limit
-            self.stack = Stack.from_loss(formulation, y)
-            self.program = LiveProgram(-self.stack.gains, np.zeros(len(self.stack.gains)), self.stack.prices)
+            self.program = LiveProgram(costs, np.zeros(len(upper)), upper)
+        self.n_sums = int(low > -inf or high < inf)
+        """Rows that limit the sum of u."""
+        if self.n_sums:
+            self.program.add_row(low, weights, high)
         if formulation.intercept:
-            self.program.add_row(0.0, self.stack.repeat(y), 0.0)
+            self.program.add_row(0.0, stack.repeat(y), 0.0)
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        """Return True for piecewise linear losses; for hard margins of one side where weights are 0 or above."""
+        if not super().supports(formulation):
+            return False
+        dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+        return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
     def begin_at_vertex(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
         """Begin at the vertex of a solution at another price of the slacks: its weights and multipliers."""
@@ -222,11 +221,11 @@ class HighsMaster(FastMaster):
             self.given = [column.hypothesis for column in columns]
         for values in self.restricted.add(columns):
             signed = self.stack.repeat(self.restricted.y * values)
-            if self.is_game:
-                self.program.add_row(-np.inf, np.append(signed, -1.0), 0.0)
+            if self.limit is None:
+                self.program.add_row(-inf, np.append(signed, -1.0), 0.0)
             else:
-                limit = self.penalty.edge_limit
-                self.program.add_row(-np.inf if self.restricted.formulation.nonnegative else -limit, signed, limit)
+                least = -inf if self.restricted.formulation.nonnegative else -self.limit
+                self.program.add_row(least, signed, self.limit)
 
     def solve(self) -> MasterSolution:
         """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
@@ -234,25 +233,25 @@ class HighsMaster(FastMaster):
             return self.restricted.start()
         if self.vertex is not None:
             vertex, self.vertex = self.vertex, None
-            if hasattr(self.loss, "hinges"):
+            if self.is_separable:
                 self._set_basis(*vertex)
         variables, multipliers = self.program.solve()
         # the weights are minus the multipliers of the edges, the intercept minus that of the balance
         first, unit = len(multipliers) - self.restricted.n_columns, self.stack.unit
         w, b = -unit * multipliers[first:], self.stack.origin - unit * multipliers[self.n_sums : first].sum()
-        if hasattr(self.loss, "floor"):
-            return self._scale_to_floor(w, b, variables[:-1], float(variables[-1]))
-        u = variables[:-1] if self.is_game else read_multipliers(self.stack, self.restricted, variables, 1.0)
+        gamma, v = (variables[-1], variables[:-1]) if self.limit is None else (0.0, variables)
+        u = read_multipliers(self.stack, self.restricted, v, 1.0)
+        if self.is_cone:
+            return self._scale_to_gains(w, b, u, float(gamma))
         return self.restricted.evaluate({"w": w, "b": np.asarray(b), "u": u})
 
-    def _scale_to_floor(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
+    def _scale_to_gains(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
         """Turn a solution of the game into one of LL08 P3; at a value gamma <= 0 its u is a Farkas vector.
 
-        The game's margins are at least gamma, and its edges at most gamma.
+        The game's margins are at least gamma of what they are to reach, and its edges at most gamma.
         """
         if gamma > 0:
-            scale = self.loss.floor / gamma
-            point = {"w": scale * a, "b": np.asarray(scale * b), "u": u * self.penalty.edge_limit / gamma}
+            point = {"w": a / gamma, "b": np.asarray(b / gamma), "u": u * self.penalty.edge_limit / gamma}
             solution = self.restricted.evaluate(point)
             if np.isfinite(solution.objective):
                 return solution
@@ -279,9 +278,15 @@ LEAST_CLEARANCE = 1e-6
 """A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
 
 
+def stack_dual(formulation: Formulation, y: Array, scale: float = 1.0) -> Stack:
+    """Return the linear dual of a formulation's loss as variables of a program; `scale` is that of side constraints."""
+    dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+    return dual.stack(y, centre=formulation.on_scores and formulation.intercept, scale=scale)
+
+
 def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float) -> Array:
     """Return the u of a program's variables v, in a unit, and tell a loss under side constraints what it is made of."""
-    if not isinstance(stack, SideStack):
+    if not len(stack.pulls):
         return unit * stack.fold(v)
     loss: Any = restricted.problem.loss
     n, y = len(restricted.y), restricted.y
@@ -310,19 +315,14 @@ class InteriorPointMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss of hinges, also of regression, or the worst of them (CVaR), with an l1 penalty; or the soft minimum
-        margin on the simplex.
+        A piecewise linear loss of bounded multipliers, one that has a `linear_dual`, with an l1 penalty; or the soft
+        minimum margin on the simplex.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1, or ones for scores.
     """
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
-    needs: ClassVar[tuple[Needs, ...]] = (
-        Needs("hinges", "edge_limit"),
-        Needs("sided_hinges", "edge_limit"),
-        Needs("worst", "edge_limit"),
-        Needs("caps", "total"),
-    )
+    needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
     in_bytes = True
     least_samples = 1000
 
@@ -362,20 +362,12 @@ class InteriorPointMaster(FastMaster):
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
-        n, is_worst = len(y), hasattr(self.loss, "worst")
-        sided = hasattr(self.loss, "sided_hinges")
-        if sided:
-            total = float(np.broadcast_to(self.loss.sided_hinges[0].prices, y.shape).sum())
-            largest = float(np.max(self.loss.sided_hinges[0].prices))
-            stack: Stack = SideStack.from_sides(formulation, y, DEAREST * total / largest)
-        elif hasattr(self.loss, "hinges"):
-            stack = Stack.from_loss(formulation, y)
-        else:
-            caps = self.loss.worst[0] if is_worst else self.loss.caps
-            stack = Stack(np.ones(1), np.ones(n), np.full(n, caps), 0.0, 1.0)
-        price, rows = float(stack.prices.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
+        dual: LinearDual = self.loss.linear_dual
+        total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
+        stack = stack_dual(formulation, y, DEAREST * total / float(np.max(dual.hinges[0].prices)))
+        price, rows = float(stack.upper.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
-        if is_worst or sided or hasattr(self.loss, "hinges"):
+        if hasattr(self.penalty, "edge_limit"):
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
         else:
             objective = MinLimit(self.loss, 1 / price)
@@ -383,10 +375,14 @@ class InteriorPointMaster(FastMaster):
         if formulation.intercept:
             rows.add(stack.lift(y[np.newaxis]))
         n_free = rows.n_rows
-        if is_worst:
-            # sum u <= total, as the row of a column whose values are weight / total
-            rows.add(np.full((1, n), self.penalty.edge_limit / self.loss.worst[1]))
-        return stack, Program(rows, n_free, stack.prices / price, objective), price
+        if not objective.limit_is_free and dual.high < inf:
+            # sum u <= high, as the row of a column whose values are weight / high
+            rows.add(np.full((1, len(y)), self.penalty.edge_limit / dual.high))
+        return stack, Program(rows, n_free, stack.upper / price, objective), price
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        return super().supports(formulation) and cast(Any, formulation.terms[0]).linear_dual.is_bounded
 
     @cached_property
     def simplex(self) -> HighsMaster:
