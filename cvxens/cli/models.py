@@ -395,6 +395,9 @@ def export(model: str, out: Path) -> int:
 @click.argument("model")
 @click.argument("data")
 @click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the proof goes.")
+@click.option(
+    "--plain", metavar="FILE", type=click.Path(path_type=Path), help="Write numbers to FILE; the proof is about that."
+)
 @click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
 @click.option(
     "--vipr", metavar="FILE", type=click.Path(path_type=Path), help="Its linear program as a VIPR certificate."
@@ -404,30 +407,39 @@ def export(model: str, out: Path) -> int:
 )
 @click.option("--restricted", is_flag=True, help="In these the hypotheses that vote alone, not all.")
 def prove(
-    model: str, data: str, out: Path, as_fitted: bool, vipr: Path | None, lean: str | None, restricted: bool
+    *,
+    model: str,
+    data: str,
+    out: Path,
+    plain: Path | None,
+    as_fitted: bool,
+    vipr: Path | None,
+    lean: str | None,
+    restricted: bool,
 ) -> int:
     """Prove in rational numbers how far the best of MODEL's formulation is from the optimum on DATA.
 
-    DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns: all of numbers,
-    without gaps, and a target of two classes; plain, as the proof is checked against it by `cvxens check`. The model is
-    an ensemble over all stumps, or a support vector machine with the kernel of stumps or perceptrons, the Laplacian or
-    the Gaussian one. Where its formulation is a linear program, the optimum itself is found over the rationals; else
-    the gap is exact.
+    DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns, and a target of two
+    classes. The proof is checked against it by `cvxens check`, and says what its texts and missing values stand for.
+    What is not plain text (packed, Parquet, npz, with comments or row names) is proven by --plain FILE, to which the
+    features are written as numbers: FILE is then the data of the proof. The model is an ensemble over all stumps, or a
+    support vector machine with the kernel of stumps or perceptrons, the Laplacian or the Gaussian one. Where its
+    formulation is a linear program, the optimum itself is found over the rationals; else the gap is exact.
     """
     from cvxens import load_model
     from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
-    for option, place in (("--out", out), ("--vipr", vipr), ("--lean", lean)):
+    for option, place in (("--out", out), ("--plain", plain), ("--vipr", vipr), ("--lean", lean)):
         if place is not None:
             check_place(option, place)
     fitted = load_model(model)
     if not hasattr(fitted, "prove"):
         raise InvalidInput("MODEL", f"found a {type(fitted).__name__}", "give an ensemble by column generation")
-    layout, X, y = _read_plainly(data, fitted)
+    layout, X, y = _lay_out(data, fitted)
     with printing_warnings(data), writing("--out", out):
-        proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout)
-        proof.save(out)
+        proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout if plain is None else None)
+        proof.save(out, plain)
     if vipr is not None:
         with writing("--vipr", vipr):
             proof.to_vipr(vipr, restricted=restricted)
@@ -438,20 +450,11 @@ def prove(
     return 0
 
 
-def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
-    """Read a file as the checker does: its layout, features as doubles, and classes; they are what the library reads.
-
-    What the library reads of the same file has to be the same to the last bit: columns that were coded, or cells that
-    stand for missing values, are no numbers that a proof could be about.
-    """
-    import csv
-    from dataclasses import replace
-
-    import numpy as np
-
+def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
+    """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
     from cvxens.datasets import find_separator, load_samples
     from cvxens.errors import InvalidInput
-    from cvxens.proofs import Layout, checker
+    from cvxens.proofs import Layout
 
     encoder = _encoder_of(fitted)
     X, y, _ = load_samples(path, fitted.n_features_in_, encoder)
@@ -459,21 +462,11 @@ def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
         raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
     X = X.toarray() if hasattr(X, "toarray") else X
     labels = str(fitted.classes_[0]), str(fitted.classes_[1])
-    layout = Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False)
-    if encoder is not None:
-        layout = Layout([column.name for column in encoder.used], encoder.target, labels)
-        layout = replace(layout, separator=find_separator(path, encoder) or layout.separator)
-    try:
-        texts, rows = layout.read(path)
-    except (checker.Refused, ValueError, LookupError, OSError, csv.Error):
-        texts, rows = [], []
-    numbers = [
-        {checker.parse(labels[0]): 0, checker.parse(labels[1]): 1}.get(checker.parse(text), -1) for text in texts
-    ]
-    if np.array_equal(np.asarray(rows), X) and np.array_equal(numbers, y == fitted.classes_[1]):
-        return layout, X, y
-    found = "found what is not plain: text, gaps, dates, compression, or columns that were left out or coded"
-    raise InvalidInput("DATA", found, "give a CSV or LIBSVM file of numbers; Proof.save(PROOF, DATA) writes one")
+    if encoder is None:
+        return Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False, path=path), X, y
+    names = [c.name for c in encoder.used for _ in range(1 if encoder.raw else len(c.feature_names))]
+    separator = find_separator(path, encoder) or ","
+    return Layout(names, encoder.target, labels, separator=separator, path=path), X, y
 
 
 @click.command()

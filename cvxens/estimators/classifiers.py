@@ -73,7 +73,8 @@ class EnsembleClassifier(StoppedEarly, Classifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Features, finite.
+            Features, as in `fit`: of a column with gaps the proof has two features, by which missing values are below
+            all thresholds or above, and of one of categories an indicator for each.
         y : array-like of shape (n_samples,)
             The two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -111,7 +112,7 @@ class EnsembleClassifier(StoppedEarly, Classifier):
         statement = state_set(formulation, oracle)
         if statement is None:
             found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps', and features that are numbers without gaps")
+            raise InvalidInput("oracle", found, "take 'stumps', without bounds on their signs")
         if as_fitted:
             u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
@@ -121,7 +122,7 @@ class EnsembleClassifier(StoppedEarly, Classifier):
             hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
             u = run.u
         negative, positive = map(str, sample.classes.tolist())
-        over, table = statement
+        over, table, readings = statement
         return prove(
             formulation,
             table,
@@ -132,7 +133,8 @@ class EnsembleClassifier(StoppedEarly, Classifier):
             u=u,
             over=over,
             as_given=as_fitted,
-            layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
+            layout=layout or Layout.of_width(table.shape[1], (negative, positive)),
+            readings=readings,
         )
 
 

@@ -68,10 +68,10 @@ def test_what_no_proof_can_be_about_is_named(capsys, tmp_path):
     X, y = small()
     data = write_csv(tmp_path / "data.csv", X, y)
     towns = tmp_path / "towns.csv"
-    towns.write_text("age,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n")
+    towns.write_text("# of 1999\nage,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n")
     three = write_npz(tmp_path / "three.npz", X, np.digitize(X[:, 0], [-0.5, 0.5]))
     for on, parameters, model, words in [
-        (towns, [], "LPBoostClassifier", "text, gaps, dates"),
+        (towns, [], "LPBoostClassifier", "a line of the data has too few or too many cells"),
         (three, [], "LPBoostClassifier", "no target of two classes"),
         (data, ["oracle=trees"], "LPBoostClassifier", "hypotheses an exact proof cannot name"),
         (data, ["kernel=middle-stump"], "InfiniteEnsembleSVC", "no exact proof is known for"),
