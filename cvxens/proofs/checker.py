@@ -273,7 +273,9 @@ def evaluate(proof, X, y):
         f, weights = evaluate_scores(X, terms, over)
         size, f = sum(map(abs, weights)), [Fraction(e) / d for e in f]
         require(over != "one-sided pool" or size == sum(weights), "a weight below 0")
-        require(penalty != "simplex" or size == d, "weights whose sizes do not add up to 1")
+        # of h and -h a half each adds nothing to f: with negations sizes below 1 are weights of sum 1, if there is an h
+        summed = size == d or (weights and size < d and over != "one-sided pool")
+        require(penalty != "simplex" or summed, "weights whose sizes do not add up to 1")
         norm = Fraction(sum(w * w for w in weights), 2 * d * d)
         paid = weight * {"l1": Fraction(size, d), "squared l2": norm, "simplex": 0}[penalty]
     lost = {"l1": 0, "squared l2": squares / (2 * weight * q**2), "simplex": Fraction(largest) / q}[penalty]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from cvxens.types import Array
 
 GRID = 60
 """Binary digits to which multipliers are rounded, below the largest price: what that costs is far below a double's."""
+
+ExactTerm: TypeAlias = tuple[int | None, float | None, Fraction]
+"""A feature and a threshold with the weight of that stump, as a rational number."""
 
 MOST_MORE = 140
 """Binary digits beside these that multipliers may have which are to stay as they are: for sizes down to 1e-60."""
@@ -337,12 +340,12 @@ def prove(
     read = [_read_hypothesis(hypothesis, over, made_of) for hypothesis in hypotheses]
     given = zip(read, np.asarray(weights, dtype=float).tolist(), strict=True)
     terms = [(feature, threshold, sign * weight) for (feature, threshold, sign), weight in given if weight]
-    terms = _merge_stumps(X, terms)
     found, exact = None, as_given
     if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
         as_given = True
     if not as_given and form.is_linear:
-        found = find_vertex(form, X, signs, terms)
+        merged = ((feature, threshold, float(weight)) for feature, threshold, weight in _merge_stumps(X, terms))
+        found = find_vertex(form, X, signs, [term for term in merged if term[2]])
     if found is None:
         if isinstance(u, Proof):
             multipliers = u.multipliers
@@ -352,7 +355,7 @@ def prove(
     return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]), readings)
 
 
-def _merge_stumps(X: Array, terms: Sequence[Term]) -> list[Term]:
+def _merge_stumps(X: Array, terms: Sequence[tuple[int | None, float | None, Any]]) -> list[ExactTerm]:
     """Return one term for every hypothesis: a threshold is the value above it, and those of one gap add up."""
     tables = [np.unique(column) for column in X.T]
     merged: dict[tuple[int | None, float | None], Fraction] = {}
@@ -362,7 +365,7 @@ def _merge_stumps(X: Array, terms: Sequence[Term]) -> list[Term]:
             place = int(np.searchsorted(tables[feature], threshold))
             at = float(tables[feature][place]) if place < len(tables[feature]) else threshold
         merged[feature, at] = merged.get((feature, at), Fraction(0)) + Fraction(weight)
-    return [(*key, float(weight)) for key, weight in merged.items() if weight]
+    return [(*key, weight) for key, weight in merged.items()]
 
 
 def _read_hypothesis(
@@ -418,18 +421,21 @@ def write_proof(
 
 def _round_weights(
     form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: float
-) -> tuple[list[tuple[int | None, float | None, Fraction]], Fraction]:
+) -> tuple[list[ExactTerm], Fraction]:
     """Round weights and intercept to a grid, and scale them, exactly, to a feasible point."""
     largest = max((abs(weight) for *_, weight in terms), default=1.0)
     grid = Fraction(2) ** (int(np.frexp(largest)[1]) - WEIGHT_GRID)
     rounded = [(j, t, grid * round(Fraction(weight) / grid)) for j, t, weight in terms]
-    rounded = [term for term in rounded if term[2]]
     b = grid * round(Fraction(intercept) / grid) if form.intercept else Fraction(0)
     scale = Fraction(1)
     if form.penalty == "simplex":
+        # of h and -h, too, which cancel each other: their weights are of the sum, and of no score
         scale = 1 / sum((abs(weight) for *_, weight in rounded), Fraction(0))
-    elif form.loss == "hard":
-        model = Point(rounded, b, [], 1).to_model()
+    merged = _merge_stumps(X, rounded)
+    # one that has a weight of 0 says that there is a hypothesis
+    merged = [term for term in merged if term[2]] or merged[:1]
+    if form.loss == "hard":
+        model = Point(merged, b, [], 1).to_model()
         assert model is not None
         scores, _ = checker.evaluate_scores(X.tolist(), model["terms"], form.hypotheses)
         d = int(model["denominator"])
@@ -437,8 +443,8 @@ def _round_weights(
         if least <= 0:
             raise InvalidInput("weights", f"found a margin of {float(least):.3g}", "give weights with margins above 0")
         # above 1 the scale takes off what a margin of 1 does not need
-        scale = 1 / least
-    return [(j, t, weight * scale) for j, t, weight in rounded], b * scale
+        scale = scale if form.penalty == "simplex" else 1 / least
+    return [(j, t, weight * scale) for j, t, weight in merged], b * scale
 
 
 def round_multipliers(form: Form, X: Array, y: Array, u: Array, *, exact: bool = False) -> tuple[list[int], int]:
