@@ -220,7 +220,7 @@ def _state_program(
     if model is None:
         return LinearProgram(variables, costs, rows, n_bounds, None, None)
     b = Fraction(int(model["intercept"]), int(model["denominator"]))
-    if simplex and (rest := 1 - sum(votes)):
+    if simplex and (rest := 1 - sum(votes, Fraction(0))):
         # what h and -h share adds nothing to the scores
         votes = [votes[0] + rest / 2, votes[1] + rest / 2, *votes[2:]]
     z = [

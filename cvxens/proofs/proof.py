@@ -368,9 +368,7 @@ def _merge_stumps(X: Array, terms: Sequence[tuple[int | None, float | None, Any]
     return [(*key, weight) for key, weight in merged.items()]
 
 
-def _read_hypothesis(
-    hypothesis: Any, over: str, readings: Sequence[Reading]
-) -> tuple[int | None, float | None, float]:
+def _read_hypothesis(hypothesis: Any, over: str, readings: Sequence[Reading]) -> tuple[int | None, float | None, float]:
     """Return feature, threshold and sign of a hypothesis of the set."""
     if "pool" in over and isinstance(hypothesis, TabulatedColumn):
         return hypothesis.index, None, float(hypothesis.sign)

@@ -84,8 +84,9 @@ class Reading:
         if self.level is None:
             if isinstance(hypothesis, Stump) and self.side in {0, hypothesis.missing}:
                 return hypothesis.threshold, hypothesis.sign
-            told = isinstance(hypothesis, LevelStump) and not hypothesis.levels and self.missing is not None
-            return (self.missing, hypothesis.sign) if told and self.side == hypothesis.missing == 1 else None
+            if self.side == 1 and self.missing is not None and isinstance(hypothesis, LevelStump):
+                return None if hypothesis.levels or hypothesis.missing != 1 else (self.missing, hypothesis.sign)
+            return None
         if not isinstance(hypothesis, LevelStump):
             return None
         inside = {*hypothesis.levels, *[MISSING] * (hypothesis.missing > 0)}
