@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from proof_mutations import FORMULATIONS, attack, make_proof, seal, small_sample
+from proof_mutations import CODED, FORMULATIONS, attack, make_coded_proof, make_proof, seal, small_sample
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import Formulation, column_generation, oracles
@@ -96,6 +96,14 @@ def test_a_proof_is_checked_by_the_file_alone_and_is_near_the_run(name, tmp_path
 def test_a_forged_proof_is_refused_or_true(name, tmp_path):
     proof = make_proof(FORMULATIONS[name], seed=5)
     proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
+    _, lies = attack(proof, tmp_path / "data.csv", n_mutations=150, seed=1)
+    assert not lies
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_a_forged_coding_is_refused_or_told(name, tmp_path):
+    proof = make_coded_proof(name, 5, tmp_path / "data.csv")
+    assert checker.check(proof.document, tmp_path / "data.csv") == proof.claim
     _, lies = attack(proof, tmp_path / "data.csv", n_mutations=150, seed=1)
     assert not lies
 
