@@ -102,6 +102,14 @@ def check_target(dataset: Dataset, model: Any, named: bool) -> str:
     return ""
 
 
+def choose_model(dataset: Dataset) -> tuple[str, str]:
+    """Return the name of the estimator to begin with, and why it is this one."""
+    n_values, is_number = len(np.unique(dataset.y)), dataset.y.dtype.kind in "if"
+    if _is_continuous(dataset.y) or (is_number and n_values > MANY_CLASSES):
+        return "AdditiveRegressor", f"the target has {n_values} different numbers"
+    return "AdditiveClassifier", f"the target has {n_values} classes"
+
+
 def _is_continuous(y: NDArray) -> bool:
     return str(type_of_target(y)).startswith("continuous")
 

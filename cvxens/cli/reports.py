@@ -81,12 +81,12 @@ def _name_parts(certificates: Sequence[Certificate], model: Any) -> list[str]:
     return [f"{positive} vs {negative}" for negative, positive in name_sides(model.multi_class, model.classes_)]
 
 
-def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[str]:
+def proofs(certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None) -> list[str]:
     """Return a line per certificate of a fitted model that says in plain words what is proven and what is not.
 
-    `over` names the set of hypotheses, where a certificate is about one.
+    `over` names the set of hypotheses, where a certificate is about one; `tol` is that of the model by default.
     """
-    tol = model.get_params().get("tol")
+    tol = model.get_params().get("tol") if tol is None else tol
     what = getattr(type(model), "certified", "the objective")
     lines = [describe_proof(certificate, tol, what, over) for certificate in certificates]
     names = _name_parts(certificates, model)

@@ -49,6 +49,7 @@ from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
+from cvxens.proofs.readings import Statement
 from cvxens.types import Array
 
 PATIENCE = 20
@@ -842,7 +843,7 @@ class Search:
         if max_edge <= edge_rounding(len(solution.u), largest):
             prover = None
             if (statement := state_set(self.formulation, self.given_oracle)) is not None:
-                prover = partial(prove_inseparable, self.formulation, statement[1], self.signs, over=statement[0])
+                prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
             raise NotSeparable(solution.u / size, max_edge, prover)
 
     def _certify(self, ending: Ending) -> Run:
@@ -862,26 +863,26 @@ class Search:
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 
 
-def state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
+def state_set(formulation: Formulation, oracle: Oracle) -> Statement | None:
     """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
-    statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
-    if statement is not None and statement[0] == "one-sided pool" and not formulation.nonnegative:
+    statement: Statement | None = getattr(oracle, "statement", None)
+    if statement is not None and statement.over == "one-sided pool" and not formulation.nonnegative:
         # weights below 0 are of the negations
-        return "pool", statement[1]
+        return statement._replace(over="pool")
     return statement
 
 
 def _prove(
     formulation: Formulation,
-    statement: tuple[str, Array],
+    statement: Statement,
     y: Array,
     point: tuple[Sequence[Hypothesis], Array, Array],
     u: Array,
 ) -> Proof:
     """Prove what a run has found in rational numbers, over the set that the oracle states."""
-    over, X = statement
     hypotheses, w, b = point
-    return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
+    over, X, readings = statement
+    return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over, readings=readings)
 
 
 def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 
 from cvxens.certificates import Certificate
 
@@ -51,6 +51,13 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     if certificate.relative_gap <= TO_ROUNDING:
         return f"Proven: {what} is the best possible{among}, to rounding{asked}."
     return f"Proven: {within}{asked}."
+
+
+def keeps_promise(certificate: Certificate, tol: float | None) -> bool:
+    """Return True if what was asked is proven; without a tolerance, and of a mean of ensembles, that is any bound."""
+    if tol is None or MEAN in certificate.note:
+        return certificate.proven and 0 <= certificate.relative_gap < inf
+    return certificate.holds(tol)
 
 
 def as_percent(share: float) -> str:
