@@ -631,9 +631,10 @@ def column_generation(
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
-    check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     if formulation.holds_own_terms:
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
+    else:
+        check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them
         master = partial(fastest_master_over, oracle, at_once=max_columns is None)

@@ -51,6 +51,9 @@ __all__ = [
 
 TINY = float(np.finfo(float).tiny)
 
+SUMMED = 1e-9
+"""Multipliers whose sum is as near to 1 add up to 1 but for rounding."""
+
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
 
@@ -638,6 +641,10 @@ class CappedSimplex(Loss, Protocol):
     def fixed_sum(self, z: Array) -> float | None:
         return 1.0
 
+    def adds_up(self, u: Array) -> bool:
+        """Return whether the sum is 1 but for rounding; of a share of multipliers, as penalties may want, it is not."""
+        return abs(float(u.sum()) - 1) <= SUMMED
+
     def dual_violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
         return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
@@ -690,7 +697,7 @@ class SoftMinimumMargin(CappedSimplex):
         return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
-        return 0.0
+        return 0.0 if self.adds_up(u) else -inf
 
     def dual_magnitude(self, u: Array) -> float:
         return 0.0
@@ -791,7 +798,7 @@ class EntropicMinimumMargin(CappedSimplex):
     def dual_value(self, u: Array) -> float:
         """Return ``-1/eta sum u ln(u / p)``."""
         D, _ = self._shares(u)
-        return float(-rel_entr(u, D / D.sum()).sum() / self.eta)
+        return float(-rel_entr(u, D / D.sum()).sum() / self.eta) if self.adds_up(u) else -inf
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``1/eta sum |u ln(u / p)|``, and sum u for the rounding of p."""
