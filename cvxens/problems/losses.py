@@ -88,6 +88,9 @@ class Loss(Protocol):
     any_shape: ClassVar[bool] = False
     """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
 
+    is_margin: ClassVar[bool] = False
+    """True if its value is minus a margin, in the units of the margins, as that of the least one is."""
+
     falls: ClassVar[bool] = False
     """True if it falls in every margin, so that no multiplier is negative."""
 
@@ -614,6 +617,7 @@ class HardMargin(Loss):
 class CappedSimplex(Loss, Protocol):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
+    is_margin: ClassVar[bool] = True
     falls: ClassVar[bool] = True
     D: Scalar
 

@@ -259,6 +259,12 @@ class Problem:
         return self.formulation.terms[1]
 
     @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller; see `Formulation.find_size`."""
+        share = self.formulation.find_size(1.0)
+        return self.unit * share * self.H.largest if share else 0.0
+
+    @property
     def maximise(self) -> bool:
         return self.formulation.maximise
 
