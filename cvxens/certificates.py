@@ -71,6 +71,8 @@ class Certificate:
         What the gap is relative to where both values are smaller. It is 0 but where the objective is a margin of
         weights that add up to 1, as that of LPBoost: margins have a unit of their own, the largest value of a
         hypothesis, and an optimum below a tenth of it is near 0, where shares of it mean nothing.
+    about : str
+        What is certified, printed first, where the fit does not optimise it and a gap says nothing against the fit.
     prover : callable, optional
         Makes the exact proof that `exact` returns, from the points that the certificate is of. It is not copied with
         the certificate into files and other processes.
@@ -97,6 +99,7 @@ class Certificate:
     note: str = field(default="", compare=False)
     rounding: float = 0.0
     size: float = 0.0
+    about: str = field(default="", compare=False)
     prover: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -175,6 +178,7 @@ class Certificate:
         of_unit = f" to {self.size:g}" if self.size > max(abs(self.primal), abs(self.dual)) else ""
         moved = ", ".join(f"{k} derived" if np.isinf(v) else f"{k} moved by {v:.3g}" for k, v in self.repair.items())
         return [
+            *([("of", self.about)] if self.about else []),
             ("primal", f"{self.primal:.10g}"),
             ("dual", f"{self.dual:.10g}"),
             ("gap", f"{self.gap:.3g}  (relative{of_unit} {self.relative_gap:.3g})"),
