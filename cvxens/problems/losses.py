@@ -88,6 +88,9 @@ class Loss(Protocol):
     any_shape: ClassVar[bool] = False
     """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
 
+    has_slopes: ClassVar[bool] = True
+    """True if `slopes` has all multipliers at a kink; False if they are known by the model alone."""
+
     is_margin: ClassVar[bool] = False
     """True if its value is minus a margin, in the units of the margins, as that of the least one is."""
 
