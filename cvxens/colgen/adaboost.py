@@ -349,7 +349,8 @@ def margin_certificate(
     """Certify the smallest margin of a normalised vote, ``min_i y_i (H a)_i``, against a bound on that of every vote.
 
     The bound is the largest edge under some sample weights with sum 1, inf for none; `proven` is True if it is over
-    every hypothesis, `unproven` says why not. Unless the margin was `aimed` at, it is said that it was not. Neither sum has more than `n_terms` terms.
+    every hypothesis, `unproven` says why not. Unless the margin was `aimed` at, it is said that it was not. Neither sum
+    has more than `n_terms` terms.
     """
     certificate = Certificate.between(
         margin,

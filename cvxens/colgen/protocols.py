@@ -380,7 +380,7 @@ class Round:
 
 
 def relative_gap(objective: float, bound: float, rounding: float = 0.0, size: float = 0.0) -> float:
-    """Return (objective - bound + rounding) relative to the largest of the two and `size`; inf where one is infinite."""
+    """Return (objective - bound + rounding) relative to the largest of both and `size`; inf where one is infinite."""
     finite = isfinite(objective) and isfinite(bound)
     return relative(objective - bound + rounding, objective, bound, size) if finite else inf
 

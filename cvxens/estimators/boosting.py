@@ -211,7 +211,8 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
     Attributes
     ----------
     certificate_ : Certificate
-        Not of the exponential loss, which boosting minimises, but of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1, of several classes over the
+        Not of the exponential loss, which boosting minimises, but of the largest margin, ``max_a min_i y_i (H a)_i``
+        over weights a >= 0 with sum 1, of several classes over the
         pairs i of a sample and a class: `primal` is the smallest margin of the ensemble, `dual` a bound on that of
         every vote. A `primal` below 0 says that the ensemble does not separate the classes, which soft margins are
         for: `LPBoostClassifier`. `certify` bounds it by LL08 P3, solved to a relative gap of 0.001 or for `max_time`

@@ -239,11 +239,13 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
         at_default = formulations.soft_margin(SLACK_PRICE * weights)
         coarse = column_generation(at_default, oracle, y, tol=COARSE, max_columns=self.max_columns)
         tried = [(run.columns, run.weights), (coarse.columns, coarse.weights), (alone, np.ones(len(alone)))]
-        scores = [sum((w * c.values for c, w in zip(columns, of, strict=True)), np.zeros(len(y))) for columns, of in tried]
+        scores = [
+            sum((w * c.values for c, w in zip(columns, of, strict=True)), np.zeros(len(y))) for columns, of in tried
+        ]
         right = [float(weights @ ((f > 0) == (y > 0))) for f in scores]
         if (best := int(np.argmax(right))) > 0:
             columns, of = tried[best]
-            used = np.flatnonzero(of)
+            used = np.flatnonzero(of).tolist()
             H = np.column_stack([columns[j].values for j in used]).astype(np.float64)
             at = Problem(formulation, H, y).evaluate({"w": of[used], "u": run.u})
             certificate = Certificate.between(
@@ -259,9 +261,15 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
             )
             run = replace(run, certificate=certificate, columns=[columns[j] for j in used], weights=at.w)
         least = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100
+        nu = self.nu_ if isinstance(self.nu, str) else self.nu
+        none = f"no ensemble was found with a soft margin above 0 at nu = {nu:g}, and none is above {found.dual:.2g}"
         if found.primal <= 0 and least < 1:
-            reached = f"at nu = {self.nu:g} no ensemble was found with a soft margin above 0, and none has {found.dual:.2g}"
-            warn_of(self, reached, f"raise nu, from {least:g} on there is one; or leave it out")
+            warn_of(self, none, f"raise nu, as from {least:g} on there is one, or leave it out")
+        if best > 0:
+            reached = (
+                f"the weights are those of the default price, of a relative gap of {run.certificate.relative_gap:.3g}"
+            )
+            warn_of(self, f"{reached}, which are right on more samples", "raise nu, or leave it out")
         return run
 
     def _given_price(self, sample: Sample) -> float | None:

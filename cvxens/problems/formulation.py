@@ -177,7 +177,7 @@ class Formulation:
         return "the conjugate of the penalty is not known" + (f", as it has {unrecognised}" if unrecognised else "")
 
     def find_size(self, largest: float) -> float:
-        """Return the size of objectives below which they are near 0: `NEAR_0` of the largest margin, where they are one.
+        """Return the size of objectives below which they are near 0: `NEAR_0` of the largest margin, if they are one.
 
         `largest` is the largest value of a hypothesis. Any other objective has no unit of its own, and no such size.
         """

@@ -429,9 +429,10 @@ class Problem:
             return self.bound(u, H.summarise(y * u, H.edges(y * u), self.nonnegative))
 
         best = max((loss.repair(u, balanced) for u in candidates), key=value)
-        least = loss.value(z) + penalty.value(w)
-        closed = least - value(best) <= CLOSED * abs(least)
-        if closed or not kinked or H.symmetric or z.size * w.size > SOLVABLE:
+        if not kinked or H.symmetric or z.size * w.size > SOLVABLE:
+            return best
+        primal = loss.value(z) + penalty.value(w)
+        if primal - value(best) <= CLOSED * abs(primal):
             return best
         try:
             solved = solve_model(self._model, None, {}).duals[self.letters[2]]

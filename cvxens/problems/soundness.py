@@ -194,11 +194,12 @@ the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
         y = np.where(np.arange(n_samples) % 2, -1.0, 1.0)
     signs, random = formulation.signs(y, n_samples), validation.generator(random_state)
     outputs = () if formulation.outputs is None else (formulation.outputs,)
-    # constraints claim nothing, nor do expressions: rules of cvxpy's say that they are convex, and proofs are of the model
+    # constraints claim nothing, nor do expressions: cvxpy's rules say that they are convex, and proofs are of the model
     loss = loss.loss if isinstance(loss, ConstrainedLoss) else loss
     of_loss = _Claims("loss", type(loss).__name__)
     of_penalty = _Claims("penalty", type(penalty).__name__)
-    watched_loss, watched_penalty = _Watched(of_loss, loss), _Watched(of_penalty, penalty)
+    watched_loss: Any = _Watched(of_loss, loss)
+    watched_penalty: Any = _Watched(of_penalty, penalty)
     check_symmetry(watched_penalty, formulation.outputs, formulation.nonnegative)
     for number in range(n_points):
         scale, solved = SCALES[number % len(SCALES)], number % 10 == 0
@@ -446,7 +447,8 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         v, least = solution
         size = abs(penalty.value(w)) + float(np.abs(edges * w).sum())
         size += abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
-        off = f"with the conjugate {conjugate:.6g} at edges {_show(e)}, where the largest edges'w - value(w) is {-least:.6g}"
+        off = f"with the conjugate {conjugate:.6g} at edges {_show(e)}"
+        off = f"{off}, where the largest edges'w - value(w) is {-least:.6g}"
         claims.hold("Fenchel's equality", abs(conjugate + least), size, off, CONJUGATE, SOLVED)
         _check_threshold(claims, penalty, v, e, nonnegative)
 
@@ -468,9 +470,7 @@ def _summarise(penalty: Any, edges: Array, nonnegative: bool) -> Iterator[Edges]
     yield Edges(bound, np.inf)
 
 
-def _check_conjugate(
-    claims: _Claims, penalty: Any, edges: Array, summary: Edges, trials: Array, values: Array
-) -> None:
+def _check_conjugate(claims: _Claims, penalty: Any, edges: Array, summary: Edges, trials: Array, values: Array) -> None:
     """Hold what a penalty takes off a bound, of edges of which so much is known, against what some weights gain."""
     share, conjugate = penalty.shrink(summary), penalty.conjugate(summary)
     found = f"with shrink = {share:.6g} at edges {_show(edges)}"
@@ -483,7 +483,9 @@ def _check_conjugate(
     best = int(np.argmax(linear.sum(axis=1) - values))
     gain, v = float(linear[best].sum() - values[best]), trials[best]
     size = abs(conjugate) + abs(values[best]) + float(np.abs(linear[best]).sum())
-    known = {-np.inf: "", np.inf: " of which not all are known"}.get(summary.outside, " of which every other one is known")
+    known = {-np.inf: "", np.inf: " of which not all are known"}.get(
+        summary.outside, " of which every other one is known"
+    )
     beyond = f"with the conjugate {conjugate:.6g} at edges {_show(e)}{known}, where edges'w - value(w) is {gain:.6g}"
     claims.hold("weak duality", gain - conjugate, size, f"{beyond} at w = {_show(v)}", CONJUGATE)
 
@@ -510,8 +512,12 @@ def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonn
     row.flat[0] = further
     joined = _know_all(penalty, np.concatenate([edges, row]), nonnegative)
     before, after = penalty.conjugate(known), penalty.conjugate(joined)
-    lost = max(after - before, 0.0) / max(abs(before) + abs(after), TINY) + penalty.shrink(known) - penalty.shrink(joined)
-    found = f"whose threshold is {threshold:.6g} at edges {_show(edges)}, where a further one with an edge of {further:.6g}"
+    lost = (
+        max(after - before, 0.0) / max(abs(before) + abs(after), TINY) + penalty.shrink(known) - penalty.shrink(joined)
+    )
+    found = (
+        f"whose threshold is {threshold:.6g} at edges {_show(edges)}, where a further one with an edge of {further:.6g}"
+    )
     remedy = "let `threshold` be the edge from which on a further hypothesis improves the optimum"
     claims.hold("threshold", lost, 1.0, f"{found} improves the optimum", remedy, SOLVED)
 
@@ -535,12 +541,13 @@ def _descend(loss: Any, u: Array, z: Array) -> tuple[Array, float]:
     best, least = z, value(z)
     for start in (np.zeros_like(z), _invert(loss, u, z), None):
         step = np.ones_like(z)
+        origin = best if start is None else start
         if start is None:
-            start, step = best, loss.multipliers(best) - u
+            step = loss.multipliers(best) - u
         for length in (0.0, *LENGTHS, *(-length for length in LENGTHS)):
-            at = value(start + length * step)
+            at = value(origin + length * step)
             if at < least:
-                best, least = start + length * step, at
+                best, least = origin + length * step, at
     return best, least
 
 

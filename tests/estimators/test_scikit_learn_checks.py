@@ -56,7 +56,7 @@ CLASS_WEIGHTS = "check_class_weight_classifiers"
 """The check that with weights of 1e7 to 1 nearly all of fifty new samples of a mixture are of the heavy class."""
 
 OF_FEW_STUMPS = (
-    "one stump with all samples of the heavy class on one side beats a constant by the light one, whatever is beyond it; "
+    "one stump with all samples of the heavy class on one side beats a constant by the light one, whatever is beyond; "
     "AdaBoostClassifier of scikit-learn has the same share, 0.82 for 0.87"
 )
 SPARE = {
@@ -71,7 +71,9 @@ def expect(estimator):
     return {CLASS_WEIGHTS: OF_FEW_STUMPS} if type(estimator).__name__ in SPARE else {}
 
 
-@pytest.mark.parametrize("classifier", [e for e in CHECKED if type(e).__name__ in SPARE], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "classifier", [e for e in CHECKED if type(e).__name__ in SPARE], ids=lambda e: type(e).__name__
+)
 def test_a_heavy_class_is_kept(classifier):
     """All samples of a class of 1e7 times the weight are right, and more of the new ones are taken for it."""
     for n_classes in (2, 3):

@@ -26,7 +26,18 @@ from cvxens.problems.losses import (
 )
 from cvxens.problems.modelling import Term
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
-from cvxens.problems.penalties import L1, Box, Budget, ElasticNet, OfNorm1, OfNorm2, RowNorms, Separable, Simplex, SquaredL2
+from cvxens.problems.penalties import (
+    L1,
+    Box,
+    Budget,
+    ElasticNet,
+    OfNorm1,
+    OfNorm2,
+    RowNorms,
+    Separable,
+    Simplex,
+    SquaredL2,
+)
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
@@ -61,10 +72,8 @@ NO_INTERCEPT = (MulticlassExponential, PairwiseHinge, PairwiseExponential, Pairw
 DIFFERENCES = ("slopes", "curvature")
 PENALTIES = [
     *(L1(0.5), SquaredL2(0.3), ElasticNet(0.4, 0.2), Simplex(), Budget(3.0), Box(1.0) + L1(0.2), L1(0.1) + Budget(3.0)),
-    *(Separable(lambda w: cp.huber(w, 0.5)), OfNorm1(lambda size: cp.square(size)), OfNorm2(lambda size: 2 * size)),
+    *(Separable(lambda w: cp.huber(w, 0.5)), OfNorm1(cp.square), OfNorm2(lambda size: 2 * size)),
 ]
-
-
 
 
 def assert_passes(formulation, n_points=11):
@@ -202,7 +211,9 @@ OF_LOSSES = {
     "steep": wrong(ROUNDED, multipliers=lambda own, z: own.C * np.clip(2 * (1 - z) / own.d, 0, 1)),
     "twice the multipliers": wrong(ROUNDED, multipliers=lambda own, z: 2 * own.C * np.clip((1 - z) / own.d, 0, 1)),
     "flat": wrong(ROUNDED, curvature=lambda own, u: 0.1 * np.where((u > 0) & (u < own.C), own.C / own.d, 0.0)),
-    "too high far out": wrong(ROUNDED, values=lambda own, z: ROUNDED(own.C, own.d).values(z) * np.where(z < -5, 1.5, 1)),
+    "too high far out": wrong(
+        ROUNDED, values=lambda own, z: ROUNDED(own.C, own.d).values(z) * np.where(z < -5, 1.5, 1)
+    ),
     "b off": wrong(ROUNDED, best_intercept=lambda own, f, y: ROUNDED(own.C, own.d).best_intercept(f, y) + 0.5),
     "slopes of a hinge": wrong(Hinge, slopes=lambda own, z, near: (0.0 * z, 0.0 * z)),
     "hinges": wrong(Hinge, hinges=property(lambda own: (Hinges(1.0, np.asarray(0.5), np.asarray(own.C)),))),
@@ -299,7 +310,9 @@ def test_a_dual_value_that_is_no_number_at_a_share_of_u_is_named():
     assert check_formulation(Formulation(Named(1.0), L1())).violations
 
 
-@pytest.mark.parametrize("loss", [SoftMinimumMargin(0.2), EntropicMinimumMargin(0.2, 3.0)], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize(
+    "loss", [SoftMinimumMargin(0.2), EntropicMinimumMargin(0.2, 3.0)], ids=lambda loss: type(loss).__name__
+)
 def test_a_share_of_multipliers_whose_sum_is_prescribed_has_no_bound(loss):
     """The primal falls without end in all margins at once; under an l1 penalty the dual was above the primal."""
     u = np.full(6, 1 / 6)
