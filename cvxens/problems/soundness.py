@@ -180,8 +180,8 @@ def check_formulation(
     >>> check_formulation(Formulation(Careless(C=1.0), L1()))
     Traceback (most recent call last):
     cvxens.errors.InvalidInput: loss: found Careless with dual_value(u) = 3.72122 at u = [0.3976 0.1125 0.344  0.1606 \
-0.4129 0.2843], where value(z) + u'z = 3.38294 at z = [0.4216 2.0521 0.6469 1.6529 0.36   0.9234]; the dual value is \
-the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
+0.4129 0.2843], where value(z) + u'z = 3.38292 at z = [0.4156 2.0655 0.6455 1.6535 0.3521 0.9233]; \
+the dual value is the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
     """
     validation.instance("formulation", formulation, Formulation)
     validation.whole("n_points", n_points)
@@ -533,7 +533,7 @@ def _list_weights(penalty: Any, w: Array, edges: Array, nonnegative: bool) -> li
 
 
 def _descend(loss: Any, u: Array, z: Array) -> tuple[Array, float]:
-    """Return a low point of value(z) + u'z and its value: from z and 0, along ones and slopes, and where these are u."""
+    """Return a low point of value(z) + u'z and its value: along ones and slopes, and where the multipliers are u."""
 
     def value(v: Array) -> float:
         return float(loss.value(v) + (u * v).sum())
