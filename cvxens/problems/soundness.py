@@ -43,8 +43,9 @@ ROUNDED = 1e-9
 SOLVED = 1e-5
 """A difference up to this, relative likewise, may be a solver's."""
 
-DIFFERED = 1e-3
-"""A difference up to this, relative likewise, may be that between a slope and a quotient of differences."""
+DIFFERED = 0.02
+"""A difference up to this, relative likewise, may be that between a slope and a quotient of differences: of the power
+1.5 of a weight it is the square root of the step."""
 
 SCALES = (0.1, 1.0, 10.0, 100.0)
 """Sizes of random margins and weights; a margin of 1 is where many losses have a kink."""

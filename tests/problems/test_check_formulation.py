@@ -228,6 +228,12 @@ OF_PENALTIES = {
     "shrink by those inside": wrong(
         NET, shrink=lambda own, e: own.l1 / max(own.l1, float(e.inside().max(initial=0.0)))
     ),
+    "shrink by half of those outside": wrong(
+        NET,
+        shrink=lambda own, e: (
+            own.l1 / max(own.l1, e.outside / 2 if np.isfinite(e.outside) else min(e.bound, e.outside))
+        ),
+    ),
     "half": wrong(NET, conjugate=lambda own, e: 0.5 * NET(own.l1, own.l2).conjugate(e)),
     "no l2": wrong(NET, conjugate=lambda own, e: own.l2 * NET(own.l1, own.l2).conjugate(e)),
     "concave": wrong(NET, value=lambda own, w: float(own.l1 * np.sqrt(np.abs(w)).sum() + own.l2 / 2 * (w * w).sum())),

@@ -171,7 +171,8 @@ def test_where_slopes_do_not_say_which_multipliers_suit_a_solver_does(name, digi
     assert certify(problem, **given).holds(1e-5)
 
 
-def test_weights_that_are_the_digits_of_a_solver_are_0():
+def test_weights_that_are_the_digits_of_a_solver_are_0(monkeypatch):
+    monkeypatch.setattr("cvxens.problems.problem.SOLVABLE", 0)
     random = np.random.default_rng(0)
     t = random.normal(size=200).round(1)
     problem = Problem(Formulation(Pinball(t, 0.3), L1(60.0), intercept=True), random.normal(size=(200, 5)))
