@@ -632,9 +632,10 @@ def column_generation(
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
-    check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     if formulation.holds_own_terms:
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
+    else:
+        check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them
         master = partial(fastest_master_over, oracle, at_once=max_columns is None)
@@ -700,6 +701,7 @@ class Search:
         self.incumbent: Incumbent | None = None
         self.last: Step | None = None
         self._evaluated: tuple[Incumbent, Restricted, float] | None = None
+        self._largest, self._n_measured = 0.0, 0
 
     def run(self, limits: Limits) -> Run:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
@@ -751,7 +753,8 @@ class Search:
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
-        incumbent, gap = step.incumbent, step.relative_gap
+        incumbent, size = step.incumbent, self._find_size(step.columns)
+        gap = relative_gap(incumbent.solution.objective, incumbent.bound, size=size)
         self.incumbent = incumbent
         sense, number = self.formulation.sense, len(self.history)
         if self.recorder is not None and number < len(self.recorder.rows):
@@ -771,10 +774,19 @@ class Search:
         self.history = (*self.history, row)
         if gap <= tol:
             rounding = self._evaluate()[1]
-            gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding)
+            gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding, size)
             self.history = (*self.history[:-1], replace(row, rounding=rounding, relative_gap=gap))
         self.last = replace(step, incumbent=incumbent, relative_gap=gap)
         return self.last
+
+    def _find_size(self, columns: Sequence[Column]) -> float:
+        """Return the size below which objectives are near 0, of hypotheses as large as those in the master."""
+        if not self.formulation.find_size(1.0):
+            return 0.0
+        for column in columns[self._n_measured :]:
+            self._largest = max(self._largest, float(np.abs(column.values).max()))
+        self._n_measured = len(columns)
+        return self.formulation.find_size(self._largest)
 
     def _recorded_ending(self, limits: Limits) -> Ending | None:
         """Return the ending of the recorded run if its last state is the last one under these limits too."""
@@ -923,4 +935,5 @@ def certify_incumbent(
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
+        size=restricted.problem.size if incumbent.columns else 0.0,
     )

@@ -51,6 +51,9 @@ __all__ = [
 
 TINY = float(np.finfo(float).tiny)
 
+SUMMED = 1e-9
+"""Multipliers whose sum is as near to 1 add up to 1 but for rounding."""
+
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
 
@@ -84,6 +87,12 @@ class Loss(Protocol):
 
     any_shape: ClassVar[bool] = False
     """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
+
+    has_slopes: ClassVar[bool] = True
+    """True if `slopes` has all multipliers at a kink; False if they are known by the model alone."""
+
+    is_margin: ClassVar[bool] = False
+    """True if its value is minus a margin, in the units of the margins, as that of the least one is."""
 
     falls: ClassVar[bool] = False
     """True if it falls in every margin, so that no multiplier is negative."""
@@ -611,6 +620,7 @@ class HardMargin(Loss):
 class CappedSimplex(Loss, Protocol):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
+    is_margin: ClassVar[bool] = True
     falls: ClassVar[bool] = True
     D: Scalar
 
@@ -637,6 +647,10 @@ class CappedSimplex(Loss, Protocol):
 
     def fixed_sum(self, z: Array) -> float | None:
         return 1.0
+
+    def adds_up(self, u: Array) -> bool:
+        """Return whether the sum is 1 but for rounding; of a share of multipliers, as penalties may want, it is not."""
+        return abs(float(u.sum()) - 1) <= SUMMED
 
     def dual_violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
@@ -690,7 +704,7 @@ class SoftMinimumMargin(CappedSimplex):
         return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
-        return 0.0
+        return 0.0 if self.adds_up(u) else -inf
 
     def dual_magnitude(self, u: Array) -> float:
         return 0.0
@@ -791,7 +805,7 @@ class EntropicMinimumMargin(CappedSimplex):
     def dual_value(self, u: Array) -> float:
         """Return ``-1/eta sum u ln(u / p)``."""
         D, _ = self._shares(u)
-        return float(-rel_entr(u, D / D.sum()).sum() / self.eta)
+        return float(-rel_entr(u, D / D.sum()).sum() / self.eta) if self.adds_up(u) else -inf
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``1/eta sum |u ln(u / p)|``, and sum u for the rounding of p."""

@@ -92,6 +92,10 @@ class SideLoss(ConicLoss):
         return self.loss.on_scores
 
     @property
+    def is_margin(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
+        return self.loss.is_margin
+
+    @property
     def basis(self) -> str:  # type: ignore[override]  # of the loss, not of the class
         """The ground of bounds: multipliers of the constraints where the loss has a conjugate."""
         return "by multipliers of the constraints" if self.is_known else ConicLoss.basis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isfinite
 
 from cvxens.certificates import Certificate
@@ -30,6 +31,9 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     >>> describe_proof(mean, 0.001, "the objective", "all stumps")
     'Proven: the objective of a mean of 3 ensembles is within 2 % of the best possible over all stumps.'
     """
+    if certificate.about:
+        sentence = describe_proof(replace(certificate, about=""), tol, what, over)
+        return f"{certificate.about[0].upper()}{certificate.about[1:]}. {sentence}"
     among = f" over {over}" if "hypothes" in certificate.note else ""
     asked = "" if tol is None else f" (asked: {as_percent(tol)})"
     within = f"{what} is within {as_percent(certificate.relative_gap)} of the best possible{among}"
