@@ -82,7 +82,7 @@ def fit(
 ) -> int:
     """Fit a model to DATA, certify it, and save it to FILE.
 
-    DATA is a file (CSV or Parquet with the target last, LIBSVM, or npz; plain or compressed) or the name of a data
+    DATA is a file (CSV, JSON, Excel or Parquet with the target last, LIBSVM, or npz; plain or packed) or the name of a data
     set in the directory CVXENS_DATA. `cvxens info DATA` says how its columns are read. The model can be read by
     `cvxens predict`, `cvxens certify`, and cvxens.load_model(FILE); it takes tables and data frames with the columns of
     DATA. Samples for --test-share and --cv are drawn with the seed 0.
@@ -101,12 +101,12 @@ def fit(
     if test is not None and test_share is not None:
         raise InvalidInput("--test-share", "found it beside --test", "give one of them")
     dataset = read_dataset(data, test=test, **options)
-    doubt = check_target(dataset, model, named=options["target"] is not None)
+    doubts = check_target(dataset, model, named=options["target"] is not None)
     train, held_out = Examples.from_dataset(dataset)
     if test_share is not None:
         train, held_out = train.split(test_share, model)
     write("--json", json_file)
-    if doubt:
+    for doubt in doubts:
         click.echo(f"warning: {doubt}", err=True)
     with printing_warnings(data) as messages:
         folds = [] if n_folds is None else train.cross_validate(model, n_folds)
@@ -144,7 +144,7 @@ def fit(
         **scores,
         "cross_validation_scores": folds,
         "seconds": seconds,
-        "warnings": [*([doubt] if doubt else []), *messages],
+        "warnings": [*doubts, *messages],
     }
     write_json(json_file, report)
     return INTERRUPTED if any(Ending.INTERRUPTED.value in message for message in messages) else 0
