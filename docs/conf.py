@@ -42,7 +42,8 @@ html_css_files = ["site.css"]
 default_role = "py:obj"  # what docstrings have in single backticks is the name of an object
 suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline", "substitution"]
+myst_substitutions = {"version": version}
 myst_heading_anchors = 3
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
@@ -57,19 +58,20 @@ copybutton_prompt_is_regexp = True
 
 html_theme, html_title = "pydata_sphinx_theme", "cvxens"
 html_show_sourcelink = False
+html_show_search_summary = False  # excerpts are fetched, which browsers refuse for pages that are opened as files
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "notebooks/*": [], "comparison": [], "estimators": []},
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "changelog": []}
+html_sidebars = {"index": [], "install": []}
 llms_txt_summary = (
     "Ensemble learning as convex modelling: formulations in cvxpy, column generation over all hypotheses of a set, "
     "fast solvers, scikit-learn estimators, and a certificate with every answer."
@@ -129,6 +131,13 @@ def escape_docstring(app, what, name, obj, options, lines) -> None:
             literal_above = indent
 
 
+def see_also(app, what, name, obj, options, lines) -> None:
+    """End an estimator's page with those that are near to it."""
+    if what == "class" and (near := reference.near(name.removeprefix("cvxens."))):
+        links = ", ".join(f":py:class:`~cvxens.{other}`" for other in near)
+        lines += ["", f".. seealso:: {links}; :doc:`/learn/choose`, :doc:`/estimators`", ""]
+
+
 def leave_out(app, what, name, obj, skip, options) -> bool | None:
     """Leave out what estimators inherit from scikit-learn, which documents it."""
     inherited = (getattr(obj, "__module__", None) or "").startswith("sklearn") or name.endswith("_request")
@@ -153,6 +162,7 @@ class PageList(SphinxDirective):
 def setup(app) -> None:
     """Register what is said above."""
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)
+    app.connect("autodoc-process-docstring", see_also, priority=900)
     app.connect("autodoc-skip-member", leave_out)
     app.add_html_math_renderer("mathml", inline_renderers=(show_formula, None), block_renderers=(show_formula, None))
     app.add_directive("gallery", PageList)

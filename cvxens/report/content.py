@@ -153,7 +153,7 @@ def _describe_overview(
         asked = "; a training score, if the model was fitted to them"
         lines.append(["Score on these samples", found + asked] if unseen is None else ["Training score", found])
     if unseen is not None:
-        lines.append([f"Score on {len(unseen.rows)} samples that the fit has not seen", _describe_score(model, unseen)])
+        lines.append([f"Score on {len(unseen.rows)} others, not seen by the fit", _describe_score(model, unseen)])
     return lines
 
 

@@ -121,7 +121,7 @@
       ...xAxis(x, ticks(...range), BOTTOM + 14),
       svg("rect", { class: "frame", x: LEFT, y: TOP, width: W - RIGHT - LEFT, height: BOTTOM - TOP }),
       svg("line", { class: "zero", x1: x(range[0]), y1: y(range[0]), x2: x(range[1]), y2: y(range[1]) }),
-      svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 2, "text-anchor": "middle" }, across));
+      svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 5, "text-anchor": "middle" }, across));
     if (line) {
       const path = of.x.map((value, k) => `${k ? "L" : "M"}${x(value).toFixed(1)},${y(of.y[k]).toFixed(1)}`).join("");
       picture.append(svg("path", { class: "curve", d: path, stroke: color(0) }));
@@ -138,7 +138,7 @@
     const cards = [];
     if (found.confusion) {
       cards.push(el("figure", { class: "card" }, el("h3", {}, "Which classes it takes for which"),
-        table(["it is", ...found.classes.map((name) => `predicted ${name}`)],
+        table(["it is", ...found.classes.map((name) => `taken for ${shorten(name, 16)}`)],
           found.confusion.map((row, k) => [found.classes[k], ...row]))));
     }
     const [last] = (found.classes ?? [""]).slice(-1);
@@ -147,7 +147,7 @@
         `share of ${shorten(last, 30)} that is found`], [0, 1], true, `ROC curve, with an area of ${format(found.roc.area, 3)} below it`));
     }
     if (found.calibration) {
-      cards.push(drawPoints("Calibration", found.calibration, [`probability of ${shorten(last, 30)}`, "share that it is; larger dots, more samples"],
+      cards.push(drawPoints("Calibration", found.calibration, [`probability of ${shorten(last, 30)}`, "how often it is one"],
         [0, 1], true, "Calibration: the share of a class by its probability"));
     }
     if (found.points) {

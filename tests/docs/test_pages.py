@@ -12,6 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     DOCS / "index.md",
+    DOCS / "install.md",
     DOCS / "questions.md",
     *sorted(path for folder in ("learn", "do", "know") for path in (DOCS / folder).glob("*.md")),
 ]

@@ -99,7 +99,7 @@ def test_what_is_not_there_has_no_section(open_page, sample):
     assert console == []
     assert found == ["overview", "quality", "importance", "shapes", "explained", "rules", "history"]
     assert "ROC curve, area 1" in dom
-    assert "predicted True" in dom
+    assert "taken for True" in dom
 
 
 def test_what_can_be_clicked_and_typed_does_what_it_says(open_page, page):
