@@ -58,8 +58,7 @@ def make_page(
     (2, False)
     """
     check_is_fitted(model)
-    told = {"held_out": held_out, "title": title, "data": data}
-    content = describe_model(model, X, y, sample_weight, explain, bands, **told)
+    content = describe_model(model, X, y, sample_weight, explain, bands, held_out, title, data)
     packed = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for character, written in UNSAFE.items():
         packed = packed.replace(character, written)
