@@ -62,6 +62,7 @@ WIDE = ["comparison", "estimators", *(f"notebooks/{path.stem}" for path in (ROOT
 
 html_theme, html_title = "pydata_sphinx_theme", "cvxens"
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"
 html_show_search_summary = False  # excerpts are fetched, which browsers refuse for pages that are opened as files
 html_theme_options = {
     "navbar_align": "left",

@@ -94,7 +94,8 @@ def translate(formula: str) -> str:
                 written.append(mark + rest.rstrip("{") + "{")
                 inside.append("}")
             else:
-                written.append(f"{mark}{{{NAMES.get(rest, rest)}}}")
+                word = rf"\mathrm{{{rest}}}" if COUNTS.match(text) else rest
+                written.append(f"{mark}{{{NAMES.get(rest, word)}}}")
         elif kind == "prime":
             # w'w is a product; x' in k(x, x') is another point
             written.append("'" if formula[token.start() - 1] == "x" and not following.isalnum() else r"^\top ")
