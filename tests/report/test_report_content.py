@@ -223,9 +223,7 @@ def test_good_and_bad_are_told_of_samples_that_the_fit_has_not_seen(frame):
     overview, quality = dict(content["overview"]), content["quality"]
     assert (overview["Target"], overview["Data"]) == ("risk", "risks.csv")
     assert overview["Training score"] == f"{100 * fitted.score(X[:30], y[:30]):.1f} % are classified correctly"
-    assert overview["Score on 20 others, not seen by the fit"].startswith(
-        f"{100 * fitted.score(X[30:], y[30:]):.1f}"
-    )
+    assert overview["Score on 20 others, not seen by the fit"].startswith(f"{100 * fitted.score(X[30:], y[30:]):.1f}")
     assert overview["What it is"].endswith("a weighted sum of thresholds of single features.")
     assert quality["on"] == "On 20 samples that the fit has not seen."
     predicted = fitted.predict(X[30:])
