@@ -88,8 +88,8 @@ def fit(
 ) -> int:
     """Fit a model to DATA, certify it, and save it to FILE.
 
-    DATA is a file (CSV or Parquet with the target last, LIBSVM, or npz; plain or compressed) or the name of a data
-    set in the directory CVXENS_DATA. `cvxens info DATA` says how its columns are read. The model can be read by
+    DATA is a file (CSV, JSON, Excel or Parquet with the target last, LIBSVM, or npz; plain or packed) or the name of a
+    data set in the directory CVXENS_DATA. `cvxens info DATA` says how its columns are read. The model can be read by
     `cvxens predict`, `cvxens certify`, and cvxens.load_model(FILE); it takes tables and data frames with the columns of
     DATA. Samples for --test-share and --cv are drawn with the seed 0.
 
@@ -111,12 +111,12 @@ def fit(
         chosen, why = choose_model(dataset)
         click.echo(f"note: {why}, so the model is {chosen}; --model names another", err=True)
         model = _make_estimator(chosen, parameters)
-    doubt = check_target(dataset, model, named=options["target"] is not None)
+    doubts = check_target(dataset, model, named=options["target"] is not None)
     train, held_out = Examples.from_dataset(dataset)
     if test_share is not None:
         train, held_out = train.split(test_share, model)
     write("--json", json_file)
-    if doubt:
+    for doubt in doubts:
         click.echo(f"warning: {doubt}", err=True)
     with printing_warnings(data) as messages:
         folds = [] if n_folds is None else train.cross_validate(model, n_folds)
@@ -154,7 +154,7 @@ def fit(
         **scores,
         "cross_validation_scores": folds,
         "seconds": seconds,
-        "warnings": [*([doubt] if doubt else []), *messages],
+        "warnings": [*doubts, *messages],
     }
     write_json(json_file, report)
     return INTERRUPTED if any(Ending.INTERRUPTED.value in message for message in messages) else 0
@@ -304,25 +304,36 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
 @click.option(
     "--explain", "rows", metavar="ROW", type=int, multiple=True, help="A sample to explain, from 0; several are fine."
 )
-def report(model: str, data: str | None, out: Path, rows: Sequence[int]) -> int:
+@click.option("--test", metavar="FILE", help="Samples that the fit has not seen: how good the model is on them.")
+@click.option("--title", metavar="TEXT", help="The headline.")
+def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test: str | None, title: str | None) -> int:
     """Write a report of the saved MODEL to FILE: one HTML page, to be opened in a browser.
 
     It says what the model is and what its certificate proves, draws what every feature and every pair adds to the
     score, lists the rules, and explains the scores of samples of DATA, a file as that of `cvxens fit`: of those that
-    --explain names, or of up to 50. Their features are then in the page. Without DATA no sample is.
+    --explain names, or of up to 50. Their features are then in the page. Without DATA no sample is. With --test
+    DATA are the samples of the fit, and what the model gets right and wrong is told of those in FILE.
     """
     from cvxens import load_model
     from cvxens.datasets import load_samples
+    from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
     out = check_place("--out", out)
     fitted = load_model(model)
-    X = y = None
+    X = y = held_out = None
     if data is not None:
         X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
         print_remarks(remarks)
+    if test is not None:
+        *held_out, remarks = load_samples(test, fitted.n_features_in_, _encoder_of(fitted))
+        print_remarks(remarks)
+        if data is None or held_out[1] is None:
+            found = "found it without DATA" if data is None else f"found no target in {test}"
+            raise InvalidInput("--test", found, "give the samples of the fit as DATA, and others with their target")
     with printing_warnings(data or model), writing("--out", out):
-        fitted.report(out, X, y, explain=list(rows) or None)
+        name = None if data is None else Path(data).name
+        fitted.report(out, X, y, explain=list(rows) or None, held_out=held_out, title=title, data=name)
     told = "" if X is None else f" on {len(X)} samples"
     click.echo(f"report of {type(fitted).__name__}{told}; saved to {out}")
     return 0

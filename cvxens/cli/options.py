@@ -28,6 +28,7 @@ TABLE_OPTIONS = (
     click.option("--sep", metavar="CHAR", help="What separates cells: one character, tab or space."),
     click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark; found out by default."),
     click.option("--na", metavar="TEXT", multiple=True, help="What stands for a missing value; several are fine."),
+    click.option("--encoding", metavar="NAME", help="That of text which is not in UTF-8, such as latin-1."),
 )
 
 

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf, isfinite
+from typing import Any
+
+from sklearn.base import is_regressor
 
 from cvxens.certificates import Certificate
+
+HYPOTHESES = {
+    "stumps": "thresholds of single features",
+    "quantile_stumps": "thresholds of single features at their quantiles",
+    "ramps": "hinge functions of single features",
+    "additive": "steps, lines and pairs of features",
+    "depth_two_trees": "trees of two features",
+    "depth_three_trees": "trees of three features",
+    "pair_rules": "rules of two conditions",
+    "boxes": "rules of some conditions",
+    "trees": "decision trees",
+    "perceptrons": "half-spaces",
+    "fourier": "waves",
+}
+"""What the hypotheses of the oracles are, in the plural."""
 
 MEAN = "a mean of"
 """What the note of a certificate says of an average of ensembles."""
@@ -62,6 +80,32 @@ def keeps_promise(certificate: Certificate, tol: float | None) -> bool:
     if tol is None or MEAN in certificate.note:
         return certificate.proven and 0 <= certificate.relative_gap < inf
     return certificate.holds(tol)
+
+
+def name_hypotheses(model: Any) -> str:
+    """Return what the weak learners of an ensemble are drawn from, in the plural.
+
+    Examples
+    --------
+    >>> from cvxens import LPBoostClassifier
+    >>> name_hypotheses(LPBoostClassifier())
+    'thresholds of single features'
+    """
+    oracle = model.get_params(deep=False).get("oracle")
+    return HYPOTHESES.get(oracle, "hypotheses of its oracle") if isinstance(oracle, str) else "hypotheses of its oracle"
+
+
+def describe_kind(model: Any) -> str:
+    """Say in a plain sentence what a fitted model does."""
+    purpose = "It predicts a number" if is_regressor(model) else "It puts samples in order"
+    if hasattr(model, "classes_"):
+        purpose = f"It tells {len(model.classes_)} classes apart"
+    parts = model._parts()
+    if hasattr(parts[0], "weak_learners_"):
+        return f"{purpose} by a score, which is a weighted sum of {name_hypotheses(model)}."
+    if hasattr(parts[0], "support_"):
+        return f"{purpose} by a score, which is a weighted sum of how alike a sample is to some samples of the fit."
+    return f"{purpose} by a score."
 
 
 def as_percent(share: float) -> str:
