@@ -319,7 +319,8 @@ def look(shard: Shard, first: int, at: Curve, hinge: Any) -> tuple[tuple[Ints, .
 def merge_looks(parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
     """Return what several shards say of a point, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    rows = Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True)))
+    # rows that were taken out of others are laid out as those; sums of rows differ by their layout
+    rows = Doubtful(*(np.ascontiguousarray(np.concatenate(own, axis=-1)) for own in zip(*doubtful, strict=True)))
     return add(sums), rows.keep_first()
 
 
