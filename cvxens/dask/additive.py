@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, final
@@ -70,8 +71,11 @@ MOMENT_BITS = 16
 MAX_STEPS = 60
 """Problems of the client; a handful is usual."""
 
-MOST_DOUBTFUL = 2**16
-"""Rows of a class that the client takes at a time: where more are in doubt, some that look like chance."""
+MOST_DOUBTFUL = 2**18
+"""Rows that the client solves P2 over."""
+
+MANY_ROWS, N_DRAWN = 2**17, 2**14
+"""Rows from which on some of each class are solved first, which stand for all; also where too many are in doubt."""
 
 FEWER, MORE = 8, 4
 """By what factor rows in doubt become fewer after a whole step, and more after one that went too far."""
@@ -297,18 +301,18 @@ class Doubtful(NamedTuple):
     y: Array  # (n_rows,)
     prices: Array  # (n_rows,)
 
-    def keep_first(self) -> Doubtful:
-        """Return the first of the rows of either class, `MOST_DOUBTFUL`, as they follow each other in the sample."""
+    def keep_first(self, most: int) -> Doubtful:
+        """Return the first of the rows of either class, so many at most, as they follow each other in the sample."""
         kept = []
         for sign in (-1, 1):
             own = np.flatnonzero(self.y == sign)
-            first = own[np.argpartition(mix(self.numbers[own]), MOST_DOUBTFUL)] if len(own) > MOST_DOUBTFUL else own
-            kept.append(first[:MOST_DOUBTFUL])
+            first = own[np.argpartition(mix(self.numbers[own]), most)] if len(own) > most else own
+            kept.append(first[:most])
         # the same layout, whatever was taken out: sums over rows depend on it
         return Doubtful(*(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self))
 
 
-def settle(shard: Shard, first: int, at: Curve, reach: float) -> tuple[tuple[Ints, ...], Doubtful]:
+def settle(shard: Shard, first: int, at: Curve, reach: float, most: int) -> tuple[tuple[Ints, ...], Doubtful]:
     """Return what settled rows are by knots and in sum, how many are in doubt, and these; the first has this number."""
     z = at.margins(shard)
     near = np.abs(1 - z) < reach
@@ -321,7 +325,7 @@ def settle(shard: Shard, first: int, at: Curve, reach: float) -> tuple[tuple[Int
         sum_of_signs(signed),
         np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
     )
-    return sums, Doubtful((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first()
+    return sums, Doubtful((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
 
 
 def sum_of_signs(signed: Ints) -> Ints:
@@ -329,10 +333,10 @@ def sum_of_signs(signed: Ints) -> Ints:
     return np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
 
 
-def merge_settled(parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
+def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    return add(sums), Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first()
+    return add(sums), Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first(most)
 
 
 def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
@@ -439,8 +443,8 @@ class PartialSVM:
     y: Array
     C: Array
     others: Others
-    scale: float
-    """What gaps are relative to."""
+    known: float
+    """What the others add to the dual objective."""
 
     @property
     def is_feasible(self) -> bool:
@@ -456,8 +460,10 @@ class PartialSVM:
         b = self._best_intercept(f)
         z = self.y * (f + b)
         # C max(0, 1 - z) + u (z - 1) for every row
-        missed = np.where(z < 1, (self.C - u) * (1 - z), u * (z - 1))
-        return PartialSolution(self, u, f, b, float(missed.sum()) / self.scale)
+        missed = float(np.where(z < 1, (self.C - u) * (1 - z), u * (z - 1)).sum())
+        # sum u - 1/2 c'K c - c'f of the others, with c = y u
+        dual = self.known + float(u.sum() - (self.y * u) @ (f + self.others.f) / 2)
+        return PartialSolution(self, u, f, b, missed, dual)
 
     def _excess(self, u: Array, t: float) -> tuple[float, float]:
         """Return minus the sum of y u of all rows where u is shifted, and its slope in the shift."""
@@ -482,7 +488,14 @@ class PartialSolution:
     u: Array
     f: Array
     b: float
-    relative_gap: float
+    missed: float
+    """What they miss complementarity by, which is the gap."""
+    dual: float
+
+    @property
+    def relative_gap(self) -> float:
+        """What is missed, in units of the primal objective."""
+        return self.missed / (self.dual + self.missed) if self.dual + self.missed > 0 else inf
 
     def level(self, steps: int, seconds: float) -> Level:
         """Return the row of a history, of which the gap alone is known."""
@@ -559,20 +572,22 @@ class Search:
     def run(self) -> None:
         """Step until the gap is at most `tol`, relative, or no step makes it better."""
         pace, n_rows, idle, aim = Pace(), len(self.sample), 0, AIM
-        wanted, ahead, taken = n_rows, None, 0
+        wanted, ahead, taken, gap = n_rows, None, 0, 1.0
         values, counts = self._try_lengths(np.zeros_like(self.G), 0.0, np.zeros(1))
         self.value = float(values[0])
         for step in range(MAX_STEPS):
             if not pace.allows_step():
                 break
             taken, before = step + 1, self.value
-            ahead = self._step(inf if wanted >= n_rows else choose_reach(counts[0], wanted), aim, ahead)
+            reach = inf if wanted >= n_rows else choose_reach(counts[0], wanted)
+            all_rows = wanted <= (MANY_ROWS if ahead is None else MOST_DOUBTFUL)
+            ahead = self._step(reach, all_rows, max(aim * self.tol, AIM * min(gap, ROUGH)), ahead)
             if ahead is None:
                 # rows that are settled cannot be balanced by those in doubt
                 wanted = min(MORE * wanted, n_rows)
                 continue
             value, length, counts = self._go(ahead, counts)
-            allowed = self.tol * self.value
+            allowed, gap = self.tol * self.value, (value - ahead.dual) / self.value if ahead.is_whole else ROUGH
             idle = idle + 1 if before - self.value <= AIM * allowed else 0
             if ahead.is_whole and (value - ahead.dual <= allowed or idle):
                 self._take_bound(taken, ahead, closely=True)
@@ -585,44 +600,49 @@ class Search:
             if idle > PATIENCE:
                 break
             went_too_far = length < 1 and not idle
-            wanted = min(MORE * wanted, n_rows) if went_too_far else max(wanted // FEWER, MOST_DOUBTFUL)
+            wanted = min(MORE * wanted, n_rows) if went_too_far else min(max(wanted // FEWER, MOST_DOUBTFUL), n_rows)
         self._take_bound(taken, ahead, closely=False)
 
-    def _step(self, reach: float, aim: float, last: Ahead | None) -> Ahead | None:
-        """Solve over the rows whose margins are this near to 1; None if they cannot balance the others."""
+    def _step(self, reach: float, all_rows: bool, tol: float, last: Ahead | None) -> Ahead | None:
+        """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
         at, knots = self._curve(), self.knots
-        sums, rows = self.sample.ask(settle, at, reach, each=self.firsts[:-1].tolist(), combine=merge_settled)
+        most = MOST_DOUBTFUL if all_rows else N_DRAWN
+        told = settle, at, reach, most
+        sums, rows = self.sample.ask(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
         edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]
+        is_whole = len(rows.y) == int(n_near.sum())
         kept = np.array([np.count_nonzero(rows.y < 0), np.count_nonzero(rows.y > 0)])
         # of many rows each stands for several of its class
         prices = rows.prices * (n_near / np.maximum(kept, 1))[(rows.y > 0).astype(np.intp)]
-        settled = interpolate(rows.values, rows.codes, knots, integrate(knots, edges), 0.0)
-        balance = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
-        problem = PartialSVM(sort_rows(rows), rows.y, prices, Others(settled, balance), self.value)
+        made = integrate(knots, edges)
+        others = Others(
+            interpolate(rows.values, rows.codes, knots, made, 0.0),
+            float(np.ldexp(float(totals[1] - totals[0]), self.exponent)),
+        )
+        settled = float(np.ldexp(float(totals.sum()), self.exponent))
+        problem = PartialSVM(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
         if not problem.is_feasible:
             return None
-        is_whole = bool((kept == n_near).all())
-        best = self._solve(problem, self._start(rows, prices, last), aim * self.tol if is_whole else ROUGH * AIM)
+        best = self._solve(problem, rows, tol, last)
         G = integrate(knots, edges + sum_floats(rows, knots, rows.y * best.u))
-        dual = float(np.ldexp(float(totals.sum()), self.exponent) + best.u.sum()) - measure_roughness(knots, G)
-        return Ahead(G, best.b, at, rows.numbers, best.u, is_whole, dual, best.relative_gap * self.value)
+        dual = settled + float(best.u.sum()) - measure_roughness(knots, G)
+        return Ahead(G, best.b, at, rows.numbers, best.u, is_whole, dual, best.missed)
 
-    def _start(self, rows: Doubtful, prices: Array, last: Ahead | None) -> Array:
-        """Return multipliers to start with: those that rows had, and of others what their margins say."""
-        if last is None:
-            return np.zeros(len(prices))
-        z = rows.y * interpolate(rows.values, rows.codes, self.knots, self.G, self.b)
-        u = np.where(z < 1, prices, 0.0)
-        if last.is_whole:
-            _, here, there = np.intersect1d(rows.numbers, last.numbers, assume_unique=True, return_indices=True)
-            u[here] = last.u[there]
-        return u
-
-    def _solve(self, problem: PartialSVM, u: Array, tol: float) -> PartialSolution:
-        """Solve the client's problem as one machine does."""
+    def _solve(self, problem: PartialSVM, rows: Doubtful, tol: float, last: Ahead | None) -> PartialSolution:
+        """Solve the client's problem as one machine does, from what is known of its rows."""
+        u = np.zeros(len(problem.y))
         with threadpool_limits(1, "blas"), limit_time(inf) as clock:
             search = ProximalSearch(problem, tol, inf, clock)
+            if last is not None:
+                z = rows.y * interpolate(rows.values, rows.codes, self.knots, self.G, self.b)
+                u = np.where(z < 1, problem.C, 0.0) if last.is_whole else u
+                _, here, there = np.intersect1d(rows.numbers, last.numbers, assume_unique=True, return_indices=True)
+                u[here] = last.u[there]
             search.start_near(search.take(u))
+            if last is not None and not last.is_whole:
+                # rows that stood for several: the functions that they made, nearly, whose margins tell the others'
+                c = problem.y * u
+                search.start_at(c - (c.sum() + problem.others.balance) / len(c), self.b)
             search.run()
         best: PartialSolution = search.incumbent.best
         return best

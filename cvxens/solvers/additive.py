@@ -1011,7 +1011,7 @@ class ProximalSearch:
     def start_at(self, c: Array, b: float) -> None:
         """Start from the function K c + b: multipliers follow from its margins."""
         problem = self.problem
-        self.state = State(c, problem.kernel.product(c), b)
+        self.state = State(c, problem.kernel.product(c) + problem.others.f, b)
         # one proximal step from u = C/2: 0 far above the margin, C far below, between the two near it
         smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
         self.centre = np.clip(smoothed, 0.0, problem.C)
