@@ -72,21 +72,24 @@ MAX_STEPS = 60
 """Problems of the client; a handful is usual."""
 
 MOST_DOUBTFUL = 2**18
-"""Rows that the client solves P2 over."""
+"""Rows that the client solves P2 over; twice as many where those that are settled move, until it has all."""
 
-MANY_ROWS, N_DRAWN = 2**17, 2**14
+MANY_ROWS, N_DRAWN = 2**17, 2**13
 """Rows from which on some of each class are solved first, which stand for all; also where too many are in doubt."""
 
-FEWER, MORE = 8, 4
-"""By what factor rows in doubt become fewer after a whole step, and more after one that went too far."""
+BALANCED = 1e-14
+"""The share of all multipliers that those of one class may exceed the other's by: sums of many do not tell less."""
+
+FEWER = 8
+"""By what factor rows in doubt become fewer from one draw to the next."""
 
 AIM = 0.2
-"""The share of the tolerance that the client's problem may miss, and that of its value, of a draw of rows."""
+"""The share of the tolerance, and of the gap so far, that the client's problem may miss."""
 
 ROUGH = 1e-2
 """The relative gap to which rows that stand for all of a sample are solved."""
 
-WIDTHS = 4.0, 1.0, 0.25
+WIDTHS = 4.0, 1.0, 0.25, 0.0
 """Over how much of the margins multipliers fall from the price to 0, where none are known that are better."""
 
 PATIENCE = 4
@@ -454,7 +457,7 @@ class PartialSVM:
     def solution_at(self, u: Array) -> PartialSolution:
         """Balance multipliers, and measure what they miss complementarity by at the best intercept."""
         u = spare_bounds(np.clip(u, 0.0, self.C), self)
-        shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=EPSILON * float(u.sum()))
+        shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=BALANCED * float(u.sum()))
         u = np.clip(u - shift * self.y, 0.0, self.C)
         f = self.kernel.product(self.y * u) + self.others.f
         b = self._best_intercept(f)
@@ -573,6 +576,7 @@ class Search:
         """Step until the gap is at most `tol`, relative, or no step makes it better."""
         pace, n_rows, idle, aim = Pace(), len(self.sample), 0, AIM
         wanted, ahead, taken, gap = n_rows, None, 0, 1.0
+        most = MOST_DOUBTFUL
         values, counts = self._try_lengths(np.zeros_like(self.G), 0.0, np.zeros(1))
         self.value = float(values[0])
         for step in range(MAX_STEPS):
@@ -580,11 +584,13 @@ class Search:
                 break
             taken, before = step + 1, self.value
             reach = inf if wanted >= n_rows else choose_reach(counts[0], wanted)
-            all_rows = wanted <= (MANY_ROWS if ahead is None else MOST_DOUBTFUL)
-            ahead = self._step(reach, all_rows, max(aim * self.tol, AIM * min(gap, ROUGH)), ahead)
+            all_rows = wanted <= (MANY_ROWS if ahead is None else most)
+            tol = max(aim * self.tol, AIM * min(gap, ROUGH)) if all_rows else ROUGH
+            ahead = self._step(reach, most if all_rows else N_DRAWN, tol, ahead)
             if ahead is None:
                 # rows that are settled cannot be balanced by those in doubt
-                wanted = min(MORE * wanted, n_rows)
+                most *= 2
+                wanted = min(most, n_rows)
                 continue
             value, length, counts = self._go(ahead, counts)
             allowed, gap = self.tol * self.value, (value - ahead.dual) / self.value if ahead.is_whole else ROUGH
@@ -599,14 +605,15 @@ class Search:
                     self._refine()
             if idle > PATIENCE:
                 break
-            went_too_far = length < 1 and not idle
-            wanted = min(MORE * wanted, n_rows) if went_too_far else min(max(wanted // FEWER, MOST_DOUBTFUL), n_rows)
+            if all_rows and (idle or length < 1):
+                # rows that were settled move: the client has to take more of them
+                most *= 2
+            wanted = min(max(wanted // FEWER, most), n_rows)
         self._take_bound(taken, ahead, closely=False)
 
-    def _step(self, reach: float, all_rows: bool, tol: float, last: Ahead | None) -> Ahead | None:
+    def _step(self, reach: float, most: int, tol: float, last: Ahead | None) -> Ahead | None:
         """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
         at, knots = self._curve(), self.knots
-        most = MOST_DOUBTFUL if all_rows else N_DRAWN
         told = settle, at, reach, most
         sums, rows = self.sample.ask(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
         edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]

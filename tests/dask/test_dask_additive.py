@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import dask.array as da
 import numpy as np
@@ -188,8 +189,10 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
     # what is settled keeps the multipliers of the optimum, so that the rest has it, too
     fixed, free = np.arange(n) < n // 2, np.arange(n) >= n // 2
     given_f = whole.kernel.product(np.where(fixed, y * known.u, 0.0))[free]
-    others = Others(given_f, float((y * known.u)[fixed].sum()))
-    part = PartialSVM(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, known.objective * -1)
+    settled = np.where(fixed, y * known.u, 0.0)
+    others = Others(given_f, float(settled.sum()))
+    alone = float(known.u[fixed].sum() - settled @ whole.kernel.product(settled) / 2)
+    part = PartialSVM(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
     assert part.is_feasible
     with limit_time(np.inf) as clock:
         search = ProximalSearch(part, 1e-8, np.inf, clock)
@@ -197,6 +200,7 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
         search.run()
     best = search.incumbent.best
     assert best.relative_gap <= 1e-8
+    assert best.dual == pytest.approx(-known.objective, rel=1e-6)
     u = known.u.copy()
     u[free] = best.u
     assert float(y @ u) == pytest.approx(0.0, abs=1e-10)
@@ -222,14 +226,13 @@ def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion
 
 
 def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
-    monkeypatch.setattr(additive, "MOST_DOUBTFUL", 3)
     X, y = two_classes(40, 3, seed=3)
     found = []
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
         at, firsts = Search(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
-        told = additive.settle, at, 1.5
-        found.append(sample.ask(*told, each=firsts, combine=merge_settled))
+        told = additive.settle, at, 1.5, 3
+        found.append(sample.ask(*told, each=firsts, combine=partial(merge_settled, 3)))
     (sums, rows), *others = found
     assert rows.y.tolist().count(1.0) == rows.y.tolist().count(-1.0) == 3
     assert sums[2].sum() == 40
@@ -239,9 +242,15 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
         assert all(np.array_equal(a, b) and b.flags.c_contiguous for a, b in zip(rows, again, strict=True))
 
 
-@pytest.mark.parametrize("most", [2**16, 20])
+def draw_rows_of(monkeypatch, most):
+    """The client takes so many rows, and half as many of each class stand for all of more."""
+    for name, number in (("MOST_DOUBTFUL", most), ("MANY_ROWS", most), ("N_DRAWN", most // 2)):
+        monkeypatch.setattr(additive, name, number)
+
+
+@pytest.mark.parametrize("most", [2**16, 40])
 def test_the_machine_is_the_same_bits_over_random_partitions(monkeypatch, most):
-    monkeypatch.setattr(additive, "MOST_DOUBTFUL", most)
+    draw_rows_of(monkeypatch, most)
     rng = np.random.default_rng(0)
     X, y = two_classes(120, 3, noise=1.0)
     known = parts_of(DaskInfiniteEnsembleSVC(C=0.1).fit(cut(X, []), cut(y, [])))
@@ -252,7 +261,7 @@ def test_the_machine_is_the_same_bits_over_random_partitions(monkeypatch, most):
 
 def test_rows_that_are_all_in_doubt_or_none_and_a_draw_of_them_reach_the_optimum(monkeypatch):
     X, y = two_classes(60, 2)
-    monkeypatch.setattr(additive, "MOST_DOUBTFUL", 20)
+    draw_rows_of(monkeypatch, 40)
     for C, labels in ((1e-4, y), (1e-4, np.where(np.arange(60) < 30, 1.0, -1.0)), (0.5, y)):
         model = DaskInfiniteEnsembleSVC(C=C).fit(cut(X, [9]), cut(labels, [9]))
         alone = InfiniteEnsembleSVC(C=C, tol=1e-8).fit(X, labels).certificate_
@@ -282,7 +291,7 @@ def test_ties_with_different_labels_are_solved_in_any_unit(seed, n, unit, C):
 def test_a_fit_that_is_cut_short_is_certified_all_the_same(monkeypatch, limits):
     if "MAX_STEPS" in limits:
         monkeypatch.setattr(additive, "MAX_STEPS", limits["MAX_STEPS"])
-        monkeypatch.setattr(additive, "MOST_DOUBTFUL", 6)
+        draw_rows_of(monkeypatch, 6)
     X, y = two_classes(30, 2)
     model = DaskInfiniteEnsembleSVC(C=0.5, max_time=limits.get("max_time"))
     with pytest.warns(ConvergenceWarning, match="the relative gap is"):

@@ -1,5 +1,8 @@
 """What collections may be, and the one error of those that cannot be worked with."""
 
+import re
+from pathlib import Path
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -105,3 +108,11 @@ def test_collections_that_do_not_fit_each_other_say_which_and_what_to_do():
     words = da.from_array(np.array([["u", "v"]] * 40, object), chunks=(20, 2))
     with pytest.raises(InvalidInput, match="X: found no numbers; code categories as numbers first"):
         model.fit(words, cut(y, [15]))
+
+
+def test_the_formulation_of_ones_own_in_the_docs_prints_what_stands_below_it(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "dask.md").read_text()
+    part = page[page.index("## Formulations of your own") :]
+    code, expected = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", part, flags=re.DOTALL)[0]
+    exec(compile(code, "docs/dask.md", "exec"), {})
+    assert capsys.readouterr().out == expected
