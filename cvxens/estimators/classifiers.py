@@ -25,11 +25,11 @@ from cvxens.estimators.early_stopping import StoppedEarly
 from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of_run
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.estimators.shapes import Constrained
-from cvxens.limits import Ending, limit_time
+from cvxens.limits import limit_time
 from cvxens.problems import simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
@@ -376,7 +376,7 @@ class CGEnsSLSClassifier(CGEns):
             run = solve_over_all(formulation, oracle, validation.positive("tol", self.tol))
             told = f"relative gap {run.certificate.relative_gap:.2g}, all {len(run.columns)} columns"
             rounds.end(told, lambda: self._ensemble_of(formulation, run.columns, run.weights, run.intercept, dict))
-        warn_of_gap(self, run.certificate, self.tol, run.ending.value, REMEDIES[Ending.MAX_TIME])
+        warn_of_run(self, run)
         return run
 
     def _formulation(self, sample: Sample) -> Formulation:

@@ -33,7 +33,7 @@ from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of_run
 from cvxens.estimators.samples import Accepts, Sample, find_accepted, find_feature, label, make_oracle, recode
 from cvxens.estimators.votes import Vote
 from cvxens.problems.duality import Edges
@@ -262,9 +262,7 @@ class Ensemble(Vote):
         with rounds_of(self) as rounds:
             rounds.begin()
             run = column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
-        if run.ending in REMEDIES:
-            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
-            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
+        warn_of_run(self, run)
         return run
 
     def bands(
