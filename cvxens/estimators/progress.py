@@ -163,11 +163,14 @@ def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: st
 def warn_of_run(estimator: Any, run: Any) -> None:
     """Warn of a run of column generation that ended short of the estimator's `tol`, whatever ended it.
 
-    Without a bound there is no gap that could say when a run is done: then only a limit is too early an end.
+    Without a bound there is no gap that could say when a run is done, and of an optimum of 0 a gap of rounding errors
+    is any share: then only a limit is too early an end.
     """
-    if run.ending in REMEDIES or (run.certificate.proven and run.ending not in ASKED_FOR):
+    certificate = run.certificate
+    open_gap = certificate.proven and certificate.gap > 2 * certificate.rounding
+    if run.ending in REMEDIES or (open_gap and run.ending not in ASKED_FOR):
         remedy = REMEDIES.get(run.ending, "raise tol, or lower C")
-        warn_of_gap(estimator, run.certificate, estimator.tol, run.ending.value, remedy)
+        warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)
 
 
 def warn_of(estimator: Any, reached: str, remedy: str) -> None:
