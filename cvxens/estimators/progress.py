@@ -38,6 +38,9 @@ REMEDIES: Mapping[Ending, str] = {
 }
 """Endings short of `tol`, and what to do about them."""
 
+NOTHING = 1e-13
+"""A gap of rounding errors at an optimum of 0, in units of margins, which are 1, or of hypotheses: about 1."""
+
 ASKED_FOR = {Ending.STOPPED, Ending.SMALL_EDGES}
 """Endings that whoever fits has asked for, whatever the gap."""
 
@@ -167,7 +170,7 @@ def warn_of_run(estimator: Any, run: Any) -> None:
     is any share: then only a limit is too early an end.
     """
     certificate = run.certificate
-    open_gap = certificate.proven and certificate.gap > 2 * certificate.rounding
+    open_gap = certificate.proven and certificate.gap > max(2 * certificate.rounding, NOTHING)
     if run.ending in REMEDIES or (open_gap and run.ending not in ASKED_FOR):
         remedy = REMEDIES.get(run.ending, "raise tol, or lower C")
         warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)

@@ -121,7 +121,8 @@ def test_the_mean_of_ensembles_is_certified_at_the_chosen_price(several):
     table = mean.cv_results_
     scores = np.array([table[f"split{k}_test_score"] for k in range(3)])
     fallen = scores[:, [table["mean_test_score"].argmax()]] - scores
-    near = fallen.mean(axis=0) <= fallen.std(axis=0, ddof=1) / 3**0.5
+    near = (fallen.mean(axis=0) <= fallen.std(axis=0, ddof=1) / 3**0.5) & (table["n_weak_learners"] > 0)
+    near[table["mean_test_score"].argmax()] = True
     members = [
         kind(C=C, pairs=pairs).fit(A[:, :3], y)
         for C, pairs in zip(table["param_C"][near], table["param_pairs"][near], strict=True)
