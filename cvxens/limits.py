@@ -87,6 +87,13 @@ class Deadline:
         own = -inf if self.interrupted else self.max_time - self.seconds
         return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
 
+    @property
+    def ending(self) -> Ending:
+        """Why it is over: Ctrl-C, at it or at one around it, or its time."""
+        if self.interrupted:
+            return Ending.INTERRUPTED
+        return Ending.MAX_TIME if self.outer is None else self.outer.ending
+
     def restart(self) -> None:
         """Begin anew: what was so far does not count."""
         self.began = time.perf_counter()

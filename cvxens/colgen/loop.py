@@ -710,7 +710,7 @@ class Search:
             try:
                 ending = self._iterate(limits, clock)
             except (KeyboardInterrupt, TimeUp) as cut:
-                ending = Ending.MAX_TIME if isinstance(cut, TimeUp) else Ending.INTERRUPTED
+                ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._restore()
                 if self.incumbent is not None:
                     self._save(ending)
@@ -741,6 +741,7 @@ class Search:
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
+            ending = clock.ending if ending is Ending.MAX_TIME else ending
             if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
                 ending = Ending.SMALL_EDGES
             if self.callback is not None and self.callback(step):
@@ -907,6 +908,17 @@ def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
     if priced.edge_square_sum == inf:
         return "the oracle does not bound the sum of squared edges, which the penalty needs"
     return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
+
+
+def price_beside(oracle: Oracle, hypotheses: Iterable[Hypothesis], solution: MasterSolution) -> Priced:
+    """Price multipliers over the hypotheses of an oracle and some others, which may be of its set or not."""
+    free = solution.closed is None
+    columns = _Columns(with_negations(oracle) if free else with_each_sign(oracle) if solution.s.ndim > 1 else oracle)
+    entered = columns.enter(_distinct(hypotheses), solution)
+    edges = np.array([column.edge_under(solution.s) for column in entered])
+    closed = None if free else edges.reshape(len(edges), -1).min(axis=1) > 0
+    solution = replace(solution, edges=edges, closed=closed)
+    return columns.raise_bounds(columns.price(solution), solution)
 
 
 def certify_incumbent(

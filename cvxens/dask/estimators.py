@@ -49,7 +49,7 @@ from cvxens.estimators.classifiers import (
     soft_margin,
 )
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import REMEDIES, time_limit, warn_of
+from cvxens.estimators.progress import time_limit, warn_of_run
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
@@ -435,9 +435,7 @@ class DaskEnsemble(DaskClassifier):
         search = make_search(formulation, oracle, start, checkpoint, follow)
         left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)
         run = search.run(Limits(tol=self.tol, max_columns=self.max_columns, max_time=left))
-        if run.ending in REMEDIES:
-            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
-            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
+        warn_of_run(self, run)
         return {
             "certificate_": run.certificate,
             "history_": run.history,

@@ -420,8 +420,9 @@ class Certified(Learner):
         Returns
         -------
         Certificate or list of Certificate
-            Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample; a list
-            over the sub-problems where there are several, for which weights and intercept are lists as well.
+            Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample and those
+            of the ensemble, which need not be among these: bins and scales are of the sample. A list over the
+            sub-problems where there are several, for which weights and intercept are lists as well.
 
         Raises
         ------

@@ -23,10 +23,10 @@ from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
 from cvxens.estimators.early_stopping import StoppedEarly
-from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation
+from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation, choose_better
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.estimators.shapes import Constrained
@@ -39,6 +39,9 @@ from cvxens.types import Array
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
+
+SQUARES_PRICE = 0.01
+"""The default price of a unit of slack in CGEns."""
 
 NO_GAP = float(np.finfo(float).tiny)
 """A relative gap that no run reaches but by finding the optimum to the last bit."""
@@ -222,10 +225,20 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
         at.C_ = choice.attributes["C_"]
         formulation = at._formulation(sample)
         run = at._run(sample, formulation, at._oracle(sample, formulation), choice.learners)
+        run = run if choice.run is None else choose_better(run, choice.run, formulation.sense)
         # LL08 P4 of the optimum U is LPBoost at the price D = C / U of a unit of slack (DBS02), and D = 1 / (nu sum)
         nu = min(1.0, float(run.certificate.primal / (at.C_ * sample.weights.sum())))
-        learners = [column.hypothesis for column in run.columns]
-        return Choice({**choice.attributes, "nu_": nu}, learners)
+        learners, total, known = [column.hypothesis for column in run.columns], float(run.weights.sum()), None
+        if total > 0:
+            found = copy(self)
+            found.nu_ = nu
+            formulation = found._formulation(sample)
+            w, b, u = run.weights / total, run.intercept / total, run.u / run.u.sum()
+            with limit_time(inf, alone=True):
+                oracle = found._oracle(sample, formulation)
+                certificate = self._certify_at(sample, formulation, oracle, learners, u, w, b)
+            known = replace(run, certificate=certificate, weights=w, intercept=b, u=u)
+        return Choice({**choice.attributes, "nu_": nu}, learners, run=known)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.nu is None or self.constraints:
@@ -285,7 +298,10 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
     def _given_price(self, sample: Sample) -> float | None:
         if self.nu is not None:
             return None
-        return SLACK_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+        return self._usual_price(sample) if self.C is None else validation.positive("C", self.C)
+
+    def _usual_price(self, sample: Sample) -> float:
+        return float(SLACK_PRICE / sample.weights.sum())
 
     def _formulation(self, sample: Sample) -> Formulation:
         if self.nu is None:
@@ -391,12 +407,15 @@ class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
     _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
-    C: float | str = 0.01
+    C: float | str = SQUARES_PRICE
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _given_price(self, sample: Sample) -> float:
         return validation.positive("C", self.C)
+
+    def _usual_price(self, sample: Sample) -> float:
+        return SQUARES_PRICE
 
     def _formulation(self, sample: Sample) -> Formulation:
         return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
@@ -469,7 +488,6 @@ class CGEnsSLSClassifier(CGEns):
             run = solve_over_all(formulation, oracle, validation.positive("tol", self.tol))
             told = f"relative gap {run.certificate.relative_gap:.2g}, all {len(run.columns)} columns"
             rounds.end(told, lambda: self._ensemble_of(formulation, run.columns, run.weights, run.intercept, dict))
-        warn_of_gap(self, run.certificate, self.tol, run.ending.value, REMEDIES[Ending.MAX_TIME])
         return run
 
     def _formulation(self, sample: Sample) -> Formulation:

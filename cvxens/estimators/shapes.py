@@ -269,7 +269,7 @@ class Constrained(Shaped):
         at = copy(self)
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run = at._fit(sample, formulation, oracle, ())
+        run = at._fit(sample, formulation, oracle, at.weak_learners_)
         given = at._certify_at(sample, formulation, oracle, at.weak_learners_, run.u, weights, intercept)
         use = measure_use(budget[1])
         used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in at.weak_learners_]))
