@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import compress, count
@@ -66,6 +66,10 @@ Not all sum alike. What is missing is added to the bound; a larger contradiction
 
 FARTHEST = 1e6
 """The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
+
+OVERRUN, OVERRUN_SHARE = 0.5, 0.05
+"""Seconds, and the share of a limit, by which the certificate of a run may exceed it where more than its reserve is
+needed; then it ends without what takes a solver, and unproven."""
 
 CERTIFICATE_SECONDS = 5e-8
 """Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
@@ -161,16 +165,25 @@ def iterate(
                 master.add(columns.enter(start, solution))
                 solution, start = master.solve(), ()
         solved = time.perf_counter()
-        priced = columns.price(solution)
-        with _one_blas_thread():
-            priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
-            bound = master.bound(solution, priced)
+        priced, bound, cut = Priced(()), -inf, None
+        try:
+            priced = columns.price(solution)
+            with _one_blas_thread():
+                priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
+                bound = master.bound(solution, priced)
+        except TimeUp as up:
+            # a first solution is worth more than none, even without a bound
+            if incumbent is not None:
+                raise
+            cut = up
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
+        if cut is not None:
+            raise cut
         if new := columns.choose(priced, solution) or columns.look_behind(priced, solution):
             master.add(new)
         elif solution.exact:
@@ -633,14 +646,18 @@ def column_generation(
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
-    if formulation.holds_own_terms:
-        check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them
         master = partial(fastest_master_over, oracle, at_once=max_columns is None)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
-    search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
-    run = search.run(limits)
+    # rounds that a checkpoint plays again take no time
+    with limit_time(max_time if checkpoint is None else inf):
+        with limit_time(inf, alone=True):
+            # counts, but is not cut
+            if formulation.holds_own_terms:
+                check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
+            search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+        run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 
@@ -712,15 +729,19 @@ class Search:
                 self._restore()
                 if self.incumbent is not None:
                     self._save(ending)
-        if self.incumbent is None:
-            with limit_time(inf, alone=True):
+        room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
+        with limit_time(room, alone=True) as rest:
+            if self.incumbent is None:
                 self.incumbent = self._before_first_round()
-        if ending is Ending.EXHAUSTED and self.last is not None:
-            self._raise_if_inseparable(self.last)
-        try:
-            return self._certify(ending)
-        except KeyboardInterrupt:
-            return self._certify(Ending.INTERRUPTED)
+            if ending is Ending.EXHAUSTED and self.last is not None:
+                with suppress(TimeUp):
+                    self._raise_if_inseparable(self.last)
+            try:
+                return self._certify(ending)
+            except KeyboardInterrupt:
+                # the second one
+                rest.interrupt()
+                return self._certify(Ending.INTERRUPTED)
 
     def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
         recorded = len(self.recorder.rows) if self.recorder else 0
@@ -738,6 +759,9 @@ class Search:
             # the certificate of the next round has as many new columns as were found in this one
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
+            if hasattr(self.formulation.terms[0], "prove"):
+                # its certificate is evaluated by a solver, as the points of the master are
+                clock.reserve += step.master_seconds
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
             if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
                 ending = Ending.SMALL_EDGES
@@ -803,10 +827,15 @@ class Search:
             self.recorder.save(self.history, self.incumbent, at_once=ending is not None, exhausted=exhausted)
 
     def _before_first_round(self) -> Incumbent:
-        """Return what a new master knows without columns and without an oracle."""
-        master, nothing = self.make_master(self.formulation, self.signs), Priced(())
-        solution = master.solve()
-        return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
+        """Return what a new master knows without columns and without an oracle; without time for that, even less."""
+        nothing = Priced(())
+        try:
+            master = self.make_master(self.formulation, self.signs)
+            solution = master.solve()
+            bound = master.bound(solution, nothing)
+        except TimeUp:
+            solution, bound = self.restrict().start_in_time(), -inf
+        return Incumbent((), solution, bound, solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
         """Return the problem over some columns."""
@@ -818,8 +847,9 @@ class Search:
         """Return the problem over the incumbent's columns, and the rounding error of its objective and bound."""
         assert self.incumbent is not None
         if self._evaluated is None or self._evaluated[0] is not self.incumbent:
-            restricted = self._restrict_to(self.incumbent.columns)
-            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
+            restricted, rounding = self._restrict_to(self.incumbent.columns), inf
+            with suppress(TimeUp):
+                rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
             self._evaluated = self.incumbent, restricted, rounding
         return self._evaluated[1:]
 
@@ -858,7 +888,13 @@ class Search:
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
-        own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
+        with limit_time(inf, alone=True):
+            # what predictions may need, whatever the time
+            own = (
+                self.formulation.own_values(restricted.margins(solution), solution.w)
+                if solution.objective < inf
+                else {}
+            )
         found = incumbent.columns, solution.w, solution.b, incumbent.u
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 
@@ -904,11 +940,16 @@ def certify_incumbent(
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
+    residuals: Mapping[str, float] = {}
+    with suppress(TimeUp):
+        residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
         note = formulation.doubt
+    elif rounding == inf:
+        note = "there was no time left to evaluate its rounding"
     elif not incumbent.bounded:
         note = _find_doubt(formulation, incumbent)
     else:
@@ -918,7 +959,7 @@ def certify_incumbent(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
         maximise=formulation.maximise,
-        residuals=restricted.residuals(solution, u, priced) if incumbent.columns else {},
+        residuals=residuals,
         repair={},
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
