@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent
 BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
+    "caching": set(),
     "types": set(),
     "errors": {"types"},
     "docstrings": set(),

@@ -10,6 +10,7 @@ no solver, no oracle and no formulation; `column_generation` gives it limits, a 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -176,6 +177,8 @@ def iterate(
             if incumbent is not None:
                 raise
             cut = up
+            with suppress(TimeUp):
+                bound = master.bound(solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
@@ -547,7 +550,7 @@ def column_generation(
     min_edge: float = 0.0,
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
     exact: bool = False,
 ) -> Run:
@@ -584,8 +587,8 @@ def column_generation(
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
         round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these.
-    checkpoint : Checkpoint, optional
-        Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
+    checkpoint : Checkpoint, str or path, optional
+        Where the state is written down, once a minute where only the file is given. If the file is there, the run resumes from it, and `max_time` starts from then.
     callback : callable, optional
         Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
         after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
@@ -646,6 +649,13 @@ def column_generation(
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
+    for name, given in {"master": master, "callback": callback}.items():
+        if given is not None and not callable(given):
+            raise InvalidInput(name, f"found {given!r:.100}", "give a function or a class")
+    if isinstance(checkpoint, (str, os.PathLike)):
+        checkpoint = Checkpoint(checkpoint)
+    elif checkpoint is not None:
+        validation.instance("checkpoint", checkpoint, Checkpoint)
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them
         master = partial(fastest_master_over, oracle, at_once=max_columns is None)
@@ -834,7 +844,10 @@ class Search:
             solution = master.solve()
             bound = master.bound(solution, nothing)
         except TimeUp:
-            solution, bound = self.restrict().start_in_time(), -inf
+            restricted = self.restrict()
+            solution, bound = restricted.start_in_time(), -inf
+            with suppress(TimeUp):
+                bound = restricted.bound(solution, nothing)
         return Incumbent((), solution, bound, solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
