@@ -49,7 +49,7 @@ Fit = Callable[[NDArray, NDArray, NDArray, float], Any]
 
 
 def sample(n_samples: int, n_features: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Return normal features and a last one of two groups, their signs, and noisy scores that no few stumps reproduce."""
+    """Return normal features, the last one of two groups, labels, and the noisy scores that they are the signs of."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, n_features))
     X[:, -1] = X[:, -1] > 0

@@ -15,7 +15,7 @@ def find_cache_folder() -> None:
     """
     if os.environ.get("NUMBA_CACHE_DIR"):
         return
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111: no error without a home
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     beside = Path(__file__).parent / "__pycache__"
     if _can_write(beside) or (caches.is_absolute() and _can_write(caches / "numba")):
         return

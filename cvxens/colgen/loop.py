@@ -588,7 +588,8 @@ def column_generation(
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
         round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these.
     checkpoint : Checkpoint, str or path, optional
-        Where the state is written down, once a minute where only the file is given. If the file is there, the run resumes from it, and `max_time` starts from then.
+        Where the state is written down, once a minute where only the file is given. If the file is there, the run
+        resumes from it, and `max_time` starts from then.
     callback : callable, optional
         Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
         after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,

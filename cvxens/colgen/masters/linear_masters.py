@@ -55,7 +55,7 @@ PRIMAL_SIMPLEX = 4
 STARTS: Mapping[str, Mapping[str, Any]] = {
     "warm start": {},
     "cold start": {},
-    # where prices are large or differ much, rounding beside the tolerances, which are absolute, is taken for a direction
+    # tolerances are absolute: where bounds are large, or differ much, rounding is taken for a violation
     "bounds scaled by a power of two": {},
     "bounds scaled, and presolve": {"presolve": "on"},
 }
