@@ -44,7 +44,7 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
-from cvxens.limits import Deadline, Ending, TimeUp, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -67,10 +67,6 @@ Not all sum alike. What is missing is added to the bound; a larger contradiction
 
 FARTHEST = 1e6
 """The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
-
-OVERRUN, OVERRUN_SHARE = 0.5, 0.05
-"""Seconds, and the share of a limit, by which the certificate of a run may exceed it where more than its reserve is
-needed; then it ends without what takes a solver, and unproven."""
 
 CERTIFICATE_SECONDS = 5e-8
 """Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
@@ -947,6 +943,16 @@ def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
     return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
 
 
+def _find_basis(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> str:
+    """Return what the bound of an incumbent rests on, or why there is none."""
+    if not formulation.has_conjugate:
+        return formulation.doubt
+    if not incumbent.bounded:
+        return _find_doubt(formulation, incumbent)
+    reservation = formulation.reservation(restricted.shrink(incumbent.u, incumbent.priced))
+    return ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
+
+
 def certify_incumbent(
     formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
 ) -> Certificate:
@@ -955,20 +961,14 @@ def certify_incumbent(
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
     residuals: Mapping[str, float] = {}
-    with suppress(TimeUp):
+    try:
+        note = _find_basis(formulation, restricted, incumbent)
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
+    except TimeUp:
+        rounding, note = inf, "there was no time left to check it"
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value
-    elif not formulation.has_conjugate:
-        note = formulation.doubt
-    elif rounding == inf:
-        note = "there was no time left to evaluate its rounding"
-    elif not incumbent.bounded:
-        note = _find_doubt(formulation, incumbent)
-    else:
-        reservation = formulation.reservation(restricted.shrink(u, priced))
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
