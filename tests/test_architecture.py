@@ -78,7 +78,7 @@ ROOMS = {
         "proofs",
         "",
     },
-    "": set(),
+    "": {"caching"},
 }
 """What each room may import; the package itself is the room without a name."""
 
