@@ -11,6 +11,10 @@ it is first used.
 
 import lazy_loader
 
+from cvxens.caching import find_cache_folder
+
 __version__ = "0.1.0"
+
+find_cache_folder()
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -40,6 +40,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+OVERRUN, OVERRUN_SHARE = 0.5, 0.05
+"""Seconds, and the share of a limit, by which what comes after the loops may exceed it where more than its reserve is
+needed; then it ends without what takes a solver, and says what is not known."""
+
+
 class Ending(Enum):
     """Why an iteration ended."""
 

@@ -10,9 +10,10 @@ no solver, no oracle and no formulation; `column_generation` gives it limits, a 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import compress, count
@@ -43,7 +44,7 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
-from cvxens.limits import Deadline, Ending, TimeUp, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -161,16 +162,27 @@ def iterate(
                 master.add(columns.enter(start, solution))
                 solution, start = master.solve(), ()
         solved = time.perf_counter()
-        priced = columns.price(solution)
-        with _one_blas_thread():
-            priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
-            bound = master.bound(solution, priced)
+        priced, bound, cut = Priced(()), -inf, None
+        try:
+            priced = columns.price(solution)
+            with _one_blas_thread():
+                priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
+                bound = master.bound(solution, priced)
+        except TimeUp as up:
+            # a first solution is worth more than none, even without a bound
+            if incumbent is not None:
+                raise
+            cut = up
+            with suppress(TimeUp):
+                bound = master.bound(solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
+        if cut is not None:
+            raise cut
         if new := columns.choose(priced, solution) or columns.look_behind(priced, solution):
             master.add(new)
         elif solution.exact:
@@ -534,7 +546,7 @@ def column_generation(
     min_edge: float = 0.0,
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
     exact: bool = False,
 ) -> Run:
@@ -571,8 +583,9 @@ def column_generation(
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
         round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these.
-    checkpoint : Checkpoint, optional
-        Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
+    checkpoint : Checkpoint, str or path, optional
+        Where the state is written down, once a minute where only the file is given. If the file is there, the run
+        resumes from it, and `max_time` starts from then.
     callback : callable, optional
         Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
         after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
@@ -636,12 +649,25 @@ def column_generation(
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
     else:
         check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
+    for name, given in {"master": master, "callback": callback}.items():
+        if given is not None and not callable(given):
+            raise InvalidInput(name, f"found {given!r:.100}", "give a function or a class")
+    if isinstance(checkpoint, (str, os.PathLike)):
+        checkpoint = Checkpoint(checkpoint)
+    elif checkpoint is not None:
+        validation.instance("checkpoint", checkpoint, Checkpoint)
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them
         master = partial(fastest_master_over, oracle, at_once=max_columns is None)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
-    search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
-    run = search.run(limits)
+    # rounds that a checkpoint plays again take no time
+    with limit_time(max_time if checkpoint is None else inf):
+        with limit_time(inf, alone=True):
+            # counts, but is not cut
+            if formulation.holds_own_terms:
+                check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
+            search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+        run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 
@@ -714,15 +740,19 @@ class Search:
                 self._restore()
                 if self.incumbent is not None:
                     self._save(ending)
-        if self.incumbent is None:
-            with limit_time(inf, alone=True):
+        room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
+        with limit_time(room, alone=True) as rest:
+            if self.incumbent is None:
                 self.incumbent = self._before_first_round()
-        if ending is Ending.EXHAUSTED and self.last is not None:
-            self._raise_if_inseparable(self.last)
-        try:
-            return self._certify(ending)
-        except KeyboardInterrupt:
-            return self._certify(Ending.INTERRUPTED)
+            if ending is Ending.EXHAUSTED and self.last is not None:
+                with suppress(TimeUp):
+                    self._raise_if_inseparable(self.last)
+            try:
+                return self._certify(ending)
+            except KeyboardInterrupt:
+                # the second one
+                rest.interrupt()
+                return self._certify(Ending.INTERRUPTED)
 
     def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
         recorded = len(self.recorder.rows) if self.recorder else 0
@@ -740,6 +770,9 @@ class Search:
             # the certificate of the next round has as many new columns as were found in this one
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
+            if hasattr(self.formulation.terms[0], "prove"):
+                # its certificate is evaluated by a solver, as the points of the master are
+                clock.reserve += step.master_seconds
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
             if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
@@ -816,10 +849,18 @@ class Search:
             self.recorder.save(self.history, self.incumbent, at_once=ending is not None, exhausted=exhausted)
 
     def _before_first_round(self) -> Incumbent:
-        """Return what a new master knows without columns and without an oracle."""
-        master, nothing = self.make_master(self.formulation, self.signs), Priced(())
-        solution = master.solve()
-        return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
+        """Return what a new master knows without columns and without an oracle; without time for that, even less."""
+        nothing = Priced(())
+        try:
+            master = self.make_master(self.formulation, self.signs)
+            solution = master.solve()
+            bound = master.bound(solution, nothing)
+        except TimeUp:
+            restricted = self.restrict()
+            solution, bound = restricted.start_in_time(), -inf
+            with suppress(TimeUp):
+                bound = restricted.bound(solution, nothing)
+        return Incumbent((), solution, bound, solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
         """Return the problem over some columns."""
@@ -831,8 +872,9 @@ class Search:
         """Return the problem over the incumbent's columns, and the rounding error of its objective and bound."""
         assert self.incumbent is not None
         if self._evaluated is None or self._evaluated[0] is not self.incumbent:
-            restricted = self._restrict_to(self.incumbent.columns)
-            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
+            restricted, rounding = self._restrict_to(self.incumbent.columns), inf
+            with suppress(TimeUp):
+                rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
             self._evaluated = self.incumbent, restricted, rounding
         return self._evaluated[1:]
 
@@ -871,7 +913,13 @@ class Search:
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
-        own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
+        with limit_time(inf, alone=True):
+            # what predictions may need, whatever the time
+            own = (
+                self.formulation.own_values(restricted.margins(solution), solution.w)
+                if solution.objective < inf
+                else {}
+            )
         found = incumbent.columns, solution.w, solution.b, incumbent.u
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 
@@ -921,6 +969,16 @@ def price_beside(oracle: Oracle, hypotheses: Iterable[Hypothesis], solution: Mas
     return columns.raise_bounds(columns.price(solution), solution)
 
 
+def _find_basis(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> str:
+    """Return what the bound of an incumbent rests on, or why there is none."""
+    if not formulation.has_conjugate:
+        return formulation.doubt
+    if not incumbent.bounded:
+        return _find_doubt(formulation, incumbent)
+    reservation = formulation.reservation(restricted.shrink(incumbent.u, incumbent.priced))
+    return ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
+
+
 def certify_incumbent(
     formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
 ) -> Certificate:
@@ -928,21 +986,20 @@ def certify_incumbent(
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
+    residuals: Mapping[str, float] = {}
+    try:
+        note = _find_basis(formulation, restricted, incumbent)
+        residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
+    except TimeUp:
+        rounding, note = inf, "there was no time left to check it"
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value
-    elif not formulation.has_conjugate:
-        note = formulation.doubt
-    elif not incumbent.bounded:
-        note = _find_doubt(formulation, incumbent)
-    else:
-        reservation = formulation.reservation(restricted.shrink(u, priced))
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
         maximise=formulation.maximise,
-        residuals=restricted.residuals(solution, u, priced) if incumbent.columns else {},
+        residuals=residuals,
         repair={},
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,

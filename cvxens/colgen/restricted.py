@@ -9,7 +9,9 @@ every formulation whose terms have these. How far it solves a round's problem is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, ClassVar
 from warnings import warn
 
@@ -20,6 +22,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
 from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.limits import TimeUp
 from cvxens.problems import Columns, DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
@@ -135,6 +138,18 @@ class Restricted:
         threshold = threshold if np.isfinite(objective) else min(threshold, 0.0)
         closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
         return MasterSolution(w, b, u, self.y * u, objective, threshold, closed, row_norm=penalty.row_norm)
+
+    def start_in_time(self) -> MasterSolution:
+        """Return the point of `start` where there is time for it, else scores of 0, which prove nothing."""
+        with suppress(TimeUp):
+            return self.start()
+        formulation, outputs = self.formulation, () if self.formulation.outputs is None else (self.formulation.outputs,)
+        w, b, u = np.zeros((0, *outputs)), np.zeros(outputs), np.zeros((len(self.y), *outputs))
+        objective = inf
+        with suppress(TimeUp):
+            objective = formulation.terms[0].value(u) if formulation.terms[1].primal_violation(w) == 0 else inf
+        closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
+        return MasterSolution(w, b, u, u, objective, 0.0, closed)
 
     def evaluate(self, point: Point, *, rescale: bool = True) -> MasterSolution:
         """Repair a solver's point and evaluate it; the size of the weights stays unless they may be rescaled."""

@@ -447,7 +447,7 @@ class Limited:
     ----------
     max_time : float, optional
         Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
-        does the same: what is done is kept.
+        does the same: what is done is kept. What is compiled at the first fit of all counts: up to some ten seconds.
     verbose : int
         1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.
     """

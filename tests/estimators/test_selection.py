@@ -150,7 +150,7 @@ def test_what_is_given_is_not_chosen():
     model = LPBoostClassifier().fit(X, Y)
     assert model.C_ == 100 / 60
     assert model.cv_results_ is None
-    assert LPBoostClassifier(nu=0.5).fit(X, Y).C_ is None
+    assert LPBoostClassifier(nu=0.8).fit(X, Y).C_ is None
     assert AdditiveClassifier(C=0.3).fit(X[:, :2], Y).pairs_
 
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of
 from cvxens.errors import SolverFailed, SolverFallbackWarning
@@ -51,6 +52,16 @@ PRIMAL_SIMPLEX = 4
 """The name of the primal simplex method among HiGHS's strategies."""
 
 
+STARTS: Mapping[str, Mapping[str, Any]] = {
+    "warm start": {},
+    "cold start": {},
+    # tolerances are absolute: where bounds are large, or differ much, rounding is taken for a violation
+    "bounds scaled by a power of two": {},
+    "bounds scaled, and presolve": {"presolve": "on"},
+}
+"""How a program is solved, in turn, with HiGHS's options."""
+
+
 class LiveProgram:
     """``min cost'x`` within bounds, subject to rows that are added one after the other.
 
@@ -67,9 +78,11 @@ class LiveProgram:
         self.optimal, self.time_limit = statuses.kOptimal, statuses.kTimeLimit
         self.highs = load_highs().Highs()
         self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("presolve", "off")
         self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+        bounds = np.abs(np.concatenate([lower, upper]))
+        self.exponent = int(np.frexp(bounds[np.isfinite(bounds)].max(initial=1.0))[1])
+        """Of two: the size of the bounds."""
         n = len(cost)
         self.indices = np.arange(n, dtype=np.int32)
         _check(self.highs.addVars(n, lower, upper), "bounds")
@@ -103,7 +116,10 @@ class LiveProgram:
     def solve(self) -> tuple[Array, Array]:
         """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""
         attempts = []
-        for start in ("warm", "cold"):
+        for start, options in STARTS.items():
+            scale = -self.exponent if "scaled" in start else 0
+            for name, value in {"presolve": "off", **options, "user_bound_scale": scale}.items():
+                self.highs.setOptionValue(name, value)
             before = self.highs.getRunTime()
             # HiGHS counts the time of all runs
             self.highs.setOptionValue("time_limit", before + max(time_left(), 0.0))
@@ -115,7 +131,7 @@ class LiveProgram:
                 solution = self.highs.getSolution()
                 return np.array(solution.col_value), np.array(solution.row_dual)
             seconds = self.highs.getRunTime() - before
-            attempts.append(Attempt(f"HiGHS, {start} start", self.highs.modelStatusToString(status), seconds))
+            attempts.append(Attempt(f"HiGHS, {start}", self.highs.modelStatusToString(status), seconds))
             self.highs.clearSolver()
         raise SolverFailed(attempts)
 
@@ -228,6 +244,16 @@ class HighsMaster(FastMaster):
                 self.program.add_row(least, signed, self.limit)
 
     def solve(self) -> MasterSolution:
+        """Solve from the last basis, or, where HiGHS cannot, by cvxpy's solvers, with a warning."""
+        try:
+            return self.solve_live()
+        except SolverFailed as failure:
+            warnings.warn(f"{failure}; cvxpy's solvers answer", SolverFallbackWarning, stacklevel=4)
+        reference = CvxpyMaster(self.restricted.formulation, self.restricted.y)
+        reference.restricted = self.restricted
+        return reference.solve()
+
+    def solve_live(self) -> MasterSolution:
         """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
@@ -440,7 +466,7 @@ class InteriorPointMaster(FastMaster):
         try:
             self.simplex.add(self.unfinished)
             self.unfinished = []
-            self._take(self.simplex.solve())
+            self._take(self.simplex.solve_live())
         except (ImportError, SolverFailed) as failure:
             warnings.warn(
                 f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5
