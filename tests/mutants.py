@@ -40,7 +40,179 @@ class Mutant(NamedTuple):
         return path, before
 
 
-MUTANTS = []
+MUTANTS = [
+    Mutant("cvxens/proofs/checker.py", "0 < place < len(X)", "0 <= place < len(X)", ("tests/proofs/test_proofs.py",)),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        "require(not intercept or sum(s) == 0",
+        "require(not intercept or abs(sum(s)) <= 1",
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        "require(target not in named[1:]",
+        "require(True or target not in named[1:]",
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        'strict=True))) == len(features), "two',
+        'strict=True))) <= len(features), "two',
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        "require(unused in (None,",
+        "require(True or unused in (None,",
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant("cvxens/proofs/checker.py", "len(pairs) == len(cells) and ", "", ("tests/proofs/test_proofs.py",)),
+    Mutant("cvxens/proofs/checker.py", "[1-9][0-9]*", "[0-9]+", ("tests/proofs/test_proofs.py",)),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        "require(len(dict(pairs)) == len(pairs)",
+        "require(len(dict(pairs)) <= len(pairs)",
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        "len(row) == len(names) for row",
+        "len(row) >= len(names) for row",
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant(
+        "cvxens/proofs/checker.py",
+        "summed = size == d or (weights and size < d",
+        "summed = size == d or (weights and size > d",
+        ("tests/proofs/test_proofs.py",),
+    ),
+    Mutant(
+        "cvxens/colgen/bands.py",
+        "largest = max(largest, bound + plus + lost)",
+        "largest = max(largest, bound + plus)",
+        ("tests/colgen/test_bands.py",),
+    ),
+    Mutant(
+        "cvxens/colgen/bands.py",
+        "self.size / (abs(self.level) or 1.0)",
+        "self.size / abs(self.level)",
+        ("tests/colgen/test_bands.py",),
+    ),
+    Mutant(
+        "cvxens/colgen/paths.py",
+        "reached = np.min([knot.line(given) + knot.line.rounding for knot in knots], axis=0)",
+        "reached = np.min([knot.line(given) - 10 * knot.line.rounding for knot in knots], axis=0)",
+        ("tests/colgen/test_paths.py",),
+    ),
+    Mutant("cvxens/problems/losses.py", "<= SUMMED", "<= 10", ("tests/problems/test_check_formulation.py",)),
+    Mutant(
+        "cvxens/problems/problem.py", "if not kinked or", "if True or", ("tests/problems/test_derived_multipliers.py",)
+    ),
+    Mutant(
+        "cvxens/certificates.py",
+        "relative(gap, primal, dual, size)",
+        "relative(gap, primal, dual)",
+        ("tests/estimators/test_margins_near_0.py",),
+    ),
+    Mutant(
+        "cvxens/estimators/classifiers.py",
+        "np.argmax(right))) > 0",
+        "np.argmax(right))) > 9",
+        ("tests/estimators/test_margins_near_0.py",),
+    ),
+    Mutant(
+        "cvxens/problems/soundness.py",
+        "(shares[0] * slopes, shares[1] * larger)",
+        "(shares[0] * slopes,)",
+        ("tests/problems/test_check_formulation.py",),
+    ),
+    Mutant(
+        "cvxens/colgen/oracles/levels.py",
+        "[1 << k for k in range(n_groups)]",
+        "(1 << np.arange(n_groups)).tolist()",
+        (
+            "tests/colgen/test_gaps_and_levels.py",
+            "tests/estimators/test_nominal_columns.py",
+        ),
+    ),
+    Mutant(
+        "cvxens/estimators/rules.py",
+        "votes[other] = votes[other] - moved",
+        "votes[other] = votes[other] + moved",
+        ("tests/estimators/test_rules_of_predictors.py",),
+    ),
+    Mutant(
+        "cvxens/estimators/rules.py",
+        "votes[()] = votes.get((), 0.0) + moved",
+        "votes[()] = moved",
+        ("tests/estimators/test_rules_of_predictors.py",),
+    ),
+    Mutant(
+        "cvxens/estimators/rules.py",
+        "(holds[side] ^ holds[each]).all()",
+        "(holds[side] | holds[each]).all()",
+        ("tests/estimators/test_rules_of_predictors.py",),
+    ),
+    Mutant(
+        "cvxens/report/content.py",
+        "of = given if unseen is None else unseen",
+        "of = given",
+        ("tests/report/test_report_content.py",),
+    ),
+    Mutant(
+        "cvxens/tables/numerals.py",
+        "len(units) != 1 or not decimals",
+        "len(units) != 1",
+        ("tests/datasets/test_foreign_tables.py",),
+    ),
+    Mutant(
+        "cvxens/dask/additive.py",
+        "near, 0, at.signed(shard, u)",
+        "near, at.signed(shard, u), 0",
+        ("tests/dask/test_dask_additive.py",),
+    ),
+    Mutant(
+        "cvxens/dask/additive.py",
+        "(f + self.others.f) / 2",
+        "f / 2",
+        (
+            "tests/dask/test_dask_additive.py",
+            "tests/solvers/test_additive_svm.py",
+        ),
+    ),
+    Mutant("cvxens/dask/additive.py", "u[numbers] = given", "pass", ("tests/dask/test_dask_additive.py",)),
+    Mutant(
+        "cvxens/solvers/additive.py",
+        "(state.f - others.f)[moving]",
+        "state.f[moving]",
+        (
+            "tests/dask/test_dask_additive.py",
+            "tests/solvers/test_additive_svm.py",
+        ),
+    ),
+    Mutant("cvxens/dask/shards.py", "if len(given) != n_rows:", "if False:", ("tests/dask/test_dask_input.py",)),
+    Mutant(
+        "cvxens/solvers/svr.py",
+        "if ending in {Ending.MAX_TIME",
+        "if ending in {Ending.OPTIMAL",
+        ("tests/estimators/test_deadlines.py",),
+    ),
+    Mutant(
+        "cvxens/colgen/masters/linear_masters.py",
+        "scale = -self.exponent if",
+        "scale = self.exponent if",
+        ("tests/colgen/test_highs_live.py",),
+    ),
+    Mutant(
+        "cvxens/problems/linear_dual.py",
+        "np.append(gains, -scale * self.limits / unit)",
+        "np.append(gains, scale * self.limits / unit)",
+        (
+            "tests/problems/test_linear_dual.py",
+            "tests/colgen/test_side_masters.py",
+        ),
+    ),
+]
 
 
 def run(mutant, root):
