@@ -70,7 +70,7 @@ class Certificate:
     size : float
         What the gap is relative to where both values are smaller. It is 0 but where the objective is a margin of
         weights that add up to 1, as that of LPBoost: margins have a unit of their own, the largest value of a
-        hypothesis, and an optimum below a tenth of it is near 0, where shares of it mean nothing.
+        hypothesis or 1 if that is less, and an optimum below a tenth of it is near 0, where shares of it mean nothing.
     about : str
         What is certified, printed first, where the fit does not optimise it and a gap says nothing against the fit.
     prover : callable, optional

@@ -286,7 +286,8 @@ class _Columns:
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
-        foreign = set(self.unmatched_start.values())
+        has = getattr(self.oracle, "has", lambda _: False)
+        foreign = {hypothesis for hypothesis in self.unmatched_start.values() if not has(hypothesis)}
         own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
         own_edge = max(answered, float(sizes[own].max(initial=-inf)))
@@ -1004,5 +1005,5 @@ def certify_incumbent(
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
-        size=restricted.problem.size if incumbent.columns else 0.0,
+        size=restricted.size if incumbent.columns else 0.0,
     )

@@ -93,6 +93,11 @@ class Restricted:
             self._problem = self._problem_over(self._first(self.n_columns))
         return self._problem
 
+    @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller."""
+        return self.problem.size
+
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
         rows = self.rows[:n_columns]

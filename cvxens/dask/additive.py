@@ -361,8 +361,8 @@ def choose_reach(counts: Ints, wanted: int) -> float:
     Examples
     --------
     >>> counts = np.zeros(LEVELS, np.int64)
-    >>> counts[[1400, 1500]] = 7, 9
-    >>> choose_reach(counts, 8) < choose_reach(counts, 15) < choose_reach(counts, 16)
+    >>> counts[[400, 500]] = 7, 9
+    >>> choose_reach(counts, 6) < choose_reach(counts, 8) < choose_reach(counts, 16)
     True
     """
     level = max(int(np.searchsorted(np.cumsum(counts), wanted, side="right")), 1)

@@ -157,6 +157,11 @@ class ShardedRestricted:
         """The sum of the prices of all samples."""
         return float(self.loss.C) * self.sample.total_weight
 
+    @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller; values of stumps are -1 and 1."""
+        return self.formulation.find_size(1.0)
+
     def among(self, n_columns: int) -> Stumps:
         """Return the first columns as stumps."""
         if n_columns == len(self.columns):

@@ -424,7 +424,7 @@ class PriceSearch:
                 return
             new = self._try(path, last.price * path.growth)
             # ensembles without weak learners are all one
-            if new is None or (new.score < best.score and new.learners):
+            if new is None or (best.exceeds(new) and new.learners):
                 return
             misses = 0 if new.exceeds(best) or not new.learners else misses + 1
 

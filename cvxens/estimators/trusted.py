@@ -34,6 +34,7 @@ from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import KNOWN, loaded_estimators
 from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
 from cvxens.hypotheses import (
+    Among,
     Branch,
     Connective,
     Constant,
@@ -72,7 +73,7 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
-    *(Branch, Rule, Interval, Ramp),
+    *(Among, Branch, Rule, Interval, Ramp),
     *(Staircase, KernelColumn, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),

@@ -179,10 +179,11 @@ class Formulation:
     def find_size(self, largest: float) -> float:
         """Return the size of objectives below which they are near 0: `NEAR_0` of the largest margin, if they are one.
 
-        `largest` is the largest value of a hypothesis. Any other objective has no unit of its own, and no such size.
+        `largest` is the largest value of a hypothesis; above 1, as no vote has it, it may be that of one that nobody
+        wants, and counts as 1. Any other objective has no unit of its own, and no such size.
         """
         loss, penalty = self.terms
-        return NEAR_0 * largest * float(getattr(penalty, "total", 0.0)) if loss.is_margin else 0.0
+        return NEAR_0 * min(largest, 1.0) * float(getattr(penalty, "total", 0.0)) if loss.is_margin else 0.0
 
     @property
     def sense(self) -> float:

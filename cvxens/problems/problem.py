@@ -261,8 +261,7 @@ class Problem:
     @property
     def size(self) -> float:
         """What gaps are relative to where both objectives are smaller; see `Formulation.find_size`."""
-        share = self.formulation.find_size(1.0)
-        return self.unit * share * self.H.largest if share else 0.0
+        return self.formulation.find_size(self.unit * self.H.largest) if self.formulation.find_size(1.0) else 0.0
 
     @property
     def maximise(self) -> bool:

@@ -127,7 +127,7 @@ def test_what_is_apart_and_explained_is_counted_once():
 def test_what_explains_a_cell_is_an_experiment(each):
     words = shlex.split(each.command)
     assert words[:3] == ["python", "-m", "reproduction"]
-    assert experiment_of(words[2], words[3]) in EXPERIMENTS
+    assert experiment_of(words[3], words[4]) in EXPERIMENTS
     table = experiment_of(each.paper, each.table)
     cells = [Cell(row, column, 1.0, 1.0, 2, 1.0) for row in table.rows for column in table.columns]
     assert any(each.is_of(table, found) for found in cells)

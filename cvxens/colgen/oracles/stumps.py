@@ -214,6 +214,10 @@ class Stumps:
         others = bool(self.tests.tests) or len(self.features.columns) != self.sample.shape[1]
         return None if not self.negations or (self.of_features != 1).any() or others else self.features
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set surely has the values of a hypothesis on the sample, whatever its threshold is."""
+        return self.constant and self.every_step is not None and isinstance(hypothesis, Stump | Constant)
+
     @property
     def n_hypotheses(self) -> int:
         """The number of hypotheses, h and -h counted once."""
