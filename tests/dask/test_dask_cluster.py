@@ -16,7 +16,7 @@ from test_dask_additive import parts_of
 from test_dask_classes import all_bits, three_classes
 from test_dask_estimators import bits
 
-from cvxens.dask import DaskInfiniteEnsembleSVC, DaskLPBoostClassifier, additive
+from cvxens.dask import DaskInfiniteEnsembleSVC, DaskLPBoostClassifier
 from cvxens.dask.shards import ShardedSample
 from cvxens.errors import InvalidInput, WorkersLost
 
@@ -110,18 +110,20 @@ def test_a_killed_worker_costs_no_bit():
         assert bits(model) == alone
 
 
-def test_a_client_that_disconnects_is_one_error_with_the_best_state(monkeypatch):
+def test_a_client_that_disconnects_is_one_error_with_the_best_state():
     X, y = two_classes(60, 2)
-    # the client solves over few rows, so that the machine has several certified points
-    for name, most in {"MOST_DOUBTFUL": 6, "MANY_ROWS": 6, "N_DRAWN": 3}.items():
-        monkeypatch.setattr(additive, name, most)
     with start(1) as cluster:
-        for model, number in ((DaskLPBoostClassifier(C=0.2, tol=1e-6), 40), (DaskInfiniteEnsembleSVC(C=0.2), 20)):
+        for model, number in ((DaskLPBoostClassifier(C=0.2, tol=1e-6), 40), (DaskInfiniteEnsembleSVC(C=0.2), 5)):
             client = Client(cluster)
             with (
                 after_questions(number, client.close),
                 pytest.raises(WorkersLost, match="the workers were lost") as lost,
             ):
                 model.set_params(client=client).fit(cut(X, [20]), cut(y, [20]))
-            assert 0 < lost.value.best.bound < lost.value.best.solution.objective < 12
+            best = lost.value.best
+            if isinstance(model, DaskLPBoostClassifier):
+                assert 0 < best.bound < best.solution.objective < 12
+            else:
+                # its bound is asked for in the end
+                assert best is None
             assert not hasattr(model, "certificate_")

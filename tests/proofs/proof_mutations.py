@@ -198,7 +198,7 @@ def seal_data(path, data):
 
 
 def seal(document, path, *, reread=False):
-    """Make a forged proof consistent: values, claim and hash are recomputed, and what is said of data if it is reread."""
+    """Make a forged proof consistent: values, claim and hash are recomputed; what is said of data, if it is reread."""
     try:
         data = document["data"]
         with suppress(Exception):
