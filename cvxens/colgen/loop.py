@@ -828,10 +828,10 @@ class Search:
         if solution.objective < inf or not solution.u.any():
             return
         if hasattr(loss, "domain"):
-            size, total = float(np.abs(solution.u).sum()), getattr(self.formulation.terms[1], "total", None)
+            size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
             least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
             # weights of a given sum times the largest edge, or of any sum that can be meant
-            if least > (FARTHEST if total is None else total) * max_edge:
+            if least > min(FARTHEST, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
             return
         size = float(solution.u.sum())

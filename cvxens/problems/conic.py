@@ -33,6 +33,7 @@ from cvxens.limits import check_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Term, cp
+from cvxens.problems.units import find_units
 from cvxens.problems.verified import Equations, sum_columns
 from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Attempt
@@ -196,6 +197,41 @@ class ConicForm:
     offset: float
     cones: Cones
     rows: NDArray[np.intp]
+    units: Array | None = None  # what x is times to be in the units of its variables; None for those
+    stated: Stated | None = None  # what it was made of; None for a form that is a part of another one
+
+    def set_own(self, x: Array) -> None:
+        """Give the variables that the function has of its own the values that they have in x, within their domains."""
+        assert self.stated is not None
+        assert self.units is not None
+        for variable, place in self.stated.places:
+            values, shape = (self.units * x)[place], variable.shape
+            if values.size == variable.size:
+                full = values.reshape(shape, order="F")
+            elif values.size == shape[0]:
+                full = np.diag(values)
+            else:
+                # symmetric: the upper triangle, row by row
+                full = np.zeros(shape)
+                full[np.triu_indices(shape[0])] = values
+                full = full + np.triu(full, 1).T
+            variable.value = variable.project(full)
+
+    def tighten(self, x: Array, share: float) -> ConicForm:
+        """Return the same with the border of every cone moved inwards by a share of the sizes of its rows at some x."""
+        sizes, blocks = np.abs(self.b) + np.abs(self.A) @ np.abs(x), self.cones.blocks
+        largest = np.zeros(int(blocks.max(initial=-1)) + 1)
+        np.maximum.at(largest, blocks, sizes)
+        return replace(self, b=self.b - share * largest[blocks] * self.cones.interior)
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A function as it was stated: its term, in a variable of cvxpy's, and where the variables of its own are in x."""
+
+    variable: Any
+    term: Term
+    places: tuple[tuple[Any, slice], ...]
 
 
 class ConicFunction:
@@ -248,10 +284,19 @@ class ConicFunction:
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
         data, _, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
         b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
-        first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
-        rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
+        program, cones = data[cp.settings.PARAM_PROB], Cones.from_dims(data["dims"])
+        first, sizes = program.var_id_to_col, {v.id: v.size for v in program.variables}
+        rows = first[variable.id] + np.arange(prod(shape)).reshape(shape, order="F").ravel()
         offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
-        return cls(shape, ConicForm(sparse.csc_array(data["A"]), b, c, offset, Cones.from_dims(data["dims"]), rows))
+        # variables with attributes, such as signs, were replaced by others without
+        replaced = next((pair[0] for pair in inverse if isinstance(pair, tuple) and pair), {})
+        own = [(v, replaced.get(v.id, v).id) for v in problem.variables() if v.id != variable.id]
+        places = tuple((v, slice(first[id], first[id] + sizes[id])) for v, id in own if id in first)
+        # powers of 2, so nothing is rounded
+        factors, units = find_units(A := sparse.csc_array(data["A"]), b, cones.blocks, rows)
+        A = sparse.csc_array(sparse.diags_array(factors) @ A @ sparse.diags_array(units))
+        stated = Stated(variable, term, places)
+        return cls(shape, ConicForm(A, factors * b, units * c, offset, cones, rows, units, stated))
 
     @classmethod
     def from_expression(
@@ -425,6 +470,20 @@ class ConicFunction:
                 break
             proof = closer
         return proof
+
+    def complete(self, v: Array, room: float = 0.0) -> Array | None:
+        """Return x with the best of all that is not v, where v leaves some room in all cones; None where it does not.
+
+        The room is relative to the sizes of the rows at the best point without.
+        """
+        rest, x = self._rest, np.zeros(self.A.shape[1])
+        x[self.rows] = v.ravel()
+        form, near = self.form, self.complete(v) if room else x
+        if near is None:
+            return None
+        b = form.tighten(near, room).b if room else form.b
+        found = solve_cones(self.A @ rest, b - self.A @ x, rest.T @ self.c, self.cones)
+        return x + rest @ found.x if found.solved else None
 
     def best_shift(self, v: Array, y: Array) -> Array:
         """Return the b, one for each output, that minimises ``g(v + y b)``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,8 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import ConicFunction
+from cvxens.errors import InvalidInput
+from cvxens.problems.conic import REMEMBERED, ConicFunction, Stated
+from cvxens.problems.constraints import (
+    HELD,
+    ROUNDS,
+    Measured,
+    find_slopes,
+    measure,
+    read_constraints,
+    read_term,
+    solve_least,
+)
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -42,31 +53,47 @@ PRICED = 1e-3
 MOVED = 100.0
 """How far other weights may give way, in such steps: edges have errors, which a long way would add up."""
 
-SATISFIED = 1e-6
-"""Violation of a constraint, relative to the margins, up to which a solver's margins count as feasible."""
-
-
-def _check_convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
-    """Return the expression in a variable if it is a convex number by cvxpy's rules."""
-    expression = cp.Expression.cast_to_const(express(variable))
-    if not (expression.is_scalar() and expression.is_convex()):
-        found = f"found an expression of shape {expression.shape} and curvature {expression.curvature}"
-        remedy = "give a function from a cvxpy variable to a convex scalar, written with cvxpy's atoms"
-        raise InvalidInput(argument, found, remedy)
-    return expression
+ROOMS = (0.0, 1e-9, 1e-7, 1e-5)
+"""Room within constraints, relative to their sizes, that variables of one's own are given in turn until they hold."""
 
 
 def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> float:
     """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
-    expression = _check_convex(argument, express, cp.Constant(values))
-    if expression.variables():
-        solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {})
-        for own in expression.variables():
+    term = read_term(argument, express, cp.Constant(values))
+    if not measure([one for one in term.constraints if not one.variables()]).holds:
+        return np.inf
+    held = [one for one in term.constraints if one.variables()]
+    if own := {v.id: v for part in (term.expression, *held) for v in part.variables()}:
+        solve_model(Model(cp.Problem(cp.Minimize(term.expression), held), {}, {}), None, {})
+        for each in own.values():
             # at a point of its domain, so that what is evaluated is a value of the function and no less
-            own.value = own.project(own.value)
+            each.value = each.project(each.value)
+        if not _correct(held, tuple(own.values())):
+            return np.inf
+    return _find_value(term.expression)
+
+
+def _find_value(expression: Any) -> float:
+    """Evaluate an expression at the values of its variables; inf where it is not defined."""
     with np.errstate(all="ignore"):
         value = float(np.squeeze(expression.value))
     return np.inf if np.isnan(value) else value
+
+
+def _correct(constraints: Sequence[Any], variables: Sequence[Any]) -> bool:
+    """Move variables at a solver's values to where constraints hold but for rounding; False where they do not."""
+    for _ in range(ROUNDS):
+        lacking = measure(constraints).lacking
+        if not lacking.any():
+            return True
+        slopes = find_slopes(constraints, variables)[lacking != 0]
+        sizes = [np.maximum(np.abs(np.ravel(v.value, order="F")), float(np.abs(v.value).max()) or 1.0) for v in variables]
+        steps = np.split(
+            solve_least(slopes, np.concatenate(sizes), lacking[lacking != 0]), np.cumsum([v.size for v in variables])[:-1]
+        )
+        for v, step in zip(variables, steps, strict=True):
+            v.value = v.project(v.value + np.reshape(step, v.shape, order="F"))
+    return measure(constraints).holds
 
 
 def name_variables(term: Term, argument: Any) -> dict[str, Any]:
@@ -91,19 +118,11 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
     return named
 
 
-def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Array]:
-    """Return the values of the variables that a term's user named that are best at these numbers.
-
-    Constraints hold at a solver's numbers to its digits only, so there they may be off by as much.
-    """
-    near = cp.Variable(at.shape)
-    term = term_of(near)
-    own = name_variables(term, near)
-    if not own:
-        return {}
-    room = SATISFIED * _size(at) if term.constraints else 0.0
-    problem = cp.Problem(cp.Minimize(term.expression), [cp.abs(near - at) <= room, *term.constraints])
-    return dict(solve_model(Model(problem, own, {}), None, {}).variables)
+def _find_own_values(term: Term, at: Any) -> dict[str, Array]:
+    """Return the values of the variables that a term's user named that are best at the value of its variable `at`."""
+    own = name_variables(term, at)
+    problem = cp.Problem(cp.Minimize(term.expression), [at == at.value, *term.constraints])
+    return dict(solve_model(Model(problem, own, {}), None, {}).variables) if own else {}
 
 
 class ConicLoss(Loss):
@@ -178,6 +197,72 @@ class ConicLoss(Loss):
     def best_intercept(self, f: Array, y: Array) -> Array:
         return self.conic(f.shape).best_shift(y * f, y)
 
+    def is_constrained(self, shape: tuple[int, ...]) -> bool:
+        """Return True if the loss has constraints on margins of this shape, beside its own domain."""
+        return bool(self.measure(np.zeros(shape)).sizes.size)
+
+    def measure(self, z: Array) -> Measured:
+        """Measure the constraints on the margins alone; there are none in general."""
+        return measure([])
+
+    def find_slopes(self, z: Array) -> Array:
+        """Return how what `measure` measures rises with the margins: a row, shaped as z, for every number."""
+        return np.zeros((0, *z.shape))
+
+    def is_held(self, z: Array) -> bool:
+        """Return True if the constraints on margins alone hold, however terms are added up."""
+        return self.measure(z).holds
+
+    def hold(
+        self,
+        scores: Callable[[Array], Array],
+        edges: Callable[[Array], Array],
+        y: Array,
+        point: tuple[Array, Array],
+        *,
+        intercept: bool,
+        fixed_sum: bool = False,
+    ) -> tuple[Array, Array]:
+        """Move weights and intercept the least until the constraints hold to the last digits, with room for rounding.
+
+        Weights move in proportion to their sizes, and keep their signs, and their sum if that is fixed. What is far
+        from feasible stays as it is.
+
+        Parameters
+        ----------
+        scores, edges : callable
+            The map from weights to scores, and its adjoint.
+        y : ndarray
+            The signs of the margins.
+        point : tuple of ndarray
+            Weights and intercept.
+        intercept : bool
+            Whether that may move.
+        fixed_sum : bool
+            Whether the sum of the weights is to stay.
+        """
+        w, b = point
+        for _ in range(ROUNDS):
+            z = y * (scores(w) + b)
+            lacking = self.measure(z).lacking
+            if not (broken := lacking != 0).any():
+                return w, b
+            # the slopes of what is too large in weights and intercept
+            slopes = y * self.find_slopes(z)[broken]
+            of_w = np.stack([edges(slope).ravel() for slope in slopes])
+            of_b = slopes.sum(axis=1).reshape(len(slopes), -1) * intercept
+            largest = max(float(np.abs(w).max(initial=0.0)), float(np.abs(b).max())) or 1.0
+            scale, wanted = np.concatenate([np.abs(w).ravel(), np.full(b.size, largest)]), lacking[broken]
+            rows = np.hstack([of_w, of_b])
+            if fixed_sum:
+                rows, wanted = np.vstack([rows, np.repeat([1.0, 0.0], [w.size, b.size])]), np.append(wanted, 0.0)
+            of_point = solve_least(rows, scale, wanted)
+            ahead = w + of_point[: w.size].reshape(w.shape)
+            if (ahead * w < 0).any():
+                return point
+            w, b = ahead, b + of_point[w.size :].reshape(b.shape)
+        return (w, b) if self.is_held(y * (scores(w) + b)) else point
+
     def slackness(self, z: Array, u: Array) -> float:
         """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
         value, at_u = self.value(z), self.dual_value(u)
@@ -185,12 +270,126 @@ class ConicLoss(Loss):
         return missed / max(abs(value), abs(at_u), TINY) if np.isfinite(missed) else np.inf
 
 
+class StatedLoss(ConicLoss):
+    """A loss whose constraints, if it has any, are stated in cvxpy: it is infinite where they do not hold.
+
+    They hold but for rounding in their own sizes, wherever the value is finite, and it is the value at these margins,
+    variables of its own alone being free.
+    """
+
+    @abstractmethod
+    def find_plain_value(self, z: Array) -> float:
+        """Evaluate at margins as if there were no constraints."""
+
+    def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        """Return the constraints beside those that known losses are modelled with."""
+        return self._state(shape).term.constraints
+
+    def is_constrained(self, shape: tuple[int, ...]) -> bool:
+        return bool(self.list_constraints(shape))
+
+    def _state(self, shape: tuple[int, ...]) -> Stated:
+        stated = self.conic(shape).form.stated
+        assert stated is not None
+        return stated
+
+    def _split(self, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
+        """Return the constraints on margins alone, and those on variables of its own, too."""
+        variable, parts = self._state(shape).variable, ([], [])
+        for constraint in self.list_constraints(shape):
+            parts[any(each.id != variable.id for each in constraint.variables())].append(constraint)
+        return parts
+
+    def measure(self, z: Array) -> Measured:
+        self._state(z.shape).variable.value = z
+        return measure(self._split(z.shape)[0])
+
+    def find_slopes(self, z: Array) -> Array:
+        variable = self._state(z.shape).variable
+        variable.value = z
+        rows = find_slopes(self._split(z.shape)[0], (variable,))
+        return np.stack([row.reshape(z.shape, order="F") for row in rows])
+
+    def value(self, z: Array) -> float:
+        """Evaluate at margins, at the best values of its own variables that satisfy the constraints; inf if none do."""
+        key = z.tobytes()
+        if key not in self._values:
+            if len(self._values) >= REMEMBERED:
+                self._values.clear()
+            self._values[key] = self._find_value(z)
+        return self._values[key]
+
+    @cached_property
+    def _values(self) -> dict[bytes, float]:
+        """The last values, by the margins."""
+        return {}
+
+    def _find_value(self, z: Array) -> float:
+        stated = self._state(z.shape)
+        if not self.measure(z).holds:
+            return np.inf
+        held = self._split(z.shape)[1]
+        if not held:
+            return self.find_plain_value(z)
+        conic = self.conic(z.shape)
+        own = tuple({v.id: v for one in held for v in one.variables() if v.id != stated.variable.id}.values())
+        for room in ROOMS:
+            if (x := conic.complete(z, room)) is None:
+                return np.inf
+            conic.form.set_own(x)
+            if _correct(held, own):
+                return self.find_plain_value(z) if self.is_known else _find_value(stated.term.expression)
+        return np.inf
+
+    @property
+    def is_known(self) -> bool:
+        """True if there are no variables of a user's own but those that constraints hold."""
+        return False
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables in expression or constraints that have a name."""
+        stated = self._state(z.shape)
+        stated.variable.value = z
+        named = name_variables(stated.term, stated.variable)
+        if not named:
+            return {}
+        if not self._split(z.shape)[1]:
+            return _find_own_values(stated.term, stated.variable)
+        self._find_value(z)
+        return {name: np.asarray(variable.value, dtype=float) for name, variable in named.items()}
+
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
+        at_z = self.value(z)
+        # beyond a constraint that binds there is no value, and the slope at z is what it costs
+        ends = [value for value in (self.value(z - errors), self.value(z + errors)) if np.isfinite(value)]
+        slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
+        return max([*ends, at_z]) - at_z + slopes + sum_error(z.size, abs(at_z))
+
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
+        return find_shortfall(self, z, u) if self.list_constraints(z.shape) else 0.0
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        b = super().best_intercept(f, y)
+        none = np.zeros((0, *f.shape[1:]))
+        return self.hold(lambda _: f, lambda _: none, y, (none, b), intercept=True)[1]
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Return the largest violation of a constraint in its own size; inf where the loss is not defined."""
+        measured = self.measure(z)
+        exceeded = measured.excess / np.where(measured.sizes > 0, measured.sizes, 1.0)
+        if (exceeded > HELD).any():
+            return float(exceeded.max())
+        return 0.0 if np.isfinite(self.value(z)) else np.inf
+
+
 @dataclass(frozen=True)
-class ExpressionLoss(ConicLoss):
+class ExpressionLoss(StatedLoss):
     """A loss known by its cvxpy expression alone; further variables in it, such as slacks, are minimised over."""
 
     any_shape: ClassVar[bool] = True
-    express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
+    express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
 
     def with_table(self, shape: tuple[int, ...]) -> Loss:
         """Return the same with slopes and curvatures, where there is a table."""
@@ -198,24 +397,10 @@ class ExpressionLoss(ConicLoss):
         return self if table is None else SmoothExpression(self, table)
 
     def term(self, z: Any) -> Term:
-        return Term(_check_convex("loss", self.express, z))
+        return read_term("loss", self.express, z)
 
-    def value(self, z: Array) -> float:
+    def find_plain_value(self, z: Array) -> float:
         return _evaluate("loss", self.express, z)
-
-    def own_values(self, z: Array) -> Mapping[str, Array]:
-        """Return the best values at z of the variables in the expression that have a name."""
-        return _find_own_values(self.term, z)
-
-    def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
-        at_z = self.value(z)
-        ends = max(self.value(z - errors), self.value(z + errors)) - at_z
-        slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
-        return max(ends, slopes) + sum_error(z.size, abs(at_z))
-
-    def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        return 0.0 if np.isfinite(self.value(z)) else np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,26 +427,9 @@ class SmoothExpression(ConicLoss):
         return self.held.curvature(u)
 
 
-def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
-    """Return the constraints on the margins if they are convex by cvxpy's rules."""
-    found = constrain(z)
-    try:
-        convex = all(isinstance(one, cp.Constraint) and one.is_dcp() for one in found)
-    except TypeError:
-        convex = False
-    if not convex:
-        remedy = "give a function from the cvxpy variable z to a list of constraints, convex by cvxpy's rules"
-        raise InvalidInput("constraints", f"found {found!r}", remedy)
-    return tuple(found)
-
-
 @dataclass(frozen=True)
-class ConstrainedLoss(ConicLoss):
-    """A loss where the margins satisfy some constraints, infinite elsewhere.
-
-    Its value is that of the loss: a solver's margins satisfy the constraints to its digits only. The primal residual
-    tells how well, and the certificate counts what that may be worth as rounding.
-    """
+class ConstrainedLoss(StatedLoss):
+    """A loss where the margins satisfy some constraints, infinite elsewhere."""
 
     loss: Loss
     constrain: Callable[[Any], Sequence[Any]]  # from a cvxpy variable z to a list of convex constraints
@@ -270,76 +438,45 @@ class ConstrainedLoss(ConicLoss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.loss.batch_shape
 
-    def term(self, z: Any) -> Term:
-        term = self.loss.term(z)
-        return Term(term.expression, (*term.constraints, *_check_constraints(self.constrain, z)), term.variables)
-
-    def value(self, z: Array) -> float:
-        if self._measure_violation(z) > SATISFIED * _size(z):
-            return np.inf
-        if not any(constraint.variables() for constraint in _check_constraints(self.constrain, cp.Constant(z))):
-            return self.loss.value(z)
-        # constraints with variables of their own, which the loss may share
-        near = cp.Variable(z.shape)
-        term = self.term(near)
-        problem = cp.Problem(
-            cp.Minimize(term.expression), [cp.abs(near - z) <= SATISFIED * _size(z), *term.constraints]
-        )
-        try:
-            return solve_model(Model(problem, {}, {}), None, {}).objective
-        except SolverFailed:
-            return np.inf
-
     @property
     def any_shape(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
-        return getattr(self.loss, "any_shape", False)
+        return self.loss.any_shape
 
-    def own_values(self, z: Array) -> Mapping[str, Array]:
-        """Return the best values at z of the variables that expression or constraints name."""
-        return _find_own_values(self.term, z)
+    def term(self, z: Any) -> Term:
+        term = self.loss.term(z)
+        return Term(term.expression, (*term.constraints, *read_constraints(self.constrain, z)), term.variables)
+
+    def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        stated = self._state(shape)
+        if not self.is_known:
+            return stated.term.constraints
+        # a known loss has variables that nobody else has
+        return stated.term.constraints[len(self.loss.term(stated.variable).constraints) :]
+
+    @property
+    def is_known(self) -> bool:
+        return not isinstance(self.loss, StatedLoss)
+
+    def find_plain_value(self, z: Array) -> float:
+        return self.loss.value(z)
 
     def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss itself rises."""
-        return rise(self.loss, z, errors)
-
-    def shortfall(self, z: Array, u: Array) -> float:
-        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
-        return find_shortfall(self, z, u)
+        """Bound how far the loss rises, with variables that only constraints keep bounded or by itself."""
+        return super().rise(z, errors) if self._split(z.shape)[1] else rise(self.loss, z, errors)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Return the largest violation, of the loss's own domain or of a constraint."""
-        return max(self.loss.primal_violation(z, auxiliary), self._measure_violation(z))
-
-    def _measure_violation(self, z: Array) -> float:
-        held = _check_constraints(self.constrain, cp.Constant(z))
-        own = [constraint for constraint in held if not constraint.variables()]
-        return max((float(np.max(constraint.violation())) for constraint in own), default=0.0)
-
-
-def _size(z: Array) -> float:
-    return max(1.0, float(np.abs(z).max(initial=0.0)))
-
-
-def with_constraints(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function to one expression, infinite where constraints do not hold, where it returns these beside it."""
-
-    def stated(w: Any) -> Any:
-        found = express(w)
-        if not isinstance(found, (tuple, list)):
-            return found
-        expression, *constraints = found
-        return expression + cp.transforms.indicator(constraints, err_tol=SATISFIED)
-
-    return stated
+        of_loss = self.loss.primal_violation(z, auxiliary) if self.is_known else 0.0
+        return max(super().primal_violation(z, auxiliary), of_loss)
 
 
 def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
-    structures, express = [], with_constraints(express)
+    structures = []
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
-            structures.append(read_structure(_check_convex("penalty", express, w), w))
+            term = read_term("penalty", express, w)
+            structures.append(read_structure(term.expression, w, term.constraints))
         except Unrecognised as unrecognised:
             return ExpressionPenalty(express, str(unrecognised))
         except ValueError as error:
@@ -370,14 +507,16 @@ class ExpressionPenalty(Penalty):
     """What in it is none of the sums whose conjugates are known."""
 
     def term(self, w: Any) -> Term:
-        return Term(_check_convex("penalty", self.express, w))
+        return read_term("penalty", self.express, w)
 
     def value(self, w: Array) -> float:
         return _evaluate("penalty", self.express, w)
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""
-        return _find_own_values(self.term, w)
+        at = cp.Variable(w.shape)
+        at.value = w
+        return _find_own_values(self.term(at), at)
 
     def conjugate(self, edges: Edges) -> float:
         return np.inf
@@ -412,8 +551,9 @@ class ExpressionPenalty(Penalty):
             # they keep their signs
             kept = cp.multiply(np.where(w < 0, -1.0, 1.0), moved) >= 0
             gain, near = cp.sum(cp.multiply(edges, moved)), [cp.abs(moved - w) <= room, kept]
-        objective = cp.Minimize(_check_convex("penalty", self.express, all_of_them) - gain)
-        model = Model(cp.Problem(objective, [fixed, *near]), {}, {"price": (fixed, -1.0)})
+        term = self.term(all_of_them)
+        problem = cp.Problem(cp.Minimize(term.expression - gain), [fixed, *near, *term.constraints])
+        model = Model(problem, {}, {"price": (fixed, -1.0)})
         return solve_model(model, None, {}).duals["price"].ravel()
 
     def primal_violation(self, w: Array) -> float:

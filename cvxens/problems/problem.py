@@ -368,6 +368,9 @@ class Problem:
             shifted = self.linear_map.shift(w, b)
         else:
             shifted = loss.best_intercept(f, y) if balanced is not None else np.zeros(self.outputs)
+        if (held := self.hold(w, shifted))[0] is not w:
+            w, shifted, b = penalty.repair(held[0]), held[1], None
+            f, _ = products.scores(w)
         z = y * (f + shifted)
         if u is None:
             u = self._derive_multipliers(w, z, y * w * ridge if derives else None)
@@ -387,6 +390,22 @@ class Problem:
             if not products.precise:
                 products.add_edges(y * u, shrink * edges)
         return self.evaluate_at(w, shifted, u, products, b)
+
+    @final
+    def hold(self, w: Array, b: Array) -> tuple[Array, Array]:
+        """Move weights and intercept of the shifted columns to where the constraints of the loss hold, if it has any.
+
+        They are the same arrays where nothing is to be moved.
+        """
+        loss: Any = self.loss
+        if not hasattr(loss, "hold"):
+            return w, b
+        H, total = self.linear_map, self.penalty.largest_sum
+        tied = self.penalty.least_sum == total
+        found: tuple[Array, Array] = loss.hold(
+            H.scores, H.edges, self.signs, (w, b), intercept=self.intercept, fixed_sum=tied
+        )
+        return found
 
     def _derive_multipliers(self, w: Array, z: Array, known: Array | None) -> Array:
         """Return the multipliers with the highest dual value among `known` ones, 0 and those of -loss'(z).
