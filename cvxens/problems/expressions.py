@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems.conic import REMEMBERED, ConicFunction, Stated
 from cvxens.problems.constraints import (
     HELD,
@@ -371,9 +372,18 @@ class StatedLoss(ConicLoss):
         return find_shortfall(self, z, u) if self.list_constraints(z.shape) else 0.0
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        b = super().best_intercept(f, y)
-        none = np.zeros((0, *f.shape[1:]))
-        return self.hold(lambda _: f, lambda _: none, y, (none, b), intercept=True)[1]
+        """Return the best b at which the constraints hold; where there is none, the b that comes closest."""
+        b, none, conic = super().best_intercept(f, y), np.zeros((0, *f.shape[1:])), self.conic(f.shape)
+        at, found = np.zeros(len(conic.c)), b
+        at[conic.rows] = (y * (f + b)).ravel()
+        for room in ROOMS:
+            if room > 0:
+                with suppress(SolverFailed):
+                    found = ConicFunction(f.shape, conic.form.tighten(at, room)).best_shift(y * f, y)
+            found = self.hold(lambda _: f, lambda _: none, y, (none, found), intercept=True)[1]
+            if not self.is_constrained(f.shape) or np.isfinite(self.value(y * (f + found))):
+                return found
+        return b
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation of a constraint in its own size; inf where the loss is not defined."""

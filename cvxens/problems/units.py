@@ -18,7 +18,10 @@ SWEEPS = 40
 """Sweeps over rows and columns, each of which halves what is missed or better."""
 
 DIGITS = 6
-"""Digits of the logarithms before they are rounded to whole ones, so that equal columns have equal units."""
+"""Digits of the logarithms before they are rounded, so that equal columns have equal units."""
+
+STEP = 4
+"""The logarithms are multiples of this: what is within a few powers of 2 of 1 stays as it is."""
 
 
 def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -29,9 +32,10 @@ def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp
 
     Examples
     --------
-    >>> A = sparse.csc_array(np.array([[2.0**-30, -1.0], [0.0, 1.0]]))
-    >>> find_units(A, np.array([0.0, 2.0**-31]), np.arange(2), np.array([0]))
-    (array([1.07374182e+09, 1.07374182e+09]), array([1.00000000e+00, 9.31322575e-10]))
+    >>> A = sparse.csc_array(np.array([[2.0**-32, -1.0], [0.0, 1.0]]))
+    >>> factors, units = find_units(A, np.array([0.0, 2.0**-33]), np.arange(2), np.array([0]))
+    >>> np.log2(factors), np.log2(units)
+    (array([32., 32.]), array([  0., -32.]))
     """
     n_rows, n_columns = A.shape
     free = np.ones(n_columns, dtype=bool)
@@ -51,10 +55,14 @@ def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp
         of_rows = -total / np.maximum(counts, 1)
         of_columns = -np.bincount(column, sizes + of_rows[place], len(of_columns)) / np.maximum(uses, 1)
     units = np.zeros(n_columns)
-    units[free] = np.rint(np.round(of_columns, DIGITS))
+    units[free] = _round(of_columns)
     # the largest entry of each cone is about 1 then
     largest = np.full(n_blocks, -np.inf)
     np.maximum.at(largest, place, sizes + units[free][column])
     np.maximum.at(largest, at_given, known)
-    factors = np.where(np.isfinite(largest), -np.rint(np.round(largest, DIGITS)), 0.0)
+    factors = -_round(np.where(np.isfinite(largest), largest, 0.0))
     return np.exp2(factors)[blocks] if n_rows else np.zeros(0), np.exp2(units)
+
+
+def _round(logarithms: Array) -> Array:
+    return STEP * np.rint(np.round(logarithms / STEP, DIGITS))
