@@ -47,6 +47,7 @@ from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
+from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.types import Array
@@ -824,9 +825,12 @@ class Search:
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
-        loss, solution = self.formulation.terms[0], last.solution
+        (loss, penalty), solution = self.formulation.terms, last.solution
         if solution.objective < inf or not solution.u.any():
             return
+        if self.last is not None and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
+            found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
+            raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
         if hasattr(loss, "domain"):
             size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
             least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound

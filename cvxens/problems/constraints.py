@@ -70,10 +70,11 @@ def read_term(argument: str, express: Callable[[Any], Any], variable: Any) -> Te
     if expression is None:
         raise InvalidInput(argument, "found a function that returns None", remedy)
     expression = cp.Expression.cast_to_const(expression)
+    _check_values(argument, expression)
     if not (expression.is_scalar() and expression.is_convex()):
         shape = f"found an expression of shape {expression.shape} and curvature {expression.curvature}"
         raise InvalidInput(argument, shape, remedy)
-    return _with_values(argument, Term(expression, tuple(one for other in others for one in _flatten(other))))
+    return Term(expression, tuple(one for other in others for one in _flatten(other)))
 
 
 def read_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
@@ -81,13 +82,15 @@ def read_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple
     found = constrain(z)
     if not isinstance(found, (tuple, list)):
         raise _not_convex(found)
-    return _with_values("constraints", Term(cp.Constant(0.0), tuple(one for each in found for one in _flatten(each)))).constraints
+    return tuple(_flatten(found))
 
 
 def _flatten(found: Any) -> list[Any]:
     """Return one constraint, or a list of some, as a list; InvalidInput where one is no convex constraint."""
     if isinstance(found, (tuple, list)):
         return [one for each in found for one in _flatten(each)]
+    if isinstance(found, cp.Constraint):
+        _check_values("constraints", found)
     if not (isinstance(found, cp.Constraint) and found.is_dcp()):
         raise _not_convex(found)
     return [found]
@@ -98,12 +101,10 @@ def _not_convex(found: Any) -> InvalidInput:
     return InvalidInput("constraints", f"found {found!r:.200}", remedy)
 
 
-def _with_values(argument: str, term: Term) -> Term:
-    """Return a term if all of its parameters have values."""
-    parameters = [p for part in (term.expression, *term.constraints) for p in part.parameters()]
-    if unset := [p.name() for p in parameters if p.value is None]:
-        raise InvalidInput(argument, f"found the parameter {unset[0]} without a value", "set its `value` first")
-    return term
+def _check_values(argument: str, part: Any) -> None:
+    """Raise InvalidInput where a parameter has no value: without it nobody knows a sign, let alone a curvature."""
+    if unset := [parameter.name() for parameter in part.parameters() if parameter.value is None]:
+        raise InvalidInput(argument, f"found the parameter {unset[0]!r} without a value", "set its `value` first")
 
 
 def measure(constraints: Sequence[Any]) -> Measured:

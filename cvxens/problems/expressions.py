@@ -481,19 +481,21 @@ class ConstrainedLoss(StatedLoss):
 
 def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
-    structures = []
+    structures, enough = [], with_enough_weights(express)
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
             term = read_term("penalty", express, w)
             structures.append(read_structure(term.expression, w, term.constraints))
         except Unrecognised as unrecognised:
-            return ExpressionPenalty(express, str(unrecognised))
+            return ExpressionPenalty(enough, str(unrecognised))
+        except InvalidInput:
+            raise
         except ValueError as error:
             raise not_of_any_number(error) from error
     structure, again = structures
     if not structure.equals(again):
-        return ExpressionPenalty(express, "a constant that depends on the number of weights")
+        return ExpressionPenalty(enough, "a constant that depends on the number of weights")
     if structure.norm is None and not (structure.entries or structure.totals or structure.radial or structure.constant):
         size, square = structure.size, structure.square
         if size > 0 and square > 0:
@@ -505,6 +507,29 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     if structure.radial:
         return RadialExpression(express, structure.of_norm2)
     return StructuredExpression(express, structure)
+
+
+def with_enough_weights(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a penalty for any number of weights: for fewer than those whose sum it takes, others are 0.
+
+    The sum of the k largest of fewer than k weights is none that cvxpy knows.
+    """
+
+    def stated(w: Any) -> Any:
+        term = read_term("penalty", express, w)
+        lacking = max((_count_lacking(part) for part in (term.expression, *term.constraints)), default=0)
+        if not lacking:
+            return [term.expression, *term.constraints]
+        zeros = np.zeros((lacking, *w.shape[1:]))
+        return express((cp.hstack if w.ndim == 1 else cp.vstack)([w, zeros]))
+
+    return stated
+
+
+def _count_lacking(node: Any) -> int:
+    """Return how many entries a sum of the largest lacks, in any part of an expression or of a constraint."""
+    own = node.k - node.args[0].size if type(node).__name__ == "sum_largest" else 0
+    return max([0, int(own), *(_count_lacking(part) for part in node.args)])
 
 
 @dataclass(frozen=True)
@@ -521,6 +546,13 @@ class ExpressionPenalty(Penalty):
 
     def value(self, w: Array) -> float:
         return _evaluate("penalty", self.express, w)
+
+    def repair(self, w: Array) -> Array:
+        """Move weights to where the constraints on them alone hold, if they are near that."""
+        at = cp.Variable(w.shape, nonneg=bool((w >= 0).all()))
+        at.value = w
+        held = [one for one in self.term(at).constraints if [v.id for v in one.variables()] == [at.id]]
+        return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,)) else w
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""
@@ -543,9 +575,15 @@ class ExpressionPenalty(Penalty):
         units = np.eye(w[:1].size or int(np.prod(w.shape[1:])))
         prices = []
         for unit in units:
-            once, twice = (
-                self._price_step(w, signed, length * step * unit.reshape(1, *w.shape[1:])) for length in (1, 2)
-            )
+            try:
+                once, twice = (
+                    self._price_step(w, signed, length * step * unit.reshape(1, *w.shape[1:])) for length in (1, 2)
+                )
+            except SolverFailed as failure:
+                if failure.attempts[0].status != "infeasible":
+                    raise
+                # so little of one more weight is not allowed: any column is a step to weights that are
+                return -np.inf
             prices.append(float(2 * once @ unit - twice @ unit))
         return min(prices)
 
@@ -567,7 +605,7 @@ class ExpressionPenalty(Penalty):
         return solve_model(model, None, {}).duals["price"].ravel()
 
     def primal_violation(self, w: Array) -> float:
-        return 0.0 if not w.size or np.isfinite(self.value(w)) else np.inf
+        return 0.0 if np.isfinite(self.value(w if w.size else np.zeros((1, *w.shape[1:])))) else np.inf
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return ``|slope of the penalty along w - edges'w|``, relative."""

@@ -517,6 +517,10 @@ class Structured(Penalty):
         if lowest >= high:
             return high
 
+        if inside.size * entry.limit < total.least:
+            # these weights alone cannot add up to what they have to
+            return lowest
+
         def surplus(lam: float) -> float:
             wanted = entry.maximisers(inside - lam).sum()
             return float(np.clip(total.maximisers(np.full((), lam)) - wanted, -FAR, FAR))

@@ -311,8 +311,11 @@ class Problem:
         b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
         link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
         on_z, on_w = loss.term(z), penalty.term(v)
-        of_loss = {variable.id for variable in on_z.expression.variables()}
-        if shared := [variable.name() for variable in on_w.expression.variables() if variable.id in of_loss]:
+        of_loss, of_penalty = (
+            {own.id: own for part in (term.expression, *term.constraints) for own in part.variables()}
+            for term in (on_z, on_w)
+        )
+        if shared := [own.name() for own in of_penalty.values() if own.id in of_loss]:
             both = f"found the variable {shared[0]!r}, which the loss has too"
             raise InvalidInput("penalty", both, "put all that a variable of your own is in into the loss")
         total = self.unit * (on_z.expression + on_w.expression)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
 
@@ -193,6 +194,8 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     if w.ndim == 1 or w.shape[1] == 1 or (found.norm == 1 and not found.square and not found.entries):
         # of one number per row every norm is its size, and sums of norms of order 1 are sums over all weights
         found = replace(found, norm=None)
+    if not np.isfinite(found.total.values(np.asarray(found.total.least))):
+        raise InvalidInput("penalty", "found constraints that no weights satisfy", "loosen some of them")
     _check_shape(found, nonnegative=w.is_nonneg())
     return found
 

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import entr, rel_entr
 
+from cvxens.problems import Formulation, Problem
 from cvxens.problems import conic as conic_module
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ConicFunction
 from cvxens.problems.expressions import ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1, SquaredL2
 
 N = 6
 y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
@@ -329,3 +331,28 @@ def test_products_of_cones_are_taken_apart_in_the_order_of_the_solvers():
     outside[7] = 5.0
     assert (cones.depths(outside) < 0).nonzero()[0].tolist() == [6, 7, 8]
     assert len(cones.for_clarabel()) == 7
+
+
+class Displaced(Hinge):
+    """A hinge loss whose bounds hold at multipliers that differ from the given ones by 1e-3 in sum."""
+
+    def displacement(self, u):
+        return 1e-3
+
+
+@pytest.mark.parametrize("penalty", [L1(1.0), SquaredL2(1.0)], ids=["l1", "l2"])
+def test_a_dual_value_counts_what_displaced_multipliers_make_of_edges(penalty):
+    random = np.random.default_rng(0)
+    H, y = random.choice([-1.0, 1.0], (12, 5)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    point = {"w": np.full(5, 0.1), "u": np.full(12, 0.5) + 0.05 * random.random(12)}
+    plain, displaced = (Problem(Formulation(loss(1.0), penalty), H, y) for loss in (Hinge, Displaced))
+    at, moved = plain.evaluate(point), displaced.evaluate(point)
+    # an edge may be larger by 1e-3 max |H_ij|, so that the bound is less by as much as that takes off it
+    edges = np.abs(at.edges)
+    if isinstance(penalty, L1):
+        least = at.dual * (1 - 1 / (1 + 0.99e-3)) if edges.max() > 0.999 else 0.0
+    else:
+        least = 0.99e-3 * edges.sum()
+    assert least > 1e-4
+    assert moved.rounding >= least > 100 * at.rounding
+    assert moved.dual == at.dual
