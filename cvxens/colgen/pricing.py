@@ -28,7 +28,7 @@ MOST_CALLS = 50
 def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: Any) -> Priced:
     """Ask an oracle; InvalidInput if its `price` does not take what it is called with, or returns something else."""
     try:
-        priced = oracle.price(s, exclude=exclude, **options)
+        priced: Any = oracle.price(s, exclude=exclude, **options)
     except TypeError as error:
         # an error of the call itself, not of what the oracle does
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:

@@ -289,7 +289,7 @@ class ConicFunction:
         rows = first[variable.id] + np.arange(prod(shape)).reshape(shape, order="F").ravel()
         offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
         # variables with attributes, such as signs, were replaced by others without
-        replaced = next((pair[0] for pair in inverse if isinstance(pair, tuple) and pair), {})
+        replaced: dict[int, Any] = next((pair[0] for pair in inverse if isinstance(pair, tuple) and pair), {})
         own = [(v, replaced.get(v.id, v).id) for v in problem.variables() if v.id != variable.id]
         places = tuple((v, slice(first[id], first[id] + sizes[id])) for v, id in own if id in first)
         # powers of 2, so nothing is rounded
@@ -499,6 +499,13 @@ class ConicFunction:
         if proof is not None:
             self._remember(replace(proof, v=v + y * b))
         return b
+
+    def carry(self, v: Array, near: Array) -> None:
+        """Remember what was proven at v for a point nearby, too."""
+        for known in reversed(self._proofs):
+            if np.array_equal(known.v, v):
+                self._remember(replace(known, v=near))
+                return
 
     def find_least(self, y: Array | None = None) -> Proof:
         """Return a proof of multipliers that are 0 but for its slack, balanced under signs: a bound of the least g."""

@@ -81,17 +81,20 @@ def _find_value(expression: Any) -> float:
     return np.inf if np.isnan(value) else value
 
 
-def _correct(constraints: Sequence[Any], variables: Sequence[Any]) -> bool:
-    """Move variables at a solver's values to where constraints hold but for rounding; False where they do not."""
+def _correct(constraints: Sequence[Any], variables: Sequence[Any], least: float = 1.0) -> bool:
+    """Move variables at a solver's values to where constraints hold but for rounding; False where they do not.
+
+    Entries move in proportion to their sizes, or to a least share of the largest.
+    """
     for _ in range(ROUNDS):
         lacking = measure(constraints).lacking
         if not lacking.any():
             return True
         slopes = find_slopes(constraints, variables)[lacking != 0]
-        sizes = [np.maximum(np.abs(np.ravel(v.value, order="F")), float(np.abs(v.value).max()) or 1.0) for v in variables]
-        steps = np.split(
-            solve_least(slopes, np.concatenate(sizes), lacking[lacking != 0]), np.cumsum([v.size for v in variables])[:-1]
-        )
+        entries = [np.abs(np.ravel(v.value, order="F")) for v in variables]
+        sizes = np.concatenate([np.maximum(size, least * (float(size.max()) or 1.0)) for size in entries])
+        step_of_all = solve_least(slopes, sizes, lacking[lacking != 0])
+        steps = np.split(step_of_all, np.cumsum([v.size for v in variables])[:-1])
         for v, step in zip(variables, steps, strict=True):
             v.value = v.project(v.value + np.reshape(step, v.shape, order="F"))
     return measure(constraints).holds
@@ -296,7 +299,8 @@ class StatedLoss(ConicLoss):
 
     def _split(self, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
         """Return the constraints on margins alone, and those on variables of its own, too."""
-        variable, parts = self._state(shape).variable, ([], [])
+        variable = self._state(shape).variable
+        parts: tuple[list[Any], list[Any]] = [], []
         for constraint in self.list_constraints(shape):
             parts[any(each.id != variable.id for each in constraint.variables())].append(constraint)
         return parts
@@ -382,6 +386,7 @@ class StatedLoss(ConicLoss):
                     found = ConicFunction(f.shape, conic.form.tighten(at, room)).best_shift(y * f, y)
             found = self.hold(lambda _: f, lambda _: none, y, (none, found), intercept=True)[1]
             if not self.is_constrained(f.shape) or np.isfinite(self.value(y * (f + found))):
+                conic.carry(y * (f + b), y * (f + found))
                 return found
         return b
 
@@ -552,7 +557,7 @@ class ExpressionPenalty(Penalty):
         at = cp.Variable(w.shape, nonneg=bool((w >= 0).all()))
         at.value = w
         held = [one for one in self.term(at).constraints if [v.id for v in one.variables()] == [at.id]]
-        return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,)) else w
+        return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,), 0.0) else w
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""

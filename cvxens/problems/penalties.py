@@ -51,8 +51,14 @@ class Penalty(Protocol):
     """
 
     one_sided: ClassVar[bool] = False
-    least_sum: float = 0.0
-    largest_sum: float = inf
+
+    @property
+    def least_sum(self) -> float:
+        return 0.0
+
+    @property
+    def largest_sum(self) -> float:
+        return inf
 
     @property
     def row_norm(self) -> float:
@@ -272,8 +278,14 @@ class Simplex(Penalty):
 
     one_sided: ClassVar[bool] = True
     total: ClassVar[float] = 1.0
-    least_sum: ClassVar[float] = 1.0
-    largest_sum: ClassVar[float] = 1.0
+
+    @property
+    def least_sum(self) -> float:
+        return self.total
+
+    @property
+    def largest_sum(self) -> float:
+        return self.total
 
     def term(self, w: Any) -> Term:
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
@@ -377,11 +389,11 @@ class Structured(Penalty):
         return known.size, known.square
 
     @property
-    def least_sum(self) -> float:  # type: ignore[override]  # of the structure, not of the class
+    def least_sum(self) -> float:
         return self.structure.total.least
 
     @property
-    def largest_sum(self) -> float:  # type: ignore[override]
+    def largest_sum(self) -> float:
         return self.structure.total.limit
 
     def value(self, w: Array) -> float:

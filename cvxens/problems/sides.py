@@ -291,9 +291,7 @@ class SideLoss(ConicLoss):
         fixed_sum: bool = False,
     ) -> tuple[Array, Array]:
         """Move a point to where the constraints hold; by smaller scores, which differ less, where that is no other."""
-        w, b = super().hold(
-            scores, edges, y, point, intercept=intercept and self.has_charges, fixed_sum=fixed_sum
-        )
+        w, b = super().hold(scores, edges, y, point, intercept=intercept and self.has_charges, fixed_sum=fixed_sum)
         f = scores(w)
         if self.holds(y * (f + b)) or fixed_sum or self.has_charges or not (self.limits > 0).all():
             return w, b

@@ -1,4 +1,4 @@
-"""Constraints hold in their own size at the ensemble that is returned; own variables, weights on simplices, messages."""
+"""Constraints hold in their own size at the ensemble that is returned; own variables, sums of weights, messages."""
 
 import cvxpy as cp
 import numpy as np
@@ -17,7 +17,7 @@ H = all_stumps(X)
 N = len(y)
 GROUP = np.arange(N) % 3 == 0
 a = y * (GROUP / GROUP.sum() - ~GROUP / (~GROUP).sum())
-TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+TIGHT = {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 
 
 def logistic(z):
@@ -91,8 +91,9 @@ def test_variables_that_constraints_alone_keep_bounded():
 
 def worst_case(z):
     """The largest mean loss under sample weights within a KL ball: least ``r eta + t`` under a sum of exponentials."""
-    eta, t, q = cp.Variable(nonneg=True, name="eta"), cp.Variable(), cp.Variable(N)
-    return N * (0.1 * eta + t), [cp.sum(q) <= N * eta, cp.ExpCone(cp.pos(1 - z) - t, eta * np.ones(N), q)]
+    eta, t, q, loss = cp.Variable(nonneg=True, name="eta"), cp.Variable(), cp.Variable(N), cp.Variable(N)
+    exponentials = cp.ExpCone(loss - t, eta * np.ones(N), q)
+    return N * (0.1 * eta + t), [cp.sum(q) <= N * eta, exponentials, loss >= cp.logistic(-z)]
 
 
 def test_the_worst_of_a_ball_of_sample_weights():
@@ -133,15 +134,8 @@ def test_caps_of_weights_beside_a_known_loss():
     assert run.certificate.primal == pytest.approx(due, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("penalty", "due"),
-    [
-        (lambda w: cp.sum(w) + 0.5 * cp.sum_largest(w, 5), 1.0),
-        (lambda w: [0.1 * cp.sum(w), cp.sum_largest(w, 5) <= 1], 1.0),
-        (lambda w: [-cp.sum(cp.entr(w)), cp.sum(w) == 1], 1.0),
-    ],
-)
-def test_orders_and_entropies_of_weights_reach_the_optimum_without_a_proof(penalty, due):
+def test_orders_of_weights_reach_the_optimum_without_a_proof():
+    penalty = lambda w: cp.sum(w) + 0.5 * cp.sum_largest(w, 5)  # noqa: E731
     free = optimum(logistic, penalty, lambda z: [], nonnegative=True)
     run = column_generation(Formulation(logistic, penalty, nonnegative=True, intercept=True), Stumps(X), y)
     assert run.certificate.primal == pytest.approx(free, rel=1e-4)
@@ -169,20 +163,20 @@ class Listing:
 
 K, UNSET = cp.Variable(name="k"), cp.Parameter(name="price")
 MISTAKES = {
-    "nothing": (dict(loss=lambda z: None), "^loss: found a function that returns None"),
-    "no penalty": (dict(penalty=lambda w: None), "^penalty: found a function that returns None"),
-    "parameter": (dict(loss=lambda z: UNSET * logistic(z)), "^loss: found the parameter 'price' without a value"),
-    "parameter held": (dict(constraints=lambda z: [z <= UNSET]), "^constraints: found the parameter 'price' without"),
+    "nothing": ({"loss": lambda z: None}, "^loss: found a function that returns None"),
+    "no penalty": ({"penalty": lambda w: None}, "^penalty: found a function that returns None"),
+    "parameter": ({"loss": lambda z: UNSET * logistic(z)}, "^loss: found the parameter 'price' without a value"),
+    "parameter held": ({"constraints": lambda z: [z <= UNSET]}, "^constraints: found the parameter 'price' without"),
     "shared": (
-        dict(penalty=lambda w: cp.norm1(w) + cp.abs(K), constraints=lambda z: [K >= 1 - z[0]]),
+        {"penalty": lambda w: cp.norm1(w) + cp.abs(K), "constraints": lambda z: [1 - z[0] <= K]},
         "^penalty: found the variable 'k', which the loss has too",
     ),
     "no sum": (
-        dict(penalty=lambda w: [cp.sum(w), cp.sum(w) == 1, cp.sum(w) <= 0.5], nonnegative=True),
+        {"penalty": lambda w: [cp.sum(w), cp.sum(w) == 1, cp.sum(w) <= 0.5], "nonnegative": True},
         "^penalty: found constraints that no weights satisfy",
     ),
     "small caps": (
-        dict(penalty=lambda w: [0, cp.sum(w) == 1, w <= 0.001], nonnegative=True),
+        {"penalty": lambda w: [0, cp.sum(w) == 1, w <= 0.001], "nonnegative": True},
         "^penalty: found that no weights of all .* hypotheses satisfy its constraints",
     ),
 }
@@ -196,7 +190,7 @@ def test_a_mistake_has_one_sentence(mistake):
 
 
 def test_an_oracle_that_returns_a_list_is_named():
-    with pytest.raises(InvalidInput, match="^oracle: found Listing whose price returns list; return a Priced"):
+    with pytest.raises(InvalidInput, match=r"^oracle: found Listing whose price returns list; return a Priced"):
         column_generation(Formulation(logistic, L1(1.0)), Listing(), y)
     assert Priced(()).edge_bound == np.inf
 
