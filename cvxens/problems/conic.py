@@ -291,7 +291,7 @@ class ConicFunction:
         # variables with attributes, such as signs, were replaced by others without
         replaced: dict[int, Any] = next((pair[0] for pair in inverse if isinstance(pair, tuple) and pair), {})
         own = [(v, replaced.get(v.id, v).id) for v in problem.variables() if v.id != variable.id]
-        places = tuple((v, slice(first[id], first[id] + sizes[id])) for v, id in own if id in first)
+        places = tuple((v, slice(first[at], first[at] + sizes[at])) for v, at in own if at in first)
         # powers of 2, so nothing is rounded
         factors, units = find_units(A := sparse.csc_array(data["A"]), b, cones.blocks, rows)
         A = sparse.csc_array(sparse.diags_array(factors) @ A @ sparse.diags_array(units))

@@ -1,7 +1,7 @@
 """Units of a conic form: powers of 2 that bring rows and variables in any units to sizes near 1.
 
-What is in small units would be left to a solver's digits: ``1e-9 c'z <= 1e-10`` holds everywhere to within 1e-9. Rows of
-one cone share a factor, so that they stay in it.
+What is in small units would be left to a solver's digits: ``1e-9 c'z <= 1e-10`` holds everywhere to within 1e-9. Rows
+of one cone share a factor, so that they stay in it.
 """
 
 from __future__ import annotations
