@@ -114,6 +114,7 @@ WITHIN = {
     "problems.losses": {"problems.modelling", "problems.duality"},
     "problems.target_losses": {"problems.modelling", "problems.duality", "problems.losses"},
     "problems.penalties": {
+        "problems.constraints",
         "problems.curves",
         "problems.modelling",
         "problems.duality",
@@ -121,6 +122,7 @@ WITHIN = {
         "problems.structure",
     },
     "problems.structure": {"problems.curves"},
+    "problems.constraints": {"problems.modelling"},
     "problems.curves": set(),
     "problems.modelling": set(),
     "problems.duality": set(),
