@@ -904,6 +904,7 @@ def certify_incumbent(
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
+    condition = ""
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
@@ -911,8 +912,8 @@ def certify_incumbent(
     elif not incumbent.bounded:
         note = _find_doubt(formulation, incumbent)
     else:
-        reservation = formulation.reservation(restricted.shrink(u, priced))
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
+        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+        condition = formulation.condition(restricted.shrink(u, priced))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
@@ -922,4 +923,5 @@ def certify_incumbent(
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
+        condition=condition,
     )

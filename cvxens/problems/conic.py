@@ -79,9 +79,6 @@ SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 INWARDS = (0.0, 1e-14, 1e-12, 1e-10)
 """Shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to strictness."""
 
-VERIFIED = 2500
-"""The most equations of which exact solutions are verified: rows are given to 20,000 of them in seconds."""
-
 CHOICES = 6
 """How often rows are given to equations at most, as multipliers change; that costs more than what it serves."""
 
@@ -516,6 +513,10 @@ class ConicFunction:
         kept = np.setdiff1d(np.arange(len(self.c)), self.rows)
         return sparse.eye_array(len(self.c), format="csc")[:, kept]
 
+    def _find_vanishing(self, y: Array | None) -> Any:
+        """The x along which multipliers satisfy the equality: those that are not v, and with signs shifts of v."""
+        return self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
+
     def _mix(self, y: Array | None) -> Any:
         """The map to x from what is minimised over: x itself, and with signs a shift of v along them, per output."""
         unit = sparse.eye_array(len(self.c), format="csc")
@@ -543,7 +544,7 @@ class ConicFunction:
 
     def settle(self, dual: Array, x: Array, y: Array | None) -> Settled | None:
         """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
-        vanishing = self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
+        vanishing = self._find_vanishing(y)
         B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
         mended = self._mend(dual, B, target)
         dual = self.cones.enter(mended)
@@ -551,7 +552,7 @@ class ConicFunction:
             dual = self._mix_centre(mended, y, B, target)
         if not (np.isfinite(dual).all() and self.cones.depths(dual).min(initial=0.0) >= 0):
             return None
-        if B.shape[1] <= VERIFIED and (exact := self._find_exact(dual, y, B, target)) is not None:
+        if (exact := self._find_exact(dual, y, B, target)) is not None:
             return exact
         u, left, rounding = self._declare(dual, y)
         return Settled(dual, u, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean()))
@@ -571,7 +572,7 @@ class ConicFunction:
         key = b"" if y is None else y.tobytes()
         for renewed in (False, True):
             if key not in self._equations or (renewed and self._n_chosen[key] < CHOICES):
-                self._equations[key] = Equations.choose(B, self.cones.depths(dual))
+                self._equations[key] = self._choose_equations(dual, y, B)
                 self._n_chosen[key] += 1
             elif renewed:
                 break
@@ -586,6 +587,22 @@ class ConicFunction:
                 if (exact := self._verify(mixed, y, equations)) is not None:
                     return exact
         return None
+
+    def _choose_equations(self, dual: Array, y: Array | None, B: Any) -> Equations | None:
+        """Choose the equations to verify, and rows for them; None where those that are left out do not follow."""
+        # entries of B along signs are sums, and exact where they have one term
+        counts = np.diff(sparse.csr_array(self.A[:, self.rows]).indptr)
+        of_sums = abs(B) if y is None else abs(self.A) @ abs(self._find_vanishing(y))
+        inexact = sparse.diags_array(np.where(counts > 1, counts * EPSILON, 0.0))
+        of_rest = sparse.diags_array((np.arange(B.shape[1]) >= self._rest.shape[1]).astype(float))
+        chosen = Equations.choose(B, inexact @ of_sums @ of_rest, self.cones.depths(dual))
+        if chosen is None or not chosen.dependence.shape[1]:
+            return chosen
+        # l misses such an equation by no more than those that are kept if A x = 0 and c'x = 0 along its x, exactly
+        whole = sparse.csc_array(sparse.vstack([self.A, self.c[np.newaxis]]).T)
+        along = (self._find_vanishing(y) @ chosen.dependence).toarray().T
+        free = all(not sum_columns(whole, x, np.zeros((1, whole.shape[1]))).any() for x in along)
+        return chosen if free else None
 
     @cached_property
     def _equations(self) -> dict[bytes, Equations | None]:

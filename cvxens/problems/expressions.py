@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import ConicFunction
+from cvxens.problems.conic import FURTHER, ConicFunction
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -41,6 +41,9 @@ PRICED = 1e-3
 
 MOVED = 100.0
 """How far other weights may give way, in such steps: edges have errors, which a long way would add up."""
+
+CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
+"""What bounds hold under where no exact multipliers are verified."""
 
 SATISFIED = 1e-6
 """Violation of a constraint, relative to the margins, up to which a solver's margins count as feasible."""
@@ -161,11 +164,11 @@ class ConicLoss(Loss):
         table = self.table(u.shape)
         return (self.conic(u.shape) if table is None else table).displacement(u)
 
-    def reservation(self, u: Array) -> str:
-        """Say in a few words what ``dual_value(u)`` rests on that is not verified; empty where it is strict."""
+    def condition(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` would be a bound under; empty where it is one whatever else."""
         table = self.table(u.shape)
         strict = (self.conic(u.shape) if table is None else table).is_strict(u)
-        return "" if strict else "for variables of the loss up to ten times what was found"
+        return "" if strict else CONDITION
 
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""

@@ -160,10 +160,10 @@ class Formulation:
         """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""
         return str(getattr(self.terms[0], "basis", ""))
 
-    def reservation(self, u: Array) -> str:
-        """Return what a proof by multipliers u rests on that is not verified, in a few words; mostly empty."""
+    def condition(self, u: Array) -> str:
+        """Return what a bound by multipliers u holds under that is not verified, in a few words; mostly empty."""
         loss = self.terms[0]
-        return str(loss.reservation(u)) if hasattr(loss, "reservation") else ""
+        return str(loss.condition(u)) if hasattr(loss, "condition") else ""
 
     @property
     def doubt(self) -> str:

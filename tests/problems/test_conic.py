@@ -11,7 +11,7 @@ from scipy.special import entr, rel_entr
 from cvxens.problems import conic as conic_module
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ConicFunction
-from cvxens.problems.expressions import ExpressionLoss
+from cvxens.problems.expressions import CONDITION, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic
 
 N = 6
@@ -169,11 +169,11 @@ def test_the_shares_of_strict_proofs_are_strict(name):
 def test_what_is_too_large_to_be_verified_says_what_it_rests_on(monkeypatch):
     loss = ExpressionLoss(FUNCTIONS["hinge"][0])
     u = loss.multipliers(np.linspace(-0.5, 1.2, N))
-    assert loss.reservation(u) == ""
+    assert loss.condition(u) == ""
     monkeypatch.setattr(conic_module, "VERIFIED", 2)
     loss = ExpressionLoss(FUNCTIONS["hinge"][0])
     u = loss.multipliers(np.linspace(-0.5, 1.2, N))
-    assert loss.reservation(u) == "for variables of the loss up to ten times what was found"
+    assert loss.condition(u) == CONDITION
 
 
 @functions
