@@ -93,6 +93,14 @@ class Cones:
     def n_rows(self) -> int:
         return sum(self.sizes)
 
+    def number_rows(self) -> NDArray[np.intp]:
+        """Return the number of the cone of each row; those of the zero and the nonnegative cone have one each."""
+        general = [len(exponents) + 1 for exponents in self.general_power]
+        triangles = [order * (order + 1) // 2 for order in self.semidefinite]
+        threes = [3] * (self.exponential + len(self.power))
+        sizes = [*[1] * (self.zero + self.nonnegative), *self.second_order, *triangles, *threes, *general]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
     def for_clarabel(self) -> list[Any]:
         """Return the cones in the words of Clarabel."""
         import clarabel

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import check_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
-from cvxens.problems.modelling import Term, cp
+from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.verified import Equations, sum_columns
 from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Attempt
@@ -78,6 +79,9 @@ SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 
 INWARDS = (0.0, 1e-14, 1e-12, 1e-10)
 """Shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to strictness."""
+
+SCALINGS = 4
+"""Times that columns and rows are divided by their largest entries."""
 
 CHOICES = 6
 """How often rows are given to equations at most, as multipliers change; that costs more than what it serves."""
@@ -185,7 +189,10 @@ class Settled:
 
 @dataclass(frozen=True, eq=False)
 class ConicForm:
-    """A canonical form ``min {c'x + offset : b - A x in the cones}``; `rows` is where v.ravel() is in x."""
+    """A canonical form ``min {c'x + offset : b - A x in the cones}``; `rows` is where v.ravel() is in x.
+
+    `units` are those of x, in which variables of cvxpy's are ``units x``.
+    """
 
     A: Any
     b: Array
@@ -193,6 +200,95 @@ class ConicForm:
     offset: float
     cones: Cones
     rows: NDArray[np.intp]
+    units: Array
+
+
+def canonicalise(problem: Any) -> tuple[ConicForm, Any, Any, Any]:
+    """Return the conic form of a problem of cvxpy's, in which no rows are named, and cvxpy's data, chain and inverse."""
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
+    b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
+    A, offset = sparse.csc_array(data["A"]), float(inverse[-1].inverse_data[cp.settings.OFFSET])
+    none, units = np.empty(0, np.intp), np.ones(len(c))
+    return ConicForm(A, b, c, offset, Cones.from_dims(data["dims"]), none, units), data, chain, inverse
+
+
+def minimise(problem: Any) -> None:
+    """Give the variables of a problem of cvxpy's their best values, whatever units they are in.
+
+    Raises
+    ------
+    SolverFailed
+        Neither this nor the chain of solvers that take it as it is came to an end.
+    """
+    form, _, chain, inverse = canonicalise(problem)
+    form = balance_units(form)
+    found = solve_cones(form.A, form.b, form.c, form.cones)
+    if not found.accurate:
+        try:
+            solve_model(Model(problem, {}, {}), None, {})
+            return
+        except SolverFailed:
+            if not found.solved:
+                raise
+    # as cvxpy takes it from Clarabel; multipliers are not asked for
+    value = float(form.c @ found.x)
+    taken = SimpleNamespace(
+        status="Solved", x=found.x * form.units, z=found.dual, obj_val=value, solve_time=0.0, iterations=0
+    )
+    problem.unpack_results(taken, chain, inverse)
+
+
+def drop_idle(form: ConicForm) -> ConicForm:
+    """Return the form without inequalities that a variable of no cost satisfies, whatever the others are.
+
+    Their multipliers are 0, and with them in it no multipliers would be inside of the cone.
+    """
+    first, kept = form.cones.zero, np.arange(len(form.b))
+    signs, free = sparse.csc_array(form.A.sign()), form.c == 0
+    free[form.rows] = False
+    while True:
+        inequality = (kept >= first) & (kept < first + form.cones.nonnegative)
+        entries = signs[kept]
+        # all entries of the column in inequalities, and of one sign
+        count = abs(entries).sum(axis=0)
+        idle = free & (count > 0) & (np.abs(inequality @ entries) == count)
+        used = abs(entries[:, idle]).sum(axis=1) > 0
+        if not used.any():
+            cones = replace(form.cones, nonnegative=int(inequality.sum()))
+            return replace(form, A=form.A[kept], b=form.b[kept], cones=cones)
+        kept = kept[~used]
+
+
+def balance_units(form: ConicForm) -> ConicForm:
+    """Return the form in units of x and of cones in which entries are near 1, those of v as they are.
+
+    Variables may be in any units, and so may constraints: solvers and repairs have digits for what is near 1. All
+    factors are powers of 2, so that nothing is rounded. Columns are divided by their largest entries, then rows, in turn.
+    """
+    A, (n_rows, n_columns) = sparse.coo_array(form.A), form.A.shape
+    row, column = A.coords
+    cone = form.cones.number_rows()
+    logs = np.log2(np.maximum(np.abs(A.data), TINY))
+    of_cones, of_columns = np.zeros(int(cone.max(initial=-1)) + 1), np.zeros(n_columns)
+    for _ in range(SCALINGS):
+        of_columns = _find_largest(logs - of_cones[cone[row]], column, n_columns)
+        of_columns[form.rows] = 0.0
+        of_cones = _find_largest(logs - of_columns[column], cone[row], len(of_cones))
+    rows, columns = np.exp2(-of_cones)[cone], np.exp2(-of_columns)
+    scaled = A.data * rows[row] * columns[column]
+    b, c = form.b * rows, form.c * columns
+    if not all(np.isfinite(part).all() for part in (scaled, b, c)) or (scaled / columns[column] / rows[row] != A.data).any():
+        # factors that no float has
+        return form
+    entries = sparse.coo_array((scaled, (row, column)), shape=(n_rows, n_columns))
+    return replace(form, A=sparse.csc_array(entries), b=b, c=c, units=columns * form.units)
+
+
+def _find_largest(values: Array, groups: NDArray[np.intp], n_groups: int) -> Array:
+    """Return the largest value of each group, rounded; 0 for those without any."""
+    largest = np.full(n_groups, -inf)
+    np.maximum.at(largest, groups, values)
+    return np.where(np.isfinite(largest), np.round(largest), 0.0)
 
 
 class ConicFunction:
@@ -243,12 +339,10 @@ class ConicFunction:
         problem = cp.Problem(cp.Minimize(term.expression + 0 * cp.sum(variable)), list(term.constraints))
         if problem.is_mixed_integer():
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
-        data, _, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
-        b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
+        form, data, *_ = canonicalise(problem)
         first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
-        return cls(shape, ConicForm(sparse.csc_array(data["A"]), b, c, offset, Cones.from_dims(data["dims"]), rows))
+        return cls(shape, balance_units(drop_idle(replace(form, rows=rows))))
 
     @classmethod
     def from_expression(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import FURTHER, ConicFunction
+from cvxens.problems.conic import FURTHER, ConicFunction, minimise
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -63,7 +63,7 @@ def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> fl
     """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
     expression = _check_convex(argument, express, cp.Constant(values))
     if expression.variables():
-        solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {})
+        minimise(cp.Problem(cp.Minimize(expression)))
         for own in expression.variables():
             # at a point of its domain, so that what is evaluated is a value of the function and no less
             own.value = own.project(own.value)
@@ -106,7 +106,8 @@ def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Arr
         return {}
     room = SATISFIED * _size(at) if term.constraints else 0.0
     problem = cp.Problem(cp.Minimize(term.expression), [cp.abs(near - at) <= room, *term.constraints])
-    return dict(solve_model(Model(problem, own, {}), None, {}).variables)
+    minimise(problem)
+    return {name: np.asarray(variable.value, dtype=float) for name, variable in own.items()}
 
 
 class ConicLoss(Loss):

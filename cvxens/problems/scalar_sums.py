@@ -243,7 +243,7 @@ def _take_samples(
     kept = sparse.csc_array(conic.A[rows][:, columns])
     cones = Cones(k * one.zero, k * one.nonnegative, tuple(one.second_order) * k, (), k * one.exponential)
     at = np.searchsorted(columns, conic.rows[:k])
-    form = ConicForm(kept, conic.b[rows], conic.c[columns], 0.0, cones, at)
+    form = ConicForm(kept, conic.b[rows], conic.c[columns], 0.0, cones, at, conic.form.units[columns])
     return ConicFunction((k,), form), rows, columns
 
 
