@@ -629,6 +629,7 @@ def column_generation(
     """
     limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
+    formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)

@@ -223,13 +223,9 @@ def minimise(problem: Any) -> None:
     form, _, chain, inverse = canonicalise(problem)
     form = balance_units(form)
     found = solve_cones(form.A, form.b, form.c, form.cones)
-    if not found.accurate:
-        try:
-            solve_model(Model(problem, {}, {}), None, {})
-            return
-        except SolverFailed:
-            if not found.solved:
-                raise
+    if not found.solved:
+        solve_model(Model(problem, {}, {}), None, {})
+        return
     # as cvxpy takes it from Clarabel; multipliers are not asked for
     value = float(form.c @ found.x)
     taken = SimpleNamespace(
@@ -323,6 +319,7 @@ class ConicFunction:
         self.A, self.b, self.c, self.cones, self.rows = form.A, form.b, form.c, form.cones, form.rows
         self.offset = form.offset
         self._proofs: deque[Proof] = deque(maxlen=REMEMBERED)
+        self._parameters: list[tuple[Any, Array]] = []
 
     @classmethod
     def from_term(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> ConicFunction:
@@ -339,10 +336,14 @@ class ConicFunction:
         problem = cp.Problem(cp.Minimize(term.expression + 0 * cp.sum(variable)), list(term.constraints))
         if problem.is_mixed_integer():
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
+        if unset := [parameter.name() for parameter in problem.parameters() if parameter.value is None]:
+            raise InvalidInput("loss", f"found the parameter {unset[0]} without a value", "set its value")
         form, data, *_ = canonicalise(problem)
         first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        return cls(shape, balance_units(drop_idle(replace(form, rows=rows))))
+        made = cls(shape, balance_units(drop_idle(replace(form, rows=rows))))
+        made._parameters = [(parameter, np.array(parameter.value)) for parameter in problem.parameters()]
+        return made
 
     @classmethod
     def from_expression(
@@ -353,6 +354,11 @@ class ConicFunction:
     ) -> ConicFunction:
         """Make the function of a convex expression, infinite where the constraints do not hold."""
         return cls.from_term(lambda v: Term(express(v), () if constraints is None else tuple(constraints(v))), shape)
+
+    @property
+    def is_current(self) -> bool:
+        """True if the parameters of the expression still have the values that the form was made with."""
+        return all(np.array_equal(parameter.value, value) for parameter, value in self._parameters)
 
     def bound(self, u: Array, y: Array | None = None, near: Array | None = None) -> tuple[Array, float, float]:
         """Find multipliers near u under which ``g(v) + u'v`` is bounded from below, and a bound.

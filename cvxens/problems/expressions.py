@@ -116,9 +116,12 @@ class ConicLoss(Loss):
     basis: ClassVar[str] = "by conic multipliers, repaired and checked"
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the loss of margins of this shape in conic form; canonicalised once."""
-        if shape not in self._conics:
+        """Return the loss of margins of this shape in conic form; canonicalised once for the values of parameters."""
+        if shape not in self._conics or not self._conics[shape].is_current:
             self._conics[shape] = ConicFunction.from_term(self.term, shape)
+            # what was made of the form before
+            self._domains.pop(shape, None)
+            self._tables.pop(shape, None)
         return self._conics[shape]
 
     @cached_property
@@ -127,8 +130,8 @@ class ConicLoss(Loss):
 
     def domain(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the function that is 0 where the loss is finite, for proofs that no margins of some set are there."""
+        form = self.conic(shape).form
         if shape not in self._domains:
-            form = self.conic(shape).form
             self._domains[shape] = ConicFunction(shape, replace(form, c=np.zeros_like(form.c), offset=0.0))
         return self._domains[shape]
 
@@ -138,8 +141,9 @@ class ConicLoss(Loss):
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
+        conic = self.conic(shape)
         if shape not in self._tables:
-            self._tables[shape] = ScalarSum.from_function(self.conic(shape)) if shape[0] >= MANY else None
+            self._tables[shape] = ScalarSum.from_function(conic) if shape[0] >= MANY else None
         return self._tables[shape]
 
     @cached_property

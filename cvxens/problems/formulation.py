@@ -155,6 +155,10 @@ class Formulation:
             return self
         return replace(self, loss=loss.with_table(shape))
 
+    def renewed(self) -> Formulation:
+        """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
+        return replace(self, loss=replace(self.loss) if isinstance(self.loss, ExpressionLoss) else self.loss)
+
     @property
     def basis(self) -> str:
         """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""

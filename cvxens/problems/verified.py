@@ -79,21 +79,33 @@ def _invert_blocks(matrix: Any) -> tuple[Any, int]:
     """Return the inverses of the blocks of a matrix that is block triangular in some order, and the largest size."""
     n = matrix.shape[0]
     _, labels = connected_components(matrix, directed=True, connection="strong")
-    order = np.argsort(labels, kind="stable")
-    blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    large = [block for block in blocks if len(block) > 1]
-    if any(len(block) > LARGEST_BLOCK for block in large):
+    sizes = np.bincount(labels, minlength=1)
+    if sizes.max() > LARGEST_BLOCK:
         raise np.linalg.LinAlgError
-    alone = np.ones(n)
-    rows, columns, values = [], [], []
-    for block in large:
-        alone[block] = 0.0
-        rows.append(np.repeat(block, len(block)))
-        columns.append(np.tile(block, len(block)))
-        values.append(np.linalg.inv(matrix[block][:, block].toarray()).ravel())
-    ones = np.flatnonzero(alone)
-    entries = np.concatenate([alone[ones], *values]), (np.concatenate([ones, *rows]), np.concatenate([ones, *columns]))
-    return sparse.csc_array(sparse.coo_array(entries, shape=(n, n))), max(map(len, blocks), default=0)
+    order = np.argsort(labels, kind="stable")
+    firsts = np.cumsum(sizes) - sizes
+    place = np.empty(n, np.intp)
+    place[order] = np.arange(n) - firsts[labels[order]]
+    entries = sparse.coo_array(matrix)
+    row, column = entries.coords
+    inside = labels[row] == labels[column]
+    row, column, data = row[inside], column[inside], entries.data[inside]
+    rows, columns, values = [np.flatnonzero(sizes[labels] == 1)], [np.flatnonzero(sizes[labels] == 1)], []
+    values.append(np.ones(len(rows[0])))
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        # all blocks of a size at once
+        of_size = np.flatnonzero(sizes == size)
+        number = np.full(len(sizes), -1)
+        number[of_size] = np.arange(len(of_size))
+        here = number[labels[row]] >= 0
+        blocks = np.zeros((len(of_size), size, size))
+        blocks[number[labels[row[here]]], place[row[here]], place[column[here]]] = data[here]
+        members = order[firsts[of_size, np.newaxis] + np.arange(size)]
+        rows.append(np.repeat(members, size, axis=1).ravel())
+        columns.append(np.tile(members, size).ravel())
+        values.append(np.linalg.inv(blocks).ravel())
+    found = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csc_array(sparse.coo_array(found, shape=(n, n))), int(sizes.max())
 
 
 class Equations:
