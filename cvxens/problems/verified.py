@@ -148,7 +148,7 @@ class Equations:
         self.sizes = sparse.csc_array(abs(product) + lost)
         diagonal = sparse.diags_array(2 * np.abs(product.diagonal()), format="csc")
         self.comparison = sparse.csc_array(diagonal - self.sizes)
-        self._factor = splu(self.comparison)
+        self._factor = splu(self.comparison) if len(rows) else None
 
     @classmethod
     def choose(cls, B: Any, errors: Any, room: Array) -> Self | None:
@@ -298,14 +298,14 @@ def _state_dependence(factors: Array | None, kept: NDArray[np.intp], left_out: N
     """Return, column by column, what equations that are left out are of those that are kept, and 1 at themselves."""
     dependence = np.zeros((B.shape[1], len(left_out)))
     if factors is not None:
-        exponents = np.exp2(SIMPLE - np.ceil(np.log2(np.maximum(np.abs(factors).max(axis=0), LEAST))))
-        simple = np.round(factors * exponents) / exponents
+        sizes = abs(B).max(axis=0).toarray().ravel()
+        real = np.abs(factors) * sizes[kept, np.newaxis] > SINGULAR * sizes[left_out]
+        exponents = np.exp2(SIMPLE - np.ceil(np.log2(np.where(real, np.abs(factors), 1.0))))
         # the simple ones where they are better
         for k, j in enumerate(left_out.tolist()):
-            candidates = []
-            for some in (factors[:, k], simple[:, k]):
-                candidate = np.zeros(B.shape[1])
-                candidate[kept], candidate[j] = -some, 1.0
-                candidates.append(candidate)
+            candidates = np.zeros((2, B.shape[1]))
+            candidates[:, j] = 1.0
+            candidates[0, kept] = -factors[:, k]
+            candidates[1, kept] = np.where(real, -np.round(factors * exponents) / exponents, 0.0)[:, k]
             dependence[:, k] = min(candidates, key=lambda candidate: float(np.abs(B @ candidate).sum()))
     return sparse.csc_array(dependence)
