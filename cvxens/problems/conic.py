@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
 from types import SimpleNamespace
@@ -273,7 +274,10 @@ def balance_units(form: ConicForm) -> ConicForm:
     rows, columns = np.exp2(-of_cones)[cone], np.exp2(-of_columns)
     scaled = A.data * rows[row] * columns[column]
     b, c = form.b * rows, form.c * columns
-    if not all(np.isfinite(part).all() for part in (scaled, b, c)) or (scaled / columns[column] / rows[row] != A.data).any():
+    if (
+        not all(np.isfinite(part).all() for part in (scaled, b, c))
+        or (scaled / columns[column] / rows[row] != A.data).any()
+    ):
         # factors that no float has
         return form
     entries = sparse.coo_array((scaled, (row, column)), shape=(n_rows, n_columns))
@@ -696,13 +700,12 @@ class ConicFunction:
         inexact = sparse.diags_array(np.where(counts > 1, counts * EPSILON, 0.0))
         of_rest = sparse.diags_array((np.arange(B.shape[1]) >= self._rest.shape[1]).astype(float))
         chosen = Equations.choose(B, inexact @ of_sums @ of_rest, self.cones.depths(dual))
-        if chosen is None or not chosen.dependence.shape[1]:
-            return chosen
-        # l misses such an equation by no more than those that are kept if A x = 0 and c'x = 0 along its x, exactly
-        whole = sparse.csc_array(sparse.vstack([self.A, self.c[np.newaxis]]).T)
-        along = (self._find_vanishing(y) @ chosen.dependence).toarray().T
-        free = all(not sum_columns(whole, x, np.zeros((1, whole.shape[1]))).any() for x in along)
-        return chosen if free else None
+        if chosen is None:
+            return None
+        # l misses an equation that is left out by no more than others if A x = 0 and c'x = 0 along its x, exactly
+        vanishing, whole = self._find_vanishing(y), sparse.csc_array(sparse.vstack([self.A, self.c[np.newaxis]]))
+        exact = all(_is_null(whole, vanishing, factors) for factors in chosen.dependence)
+        return chosen if exact else None
 
     @cached_property
     def _equations(self) -> dict[bytes, Equations | None]:
@@ -782,6 +785,18 @@ class ConicFunction:
     def _rounding(self, bound: float) -> float:
         # b'l has one rounding, the offset and the charge one each
         return 4 * EPSILON * (abs(bound) + abs(self.offset)) if np.isfinite(bound) else 0.0
+
+
+def _is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
+    """Return True if a sum of directions is mapped to 0, in rational numbers."""
+    sums: dict[int, Fraction] = {}
+    for k, factor in factors.items():
+        one = directions[:, [k]]
+        for at, entry in zip(one.indices.tolist(), one.data.tolist(), strict=True):
+            column, step = slice(whole.indptr[at], whole.indptr[at + 1]), factor * Fraction(entry)
+            for i, value in zip(whole.indices[column].tolist(), whole.data[column].tolist(), strict=True):
+                sums[i] = sums.get(i, Fraction(0)) + step * Fraction(value)
+    return not any(sums.values())
 
 
 class _LeastSquares:

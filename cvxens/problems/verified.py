@@ -10,6 +10,7 @@ by their inverses R first, as they are in floats (Krawczyk 1969), and a triangul
 from __future__ import annotations
 
 import heapq
+from fractions import Fraction
 from math import fsum
 from typing import Any, Self
 
@@ -56,8 +57,8 @@ WIDE = 1_000
 SINGULAR = 1e-10
 """What is left of a column of entries of 1, where it depends on the others."""
 
-SIMPLE = 20
-"""The binary digits to which factors of dependent equations are rounded, where they are whole or simple fractions."""
+MOST_DEPENDENT = 100
+"""Equations that another one may depend on: their factors are found in rational numbers."""
 
 
 def sum_columns(A: Any, dual: Array, added: Array) -> Array:
@@ -111,7 +112,7 @@ def _invert_blocks(matrix: Any) -> tuple[Any, int]:
 class Equations:
     """Equations ``B'l + target = 0`` of which floats l miss some, to be satisfied by rows that may move.
 
-    Those that depend on others are left out: they are satisfied with them, if ``dependence'target`` is 0, too.
+    Those that depend on others are left out: they are satisfied with them where targets add up to 0 as columns do.
 
     Parameters
     ----------
@@ -119,8 +120,8 @@ class Equations:
         A row of B for each equation that is kept.
     kept : ndarray of int
         These equations, columns of B.
-    dependence : sparse array of shape (n_equations, n_left_out)
-        ``B dependence`` is 0, but for rounding; a column is 1 at an equation that is left out.
+    dependence : list of dict
+        For each equation that is left out, exact factors of it and of others with which their columns may add up to 0.
     S, errors : sparse array of shape (n_kept, n_kept)
         The rows and columns of B that were chosen, and what their entries are off by at most.
 
@@ -128,14 +129,20 @@ class Equations:
     --------
     >>> B = sparse.csc_array([[1.0, 1.0, 1.0], [0.0, 2.0, 0.0], [3.0, 0.0, 3.0]])
     >>> equations = Equations.choose(B, 0 * B, np.array([0.0, 1.0, 1.0]))
-    >>> equations.rows.tolist(), equations.kept.tolist(), equations.dependence.toarray().ravel().tolist()
-    ([2, 1], [0, 1], [-1.0, 0.0, 1.0])
+    >>> equations.rows.tolist(), equations.kept.tolist(), equations.dependence
+    ([2, 1], [0, 1], [{0: Fraction(-1, 1), 2: Fraction(1, 1)}])
     >>> equations.enclose(np.array([0.3, 0.0, 0.3])).round(3)
     array([0. , 0. , 0.2])
     """
 
     def __init__(
-        self, rows: NDArray[np.intp], kept: NDArray[np.intp], dependence: Any, S: Any, errors: Any, n_rows: int
+        self,
+        rows: NDArray[np.intp],
+        kept: NDArray[np.intp],
+        dependence: list[dict[int, Fraction]],
+        S: Any,
+        errors: Any,
+        n_rows: int,
     ) -> None:
         self.rows, self.kept, self.dependence, self.n_rows = rows, kept, dependence, n_rows
         matrix = sparse.csc_array(S.T)
@@ -174,8 +181,12 @@ class Equations:
         left_out = np.setdiff1d(np.arange(B.shape[1]), kept)
         try:
             # B_j = (sum over k kept of f_k B_k) on the rows of these
-            factors = splu(sparse.csc_array(S)).solve(by_rows[:, left_out].toarray()) if len(left_out) else None
-            dependence = _state_dependence(factors, kept, left_out, B)
+            dependence = []
+            if len(left_out):
+                right = by_rows[:, left_out].toarray()
+                factors = splu(sparse.csc_array(S)).solve(right) if len(kept) else right
+                columns = zip(left_out.tolist(), factors.T, strict=True)
+                dependence = [_find_dependence(sparse.csc_array(B), kept, j, f) for j, f in columns]
             chosen = cls(rows, kept, dependence, S, sparse.csr_array(errors)[rows][:, kept], B.shape[0])
         except (RuntimeError, np.linalg.LinAlgError):
             # a block is too large, or singular
@@ -268,7 +279,9 @@ def _eliminate(B: Any, room: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     if dense:
         check_time()
         pairs += _pivot_dense([columns[j] for j in dense], dense, tops, room)
-    rows, kept = (np.array(part, dtype=np.intp) for part in zip(*pairs, strict=True)) if pairs else np.zeros((2, 0), int)
+    rows, kept = (
+        (np.array(part, dtype=np.intp) for part in zip(*pairs, strict=True)) if pairs else np.zeros((2, 0), int)
+    )
     order = np.argsort(kept)
     return rows[order], kept[order]
 
@@ -294,18 +307,24 @@ def _pivot_dense(
     return [(int(rows[at]), names[k]) for at, k in zip(chosen, independent.tolist(), strict=False)]
 
 
-def _state_dependence(factors: Array | None, kept: NDArray[np.intp], left_out: NDArray[np.intp], B: Any) -> Any:
-    """Return, column by column, what equations that are left out are of those that are kept, and 1 at themselves."""
-    dependence = np.zeros((B.shape[1], len(left_out)))
-    if factors is not None:
-        sizes = abs(B).max(axis=0).toarray().ravel()
-        real = np.abs(factors) * sizes[kept, np.newaxis] > SINGULAR * sizes[left_out]
-        exponents = np.exp2(SIMPLE - np.ceil(np.log2(np.where(real, np.abs(factors), 1.0))))
-        # the simple ones where they are better
-        for k, j in enumerate(left_out.tolist()):
-            candidates = np.zeros((2, B.shape[1]))
-            candidates[:, j] = 1.0
-            candidates[0, kept] = -factors[:, k]
-            candidates[1, kept] = np.where(real, -np.round(factors * exponents) / exponents, 0.0)[:, k]
-            dependence[:, k] = min(candidates, key=lambda candidate: float(np.abs(B @ candidate).sum()))
-    return sparse.csc_array(dependence)
+def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> dict[int, Fraction]:
+    """Return exact factors of equations, 1 of the one that is left out, with which columns of B add up to 0.
+
+    Which ones they are of, a solution in floats says; all rows of these are 0 if some independent ones are.
+    """
+    sizes = abs(B[:, kept]).max(axis=0).toarray().ravel()
+    own = kept[np.abs(factors) * sizes > SINGULAR * np.abs(B[:, [j]]).max()]
+    if len(own) > MOST_DEPENDENT:
+        raise np.linalg.LinAlgError
+    dense = B[:, np.append(own, j)].toarray()
+    _, order = qr(dense[:, :-1].T, mode="r", pivoting=True) if len(own) else (None, np.empty(0, np.intp))
+    rows = [[Fraction(float(value)) for value in dense[i]] for i in order[: len(own)]]
+    for k in range(len(own)):
+        pivot = next((row for row in rows[k:] if row[k]), None)
+        if pivot is None:
+            raise np.linalg.LinAlgError
+        rows.remove(pivot)
+        pivot = [value / pivot[k] for value in pivot]
+        rows = [[a - row[k] * b for a, b in zip(row, pivot, strict=True)] for row in rows]
+        rows.insert(k, pivot)
+    return {**{int(own[k]): -row[-1] for k, row in enumerate(rows)}, j: Fraction(1)}

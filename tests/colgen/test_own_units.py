@@ -43,9 +43,7 @@ def test_no_proof_is_on_the_wrong_side_of_the_optimum_in_any_units(name, seed, e
     (X, A, y), loss = sample(seed), LOSSES[name]
     units, own = 10.0 ** np.array(exponents[: A.shape[1]]), cp.Variable(A.shape[1])
     of_linear = y if signed else np.ones(len(y))
-    formulation = Formulation(
-        lambda z: loss(z + cp.multiply(of_linear, (A * units) @ own)), L1(0.5), intercept=True
-    )
+    formulation = Formulation(lambda z: loss(z + cp.multiply(of_linear, (A * units) @ own)), L1(0.5), intercept=True)
     run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6, max_rounds=max_rounds)
     stumps = [np.where(X[:, j] >= v, 1.0, -1.0) for j in range(2) for v in np.unique(X[:, j])[1:]]
     w, b, natural = cp.Variable(len(stumps)), cp.Variable(), cp.Variable(A.shape[1])
@@ -89,7 +87,9 @@ def test_thresholds_and_dummies_beside_an_intercept_are_proven():
     threshold, effects = cp.Variable(), cp.Variable(3)
     for shift in (lambda: threshold * np.ones(len(y)), lambda: groups @ effects):
         for loss in LOSSES.values():
-            formulation = Formulation(lambda z, loss=loss, shift=shift: loss(z + cp.multiply(y, shift())), L1(0.5), True)
+            formulation = Formulation(
+                lambda z, loss=loss, shift=shift: loss(z + cp.multiply(y, shift())), L1(0.5), True
+            )
             certificate = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6).certificate
             assert certificate.holds(1e-6), certificate
 
