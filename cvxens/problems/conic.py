@@ -205,7 +205,7 @@ class ConicForm:
 
 
 def canonicalise(problem: Any) -> tuple[ConicForm, Any, Any, Any]:
-    """Return the conic form of a problem of cvxpy's, in which no rows are named, and cvxpy's data, chain and inverse."""
+    """Return the conic form of a problem of cvxpy's, which names no rows, and cvxpy's data, chain and inverse."""
     data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
     b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
     A, offset = sparse.csc_array(data["A"]), float(inverse[-1].inverse_data[cp.settings.OFFSET])
@@ -260,7 +260,7 @@ def balance_units(form: ConicForm) -> ConicForm:
     """Return the form in units of x and of cones in which entries are near 1, those of v as they are.
 
     Variables may be in any units, and so may constraints: solvers and repairs have digits for what is near 1. All
-    factors are powers of 2, so that nothing is rounded. Columns are divided by their largest entries, then rows, in turn.
+    factors are powers of 2, so that nothing is rounded. Columns are divided by their largest entries, and rows, in turn.
     """
     A, (n_rows, n_columns) = sparse.coo_array(form.A), form.A.shape
     row, column = A.coords
@@ -278,7 +278,7 @@ def balance_units(form: ConicForm) -> ConicForm:
         not all(np.isfinite(part).all() for part in (scaled, b, c))
         or (scaled / columns[column] / rows[row] != A.data).any()
     ):
-        # factors that no float has
+        # a float over- or underflows
         return form
     entries = sparse.coo_array((scaled, (row, column)), shape=(n_rows, n_columns))
     return replace(form, A=sparse.csc_array(entries), b=b, c=c, units=columns * form.units)

@@ -449,7 +449,7 @@ class Problem:
         return loss.dual_value(u * penalty.shrink(edges)) - penalty.conjugate(edges)
 
     def find_condition(self, at: Evaluated) -> str:
-        """Return what the dual value of an evaluated point would be a bound under that is not verified; mostly empty."""
+        """Return what the dual value of a point would be a bound under that is not verified; mostly empty."""
         if not hasattr(self.loss, "condition"):
             return ""
         edges = self.linear_map.summarise(self.signs * at.u, at.edges, self.nonnegative)
