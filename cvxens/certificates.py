@@ -168,10 +168,8 @@ class Certificate:
         """Return the certificate as JSON has it; a number that is not finite is null."""
         names = ("primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual")
         numbers = {name: float(getattr(self, name)) for name in names}
-        return {name: value if np.isfinite(value) else None for name, value in numbers.items()} | {
-            "proven": self.proven,
-            "condition": self.condition,
-        }
+        finite = {name: value if np.isfinite(value) else None for name, value in numbers.items()}
+        return {**finite, "proven": self.proven, "condition": self.condition}
 
     def _rows(self) -> list[tuple[str, str]]:
         state = "yes" if self.proven else f"conditional, {self.condition}" if self.condition else "no"

@@ -260,7 +260,7 @@ def balance_units(form: ConicForm) -> ConicForm:
     """Return the form in units of x and of cones in which entries are near 1, those of v as they are.
 
     Variables may be in any units, and so may constraints: solvers and repairs have digits for what is near 1. All
-    factors are powers of 2, so that nothing is rounded. Columns are divided by their largest entries, and rows, in turn.
+    factors are powers of 2, so that nothing is rounded. Columns and rows are divided by their largest entries in turn.
     """
     A, (n_rows, n_columns) = sparse.coo_array(form.A), form.A.shape
     row, column = A.coords

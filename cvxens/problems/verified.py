@@ -155,7 +155,7 @@ class Equations:
         self.sizes = sparse.csc_array(abs(product) + lost)
         diagonal = sparse.diags_array(2 * np.abs(product.diagonal()), format="csc")
         self.comparison = sparse.csc_array(diagonal - self.sizes)
-        self._factor = splu(self.comparison) if len(rows) else None
+        self._factor: Any = splu(self.comparison) if len(rows) else None
 
     @classmethod
     def choose(cls, B: Any, errors: Any, room: Array) -> Self | None:
