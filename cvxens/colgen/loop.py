@@ -630,6 +630,7 @@ def column_generation(
     """
     limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
+    formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
@@ -908,6 +909,7 @@ def certify_incumbent(
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
+    condition = ""
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
@@ -915,8 +917,8 @@ def certify_incumbent(
     elif not incumbent.bounded:
         note = _find_doubt(formulation, incumbent)
     else:
-        reservation = formulation.reservation(restricted.shrink(u, priced))
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
+        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+        condition = formulation.condition(restricted.shrink(u, priced))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
@@ -926,4 +928,5 @@ def certify_incumbent(
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
+        condition=condition,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import REMEMBERED, ConicFunction, Stated
+from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, minimise
 from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
@@ -54,24 +53,46 @@ PRICED = 1e-3
 MOVED = 100.0
 """How far other weights may give way, in such steps: edges have errors, which a long way would add up."""
 
+CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
+"""What bounds hold under where no exact multipliers are verified."""
+
 ROOMS = (0.0, 1e-9, 1e-7, 1e-5)
 """Room within constraints, relative to their sizes, that variables of one's own are given in turn until they hold."""
 
 
-def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> float:
-    """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
-    term = read_term(argument, express, cp.Constant(values))
-    if not measure([one for one in term.constraints if not one.variables()]).holds:
-        return np.inf
-    held = [one for one in term.constraints if one.variables()]
-    if own := {v.id: v for part in (term.expression, *held) for v in part.variables()}:
-        solve_model(Model(cp.Problem(cp.Minimize(term.expression), held), {}, {}), None, {})
+def _evaluate(term: Term, fixed: Sequence[Any] = ()) -> float:
+    """Evaluate a term at the values of fixed variables and its least over the others; inf where it is not defined."""
+    return _find_value(term.expression) if _minimise_over_own(term, fixed) else np.inf
+
+
+def _minimise_over_own(term: Term, fixed: Sequence[Any] = ()) -> bool:
+    """Give all but fixed variables their best values at which constraints hold but for rounding; False if none do."""
+    alone, held = _split(term.constraints, fixed)
+    if not measure(alone).holds:
+        return False
+    known = {variable.id for variable in fixed}
+    own = {v.id: v for part in (term.expression, *held) for v in part.variables() if v.id not in known}
+    if not own:
+        return True
+    problem = cp.Problem(cp.Minimize(term.expression), held)
+    for room in ROOMS if held else ROOMS[:1]:
+        if not minimise(problem, fixed, room):
+            return False
         for each in own.values():
             # at a point of its domain, so that what is evaluated is a value of the function and no less
             each.value = each.project(each.value)
-        if not _correct(held, tuple(own.values())):
-            return np.inf
-    return _find_value(term.expression)
+        if _correct(held, tuple(own.values())):
+            return True
+    return False
+
+
+def _split(constraints: Sequence[Any], fixed: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the constraints on fixed variables alone, and those on others, too."""
+    known = {variable.id for variable in fixed}
+    parts: tuple[list[Any], list[Any]] = [], []
+    for constraint in constraints:
+        parts[any(each.id not in known for each in constraint.variables())].append(constraint)
+    return parts
 
 
 def _find_value(expression: Any) -> float:
@@ -123,10 +144,11 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
 
 
 def _find_own_values(term: Term, at: Any) -> dict[str, Array]:
-    """Return the values of the variables that a term's user named that are best at the value of its variable `at`."""
-    own = name_variables(term, at)
-    problem = cp.Problem(cp.Minimize(term.expression), [at == at.value, *term.constraints])
-    return dict(solve_model(Model(problem, own, {}), None, {}).variables) if own else {}
+    """Return the best values of the variables that a term's user named, at the value of what it is stated in."""
+    named = name_variables(term, at)
+    if not named or not _minimise_over_own(term, at.variables()):
+        return {}
+    return {name: np.asarray(variable.value, dtype=float) for name, variable in named.items()}
 
 
 class ConicLoss(Loss):
@@ -135,10 +157,19 @@ class ConicLoss(Loss):
     basis: ClassVar[str] = "by conic multipliers, repaired and checked"
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the loss of margins of this shape in conic form; canonicalised once."""
-        if shape not in self._conics:
+        """Return the loss of margins of this shape in conic form; canonicalised once for the values of parameters."""
+        if shape not in self._conics or not self._conics[shape].is_current:
             self._conics[shape] = ConicFunction.from_term(self.term, shape)
+            # what was made of the form before
+            self._domains.pop(shape, None)
+            self._tables.pop(shape, None)
+            self._values.clear()
         return self._conics[shape]
+
+    @cached_property
+    def _values(self) -> dict[bytes, float]:
+        """The last values, by the margins."""
+        return {}
 
     @cached_property
     def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
@@ -146,8 +177,8 @@ class ConicLoss(Loss):
 
     def domain(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the function that is 0 where the loss is finite, for proofs that no margins of some set are there."""
+        form = self.conic(shape).form
         if shape not in self._domains:
-            form = self.conic(shape).form
             self._domains[shape] = ConicFunction(shape, replace(form, c=np.zeros_like(form.c), offset=0.0))
         return self._domains[shape]
 
@@ -157,8 +188,9 @@ class ConicLoss(Loss):
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
+        conic = self.conic(shape)
         if shape not in self._tables:
-            self._tables[shape] = ScalarSum.from_function(self.conic(shape)) if shape[0] >= MANY else None
+            self._tables[shape] = ScalarSum.from_function(conic) if shape[0] >= MANY else None
         return self._tables[shape]
 
     @cached_property
@@ -184,11 +216,11 @@ class ConicLoss(Loss):
         table = self.table(u.shape)
         return (self.conic(u.shape) if table is None else table).displacement(u)
 
-    def reservation(self, u: Array) -> str:
-        """Say in a few words what ``dual_value(u)`` rests on that is not verified; empty where it is strict."""
+    def condition(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` would be a bound under; empty where it is one whatever else."""
         table = self.table(u.shape)
         strict = (self.conic(u.shape) if table is None else table).is_strict(u)
-        return "" if strict else "for variables of the loss up to ten times what was found"
+        return "" if strict else CONDITION
 
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
@@ -281,10 +313,6 @@ class StatedLoss(ConicLoss):
     variables of its own alone being free.
     """
 
-    @abstractmethod
-    def find_plain_value(self, z: Array) -> float:
-        """Evaluate at margins as if there were no constraints."""
-
     def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
         """Return the constraints beside those that known losses are modelled with."""
         return self._state(shape).term.constraints
@@ -297,26 +325,28 @@ class StatedLoss(ConicLoss):
         assert stated is not None
         return stated
 
+    def _at(self, z: Array) -> Stated:
+        """Return what was stated, with its variable at some margins."""
+        stated = self._state(z.shape)
+        stated.variable.value = z
+        return stated
+
     def _split(self, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
         """Return the constraints on margins alone, and those on variables of its own, too."""
-        variable = self._state(shape).variable
-        parts: tuple[list[Any], list[Any]] = [], []
-        for constraint in self.list_constraints(shape):
-            parts[any(each.id != variable.id for each in constraint.variables())].append(constraint)
-        return parts
+        return _split(self.list_constraints(shape), (self._state(shape).variable,))
 
     def measure(self, z: Array) -> Measured:
-        self._state(z.shape).variable.value = z
+        self._at(z)
         return measure(self._split(z.shape)[0])
 
     def find_slopes(self, z: Array) -> Array:
-        variable = self._state(z.shape).variable
-        variable.value = z
-        rows = find_slopes(self._split(z.shape)[0], (variable,))
+        stated = self._at(z)
+        rows = find_slopes(self._split(z.shape)[0], (stated.variable,))
         return np.stack([row.reshape(z.shape, order="F") for row in rows])
 
     def value(self, z: Array) -> float:
         """Evaluate at margins, at the best values of its own variables that satisfy the constraints; inf if none do."""
+        self.conic(z.shape)
         key = z.tobytes()
         if key not in self._values:
             if len(self._values) >= REMEMBERED:
@@ -324,44 +354,14 @@ class StatedLoss(ConicLoss):
             self._values[key] = self._find_value(z)
         return self._values[key]
 
-    @cached_property
-    def _values(self) -> dict[bytes, float]:
-        """The last values, by the margins."""
-        return {}
-
     def _find_value(self, z: Array) -> float:
-        stated = self._state(z.shape)
-        if not self.measure(z).holds:
-            return np.inf
-        held = self._split(z.shape)[1]
-        if not held:
-            return self.find_plain_value(z)
-        conic = self.conic(z.shape)
-        own = tuple({v.id: v for one in held for v in one.variables() if v.id != stated.variable.id}.values())
-        for room in ROOMS:
-            if (x := conic.complete(z, room)) is None:
-                return np.inf
-            conic.form.set_own(x)
-            if _correct(held, own):
-                return self.find_plain_value(z) if self.is_known else _find_value(stated.term.expression)
-        return np.inf
-
-    @property
-    def is_known(self) -> bool:
-        """True if there are no variables of a user's own but those that constraints hold."""
-        return False
+        stated = self._at(z)
+        return _evaluate(stated.term, (stated.variable,))
 
     def own_values(self, z: Array) -> Mapping[str, Array]:
         """Return the best values at z of the variables in expression or constraints that have a name."""
-        stated = self._state(z.shape)
-        stated.variable.value = z
-        named = name_variables(stated.term, stated.variable)
-        if not named:
-            return {}
-        if not self._split(z.shape)[1]:
-            return _find_own_values(stated.term, stated.variable)
-        self._find_value(z)
-        return {name: np.asarray(variable.value, dtype=float) for name, variable in named.items()}
+        stated = self._at(z)
+        return _find_own_values(stated.term, stated.variable)
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
@@ -413,9 +413,6 @@ class ExpressionLoss(StatedLoss):
 
     def term(self, z: Any) -> Term:
         return read_term("loss", self.express, z)
-
-    def find_plain_value(self, z: Array) -> float:
-        return _evaluate("loss", self.express, z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,8 +469,11 @@ class ConstrainedLoss(StatedLoss):
     def is_known(self) -> bool:
         return not isinstance(self.loss, StatedLoss)
 
-    def find_plain_value(self, z: Array) -> float:
-        return self.loss.value(z)
+    def _find_value(self, z: Array) -> float:
+        if not self.is_known:
+            return super()._find_value(z)
+        held = Term(cp.Constant(0.0), self.list_constraints(z.shape))
+        return self.loss.value(z) if _minimise_over_own(held, (self._at(z).variable,)) else np.inf
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss rises, with variables that only constraints keep bounded or by itself."""
@@ -550,7 +550,7 @@ class ExpressionPenalty(Penalty):
         return read_term("penalty", self.express, w)
 
     def value(self, w: Array) -> float:
-        return _evaluate("penalty", self.express, w)
+        return _evaluate(self.term(cp.Constant(w)))
 
     def repair(self, w: Array) -> Array:
         """Move weights to where the constraints on them alone hold, if they are near that."""
@@ -561,8 +561,7 @@ class ExpressionPenalty(Penalty):
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""
-        at = cp.Variable(w.shape)
-        at.value = w
+        at = cp.Constant(w)
         return _find_own_values(self.term(at), at)
 
     def conjugate(self, edges: Edges) -> float:

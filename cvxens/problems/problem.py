@@ -126,6 +126,11 @@ class Evaluated:
         """A bound on what rounding can have done to the two objectives together."""
         return self.problem.measure_rounding(self)
 
+    @property
+    def condition(self) -> str:
+        """What the dual objective would be a bound under that is not verified; mostly empty."""
+        return self.problem.find_condition(self)
+
     def residuals(self, given: Point) -> dict[str, float]:
         """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
         return self.problem.residuals({**self.point, **given}, self.products)
@@ -464,6 +469,13 @@ class Problem:
         """Bound the minimum of loss + penalty from a repaired u and what is known of the edges of ALL hypotheses."""
         loss, penalty = self.formulation.terms
         return loss.dual_value(u * penalty.shrink(edges)) - penalty.conjugate(edges)
+
+    def find_condition(self, at: Evaluated) -> str:
+        """Return what the dual value of a point would be a bound under that is not verified; mostly empty."""
+        if not hasattr(self.loss, "condition"):
+            return ""
+        edges = self.linear_map.summarise(self.signs * at.u, at.edges, self.nonnegative)
+        return str(self.loss.condition(at.u * self.penalty.shrink(edges)))
 
     def repair(self, point: Point) -> Point:
         """Complete and repair `point` into a primal and a dual feasible one."""

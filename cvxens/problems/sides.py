@@ -234,8 +234,8 @@ class SideLoss(ConicLoss):
         split = self._split(u)
         return super().displacement(u) if split is None else split[-1]
 
-    def reservation(self, u: Array) -> str:
-        return super().reservation(u) if self._split(u) is None else ""
+    def condition(self, u: Array) -> str:
+        return super().condition(u) if self._split(u) is None else ""
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
         if self._split(u) is None:

@@ -12,7 +12,7 @@ from cvxens.problems import Formulation, Problem
 from cvxens.problems import conic as conic_module
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ConicFunction
-from cvxens.problems.expressions import ExpressionLoss
+from cvxens.problems.expressions import CONDITION, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 
@@ -168,14 +168,40 @@ def test_the_shares_of_strict_proofs_are_strict(name):
         assert proof.slack / 2 <= conic.displacement(0.5 * proof.u) < 1e-7
 
 
-def test_what_is_too_large_to_be_verified_says_what_it_rests_on(monkeypatch):
-    loss = ExpressionLoss(FUNCTIONS["hinge"][0])
+def test_what_is_not_verified_says_what_it_rests_on():
+    """Two variables of the loss whose columns differ by rounding: no float tells whether they are one."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=N)
+    columns = np.column_stack([a, a * (1 + 4e-16 * rng.integers(-2, 3, N))])
+    own = cp.Variable(2)
+    loss = ExpressionLoss(lambda z: FUNCTIONS["hinge"][0](z + columns @ own) + 0.1 * cp.sum_squares(z))
     u = loss.multipliers(np.linspace(-0.5, 1.2, N))
-    assert loss.reservation(u) == ""
-    monkeypatch.setattr(conic_module, "VERIFIED", 2)
+    assert loss.condition(u) == CONDITION
+    formulation = Formulation(loss, L1(0.5))
+    certificate = Problem(formulation, np.column_stack([y, a]), y).certify(w=np.ones(2), u=u)
+    assert np.isfinite(certificate.dual)
+    assert certificate.condition == CONDITION
+    assert not certificate.proven
+    assert not certificate.holds(np.inf)
     loss = ExpressionLoss(FUNCTIONS["hinge"][0])
-    u = loss.multipliers(np.linspace(-0.5, 1.2, N))
-    assert loss.reservation(u) == "for variables of the loss up to ten times what was found"
+    assert loss.condition(loss.multipliers(np.linspace(-0.5, 1.2, N))) == ""
+
+
+@pytest.mark.parametrize("missed", [1e-3, -1e-3])
+def test_what_multipliers_miss_of_the_equality_is_made_good(monkeypatch, missed):
+    """With multipliers off by a thousandth the bound is off by as much, and it is taken off."""
+    monkeypatch.setattr(conic_module, "REFINEMENTS", 0)
+    conic, (express, _) = make("hinge"), FUNCTIONS["hinge"]
+    # at margins below the kink the multipliers are 1 and those of t >= 0 are 0
+    vanishing = conic._rest
+    at = conic.b - conic.A[:, conic.rows] @ (-2 * np.ones(N))
+    found = conic_module.solve_cones(conic.A @ vanishing, at, vanishing.T @ conic.c, conic.cones)
+    proof = conic._check((1 + missed) * found.dual, np.zeros(conic.A.shape[1]), None)
+    assert proof.strict
+    assert proof.charge > 1e-4
+    for z in (np.zeros(N), np.ones(N), -np.ones(N), y, -3 * y, np.linspace(-2, 2, N)):
+        value = float(express(cp.Constant(z)).value)
+        assert value + proof.u.ravel() @ z >= proof.bound - proof.slack * np.abs(z).max() - 1e-13
 
 
 @functions
