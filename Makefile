@@ -3,9 +3,15 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
+OLDEST := .venv-oldest
+OLD_PYTHON ?= $(shell for p in python3.11 python3.12; do command -v $$p && break; done)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS ?= auto
 KILLS ?= 50
+# what stands on each dependency of the core: models, solvers, masters, the loop, estimators
+CORE := tests/certificates tests/problems tests/solvers/test_solver_svm.py tests/estimators/test_certificates_of_all.py \
+	tests/estimators/test_deadlines.py \
+	$(patsubst %,tests/colgen/test_%.py,driver masters formulation formulation_constraints stumps highs_live run)
 PROBLEMS ?= 20000
 MUTATIONS ?= 10000
 FIRST ?= 0
@@ -15,13 +21,23 @@ MINUTES ?= $(if $(filter command line,$(origin SPLITS)),inf,50)
 CORES ?= 2
 INPUTS := pyproject.toml constraints.txt Makefile
 
-.PHONY: demo test notebooks fuzz reproduce docs lint dist clean
+INPUTS_OF_OLDEST := pyproject.toml constraints-oldest.txt Makefile
+
+.PHONY: demo test test-oldest mutants notebooks fuzz reproduce docs lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
 
 test: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal
+
+# the core with the least version of everything that it depends on
+test-oldest: $(OLDEST)/.core
+	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal $(CORE)
+
+# faults in copies of the package, each of which its tests have to find; NAMES="checker bands" for some
+mutants: $(VENV)/.test
+	$(VENV)/bin/python tests/mutants.py $(NAMES)
 
 notebooks: $(VENV)/.test
 	$(VENV)/bin/python -m notebooks
@@ -38,7 +54,7 @@ fuzz: $(VENV)/.test
 
 # what fits into an hour on two cores, the pages included, or with SPLITS=100 all of it, from where it was left
 reproduce: $(VENV)/.plot
-	$(VENV)/bin/cvxens reproduce $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
+	$(VENV)/bin/python -m reproduction $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
 
 # the site, and what a browser finds there; with QUICK=1 the notebooks have the outputs that they were committed with
 docs: $(VENV)/.docs
@@ -56,7 +72,7 @@ dist: $(VENV)/.test
 	cd dist && tar -xzf *.tar.gz && cd cvxens-*/ && $(CURDIR)/$(VENV)/bin/python -m pytest tests/tables tests/cli
 
 clean:
-	rm -rf dist docs/_build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf dist docs/_build $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or later found; install one, or name it: make PYTHON=/path/to/python"; exit 2; }
@@ -65,6 +81,12 @@ $(VENV)/.python:
 
 $(VENV)/.base: $(VENV)/.python $(INPUTS)
 	$(PIP) --editable .
+	@touch $@
+
+$(OLDEST)/.core: $(INPUTS_OF_OLDEST)
+	@test -n "$(OLD_PYTHON)" || { echo "error: the oldest versions are for Python 3.11 and 3.12; name one: make test-oldest OLD_PYTHON=/path/to/python"; exit 2; }
+	$(OLD_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[core-test]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base

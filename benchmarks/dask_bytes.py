@@ -21,7 +21,7 @@ from distributed import Client, LocalCluster
 
 from benchmarks.dask import N_FEATURES, N_SHARDS, N_WORKERS, TOL, count_sent, sample
 from cvxens.dask import ShardedSample, Workers
-from cvxens.dask.additive import Search
+from cvxens.dask.additive import STEPS, Search
 from cvxens.dask.stumps import _ask_bins
 from cvxens.dask.votes import InteriorHinge, Multipliers, Stumps, exponent_of, take_stock
 from cvxens.hypotheses import Stump
@@ -55,7 +55,7 @@ def ask_all(rows: ShardedSample, read: Callable[[], float]) -> list[float]:
     questions = (
         lambda: rows.ask(_ask_bins, u),
         lambda: rows.ask(take_stock, u, Hinge(1.0), exponent),
-        lambda: search._look(G, 0.0, 1.0),
+        lambda: search._try_lengths(G, 0.0, STEPS[:1]),
     )
     found = []
     for question in questions:

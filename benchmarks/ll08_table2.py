@@ -2,7 +2,7 @@
 
 On the first split GridSearchCV chooses the parameters of SVC on the same kernel, computed beforehand, and trains it:
 its test error has to be ours, and its time is set against ours, kernel matrices included on both sides, on one thread.
-The tables themselves are measured by `cvxens reproduce ll08 all`; docs/reproduction/ll08.md has them.
+The tables themselves are measured by `python -m reproduction ll08 all`; docs/reproduction/ll08.md has them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sklearn.svm import SVC
 
 from benchmarks import take_least
 from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
-from cvxens.experiments import Split, ll08
-from cvxens.experiments.run import draw_split, one_thread
 from cvxens.types import Array
+from reproduction import Split, ll08
+from reproduction.run import draw_split, one_thread
 
 NAMES = ("heart", "pima", "german", "sonar", "ionosphere", "twonorm")
 REPETITIONS = 2

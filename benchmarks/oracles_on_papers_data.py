@@ -1,7 +1,7 @@
 """The test errors of P4, CGEns and SLS with stumps, perceptrons and Fourier features on the data of the papers.
 
-LL08 and SL report test errors on sonar, ionosphere and ringnorm, by other protocols than this one: `cvxens reproduce`
-has those. Beside ours stand two peers on the same splits: scikit-learn's AdaBoost of as
+LL08 and SL report test errors on sonar, ionosphere and ringnorm, by other protocols than this one:
+`python -m reproduction` has those. Beside ours stand two peers on the same splits: scikit-learn's AdaBoost of as
 many stumps, and its SVC with the Gaussian kernel of Fourier's bandwidth.
 
 REPEATS splits: those published for ringnorm (400 samples to train on, 7000 to test), random ones of 75 % and 25 % for

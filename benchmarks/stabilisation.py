@@ -87,7 +87,7 @@ class Separating(HighsMaster):
 
     def __init__(self, formulation: Formulation, y: NDArray) -> None:
         super().__init__(formulation, y)
-        self.caps = np.broadcast_to(self.loss.caps, y.shape)
+        self.caps = np.broadcast_to(self.loss.linear_dual.hinges[0].prices, y.shape)
         self.centre = capped_simplex(np.full(len(y), 1 / len(y)), self.caps)
         self.best, self.has_new = -np.inf, False
         """The bound at the centre, as that of a minimum: minus its largest edge."""

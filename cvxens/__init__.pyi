@@ -5,7 +5,6 @@ from . import datasets as datasets
 from . import effects as effects
 from . import errors as errors
 from . import estimators as estimators
-from . import experiments as experiments
 from . import export as export
 from . import kernels as kernels
 from . import plotting as plotting

@@ -54,7 +54,7 @@ class Certificate:
         ``primal - dual + rounding`` of a minimum, ``dual - primal + rounding`` of a maximum: no point is further from
         the optimum. Below 0 weak duality is violated by more than rounding, and nothing is proven.
     relative_gap : float
-        gap / max(abs(primal), abs(dual)).
+        gap / max(abs(primal), abs(dual), size).
     residuals : mapping of str to float
         Of the point as it was given, relative: primal feasibility, dual feasibility (signs included),
         complementary slackness, stationarity, pricing slack.
@@ -70,6 +70,12 @@ class Certificate:
     condition : str
         What the dual value would be a bound under, such as ``"only for variables of the loss up to ten times what was
         found"``; nobody has verified it, and nothing is proven. Empty where there is no such condition.
+    size : float
+        What the gap is relative to where both values are smaller. It is 0 but where the objective is a margin of
+        weights that add up to 1, as that of LPBoost: margins have a unit of their own, the largest value of a
+        hypothesis or 1 if that is less, and an optimum below a tenth of it is near 0, where shares of it mean nothing.
+    about : str
+        What is certified, printed first, where the fit does not optimise it and a gap says nothing against the fit.
     prover : callable, optional
         Makes the exact proof that `exact` returns, from the points that the certificate is of. It is not copied with
         the certificate into files and other processes.
@@ -96,6 +102,8 @@ class Certificate:
     note: str = field(default="", compare=False)
     rounding: float = 0.0
     condition: str = ""
+    size: float = 0.0
+    about: str = field(default="", compare=False)
     prover: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -134,11 +142,12 @@ class Certificate:
         proven: bool = True,
         note: str = "",
         condition: str = "",
+        size: float = 0.0,
     ) -> Certificate:
         """Certify with the gap between a primal and a dual value; a proof needs both to be finite, and no condition.
 
         `rounding` bounds the rounding error of the two values together and is added to the gap; None stands for 64
-        times 2.2e-16 of the larger value. NaN counts as no bound at all.
+        times 2.2e-16 of the larger value. NaN counts as no bound at all. Below `size` objectives are near 0.
         """
         unbounded = -np.inf if maximise else np.inf
         primal, dual = (unbounded if np.isnan(primal) else primal), (-unbounded if np.isnan(dual) else dual)
@@ -147,13 +156,13 @@ class Certificate:
             rounding = ROUNDING * max(abs(primal), abs(dual)) if finite else 0.0
         finite = finite and bool(np.isfinite(rounding))
         gap = (dual - primal if maximise else primal - dual) + rounding if finite else np.inf
-        share = relative(gap, primal, dual) if finite else np.inf
+        share = relative(gap, primal, dual, size) if finite else np.inf
         if gap < 0:
             note, condition = "weak duality is violated by more than rounding: one of the two values is wrong", ""
         primal, dual, gap, share, rounding = (float(value) for value in (primal, dual, gap, share, rounding))
         condition = condition if proven and finite else ""
         proven = proven and finite and gap >= 0 and not condition
-        return cls(primal, dual, gap, share, residuals, repair, proven, note, rounding, condition)
+        return cls(primal, dual, gap, share, residuals, repair, proven, note, rounding, condition, size)
 
     @property
     def kkt_residual(self) -> float:
@@ -173,11 +182,13 @@ class Certificate:
 
     def _rows(self) -> list[tuple[str, str]]:
         state = "yes" if self.proven else f"conditional, {self.condition}" if self.condition else "no"
+        of_unit = f" to {self.size:g}" if self.size > max(abs(self.primal), abs(self.dual)) else ""
         moved = ", ".join(f"{k} derived" if np.isinf(v) else f"{k} moved by {v:.3g}" for k, v in self.repair.items())
         return [
+            *([("of", self.about)] if self.about else []),
             ("primal", f"{self.primal:.10g}"),
             ("dual", f"{self.dual:.10g}"),
-            ("gap", f"{self.gap:.3g}  (relative {self.relative_gap:.3g})"),
+            ("gap", f"{self.gap:.3g}  (relative{of_unit} {self.relative_gap:.3g})"),
             ("rounding", f"{self.rounding:.3g}"),
             *((name, f"{value:.3g}") for name, value in self.residuals.items()),
             ("repair", moved or "none"),
@@ -227,6 +238,10 @@ class Certifiable(Protocol):
     @property
     def maximise(self) -> bool:
         """True if the primal is a maximum."""
+
+    @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller; 0 for nothing."""
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -295,6 +310,7 @@ def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point)
         residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
         rounding=evaluated.rounding,
         condition=evaluated.condition,
+        size=problem.size,
         repair={
             name: float(np.abs(evaluated.point[name] - given[name]).max()) if name in given else np.inf
             for name in problem.shapes

@@ -40,6 +40,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+OVERRUN, OVERRUN_SHARE = 0.5, 0.05
+"""Seconds, and the share of a limit, by which what comes after the loops may exceed it where more than its reserve is
+needed; then it ends without what takes a solver, and says what is not known."""
+
+
 class Ending(Enum):
     """Why an iteration ended."""
 
@@ -86,6 +91,13 @@ class Deadline:
         """Seconds that are left, negative once it is over."""
         own = -inf if self.interrupted else self.max_time - self.seconds
         return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
+
+    @property
+    def ending(self) -> Ending:
+        """Why it is over: Ctrl-C, at it or at one around it, or its time."""
+        if self.interrupted:
+            return Ending.INTERRUPTED
+        return Ending.MAX_TIME if self.outer is None else self.outer.ending
 
     def restart(self) -> None:
         """Begin anew: what was so far does not count."""

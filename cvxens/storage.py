@@ -320,18 +320,7 @@ class FileKind:
         """
         payload = pack({"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})
         first_line = f"cvxens {self.name} {self.version} {hashlib.sha256(payload).hexdigest()}\n"
-        partial = path.with_name(f".{path.name}.partial")
-        try:
-            try:
-                with partial.open("wb") as file:
-                    file.write(first_line.encode() + payload)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(partial, path)
-            finally:
-                partial.unlink(missing_ok=True)
-        except (OSError, ValueError) as error:
-            raise self._error(f"that {path} cannot be written ({error})", "make room, or name another file") from error
+        write_whole(self.name, path, first_line.encode() + payload)
 
     def read(self, path: Path) -> tuple[Any, dict[str, NDArray]]:
         """Read the header and the arrays of a file, if it is whole, else raise `DataFileError`; none of it is run."""
@@ -365,6 +354,23 @@ class FileKind:
 
     def _error(self, found: str, remedy: str) -> DataFileError:
         return DataFileError(self.name, f"found {found}", remedy)
+
+
+def write_whole(argument: str, path: Path, content: bytes) -> None:
+    """Replace a file; whatever happens, the old one or the new one is there, whole. `DataFileError` if it cannot be."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        try:
+            with partial.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        found = f"found that {path} cannot be written ({error})"
+        raise DataFileError(argument, found, "make room, or name another file") from error
 
 
 def as_path(argument: str, path: Any) -> Path:

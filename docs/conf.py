@@ -17,6 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
 import catalogues  # noqa: E402
+import mathematics  # noqa: E402
 import pictures  # noqa: E402
 import reference  # noqa: E402
 
@@ -42,7 +43,8 @@ html_css_files = ["site.css"]
 default_role = "py:obj"  # what docstrings have in single backticks is the name of an object
 suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline", "substitution"]
+myst_substitutions = {"version": version}
 myst_heading_anchors = 3
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
@@ -55,21 +57,26 @@ numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+WIDE = ["comparison", "estimators", *(f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("[!_]*.py"))]
+"""Pages whose tables and code take the room beside them, too."""
+
 html_theme, html_title = "pydata_sphinx_theme", "cvxens"
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"
+html_show_search_summary = False  # excerpts are fetched, which browsers refuse for pages that are opened as files
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "changelog": []}
+html_sidebars = {"index": [], "install": []}
 llms_txt_summary = (
     "Ensemble learning as convex modelling: formulations in cvxpy, column generation over all hypotheses of a set, "
     "fast solvers, scikit-learn estimators, and a certificate with every answer."
@@ -113,20 +120,47 @@ ENTRY = re.compile(r"[*\w, ]+ : ")
 
 
 def escape_docstring(app, what, name, obj, options, lines) -> None:
-    """Take formulas in running text for what they are: |w| is no substitution, a name with a last _ no link."""
-    literal_above = None
-    for k, line in enumerate(lines):
+    """Take formulas in running text for what they are: as mathematics, or |w| for no substitution, w_ for no link."""
+    literal_above, written = None, []
+    for line in lines:
         indent = len(line) - len(line.lstrip())
         if literal_above is not None and line.strip() and indent <= literal_above:
             literal_above = None
-        if literal_above is None and not line.lstrip().startswith((">>>", "...", "=")):
+        if literal_above is not None or line.lstrip().startswith((">>>", "...", "=", "--")) or not line.strip():
+            written.append((None, line))
+        elif entry := ENTRY.match(line):
             # of an entry "name : type" numpydoc reads the name
-            name = ENTRY.match(line)
-            parts = LITERAL.split(line[name.end() :] if name else line)
-            escaped = "".join(part if n % 2 else SPECIAL.sub(r"\\\1", part) for n, part in enumerate(parts))
-            lines[k] = (name.group() if name else "") + escaped
+            written.append((None, entry.group() + escape(line[entry.end() :])))
+        elif written and written[-1][0] == indent:
+            written[-1] = (indent, f"{written[-1][1]}\n{line}")
+        else:
+            written.append((indent, line))
         if literal_above is None and line.rstrip().endswith("::"):
             literal_above = indent
+    lines[:] = "\n".join(text if indent is None else escape(show(text)) for indent, text in written).split("\n")
+
+
+def show(text: str) -> str:
+    """Return running text with its formulas as mathematics, between backticks or not."""
+    parts = LITERAL.split(text)
+    for n, part in enumerate(parts):
+        if n % 2 and part.startswith("``") and mathematics.is_literal(part.strip("`")):
+            parts[n] = f":math:`{mathematics.translate(part.strip('`'))}`"
+        elif n % 2 == 0:
+            parts[n] = mathematics.find(part)
+    return "".join(parts)
+
+
+def escape(text: str) -> str:
+    """Return running text without letters that would be markup."""
+    return "".join(part if n % 2 else SPECIAL.sub(r"\\\1", part) for n, part in enumerate(LITERAL.split(text)))
+
+
+def see_also(app, what, name, obj, options, lines) -> None:
+    """End an estimator's page with those that are near to it."""
+    if what == "class" and (near := reference.near(name.removeprefix("cvxens."))):
+        links = ", ".join(f":py:class:`~cvxens.{other}`" for other in near)
+        lines += ["", f".. seealso:: {links}; :doc:`/learn/choose`, :doc:`/estimators`", ""]
 
 
 def leave_out(app, what, name, obj, skip, options) -> bool | None:
@@ -153,6 +187,7 @@ class PageList(SphinxDirective):
 def setup(app) -> None:
     """Register what is said above."""
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)
+    app.connect("autodoc-process-docstring", see_also, priority=900)
     app.connect("autodoc-skip-member", leave_out)
     app.add_html_math_renderer("mathml", inline_renderers=(show_formula, None), block_renderers=(show_formula, None))
     app.add_directive("gallery", PageList)

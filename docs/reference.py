@@ -15,10 +15,31 @@ class Section(NamedTuple):
     title: str
     sentence: str
     modules: tuple[str, ...]
+    estimators: bool = False  # of estimators alone
 
+
+FAMILIES = (
+    ("AdditiveClassifier", "AdditiveRegressor", "LPBoostClassifier", "CGEnsClassifier"),
+    ("LPBoostClassifier", "LPBoostRegressor", "LPBoostRanker", "ColumnGenerationClassifier"),
+    ("ColumnGenerationClassifier", "ColumnGenerationRegressor", "ColumnGenerationSurvival"),
+    ("CGEnsClassifier", "CGEnsSLSClassifier", "InfiniteEnsembleSVC"),
+    ("AdaBoostClassifier", "AdaBoostMHClassifier", "AdaBoostECCClassifier", "MultiBoostClassifier"),
+    ("AdaBoostClassifier", "RegAdaBoostClassifier", "LPBoostClassifier"),
+    ("InfiniteEnsembleSVC", "InfiniteEnsembleSVCCV", "InfiniteEnsembleSVR"),
+    ("RhoSVC", "PartialSVMEnsembleClassifier", "InfiniteEnsembleSVC"),
+    ("SupervisedKernelRLSClassifier", "SupervisedKernelRLSRegressor"),
+)
+"""Estimators that readers of a page of one of them may look for."""
 
 SECTIONS = (
-    Section("Estimators", "Models in the manner of scikit-learn; each fitted one has its `certificate_`.", ("cvxens",)),
+    Section(
+        "Estimators",
+        "Models in the manner of scikit-learn; each fitted one has its `certificate_`. "
+        ":doc:`How to choose </learn/choose>`, and :doc:`what each takes and gives </estimators>`.",
+        ("cvxens",),
+        estimators=True,
+    ),
+    Section("Beside estimators", "Constraints, certificates of any model, saved files, and the language.", ("cvxens",)),
     Section(
         "Formulations",
         "A loss, a penalty and a linear map: modelled in cvxpy, evaluated and certified in numpy.",
@@ -56,7 +77,6 @@ SECTIONS = (
     Section("Data", "Generators, files, and tables as people have them.", ("cvxens.datasets", "cvxens.tables")),
     Section("Dask", "The same where no machine has all rows.", ("cvxens.dask",)),
     Section("Export", "Fitted models for other runtimes.", ("cvxens.export",)),
-    Section("Experiments", "Tables and figures of the papers.", ("cvxens.experiments",)),
     Section("Errors", "All that the library raises of its own, and how runs end.", ("cvxens.errors", "cvxens.limits")),
 )
 
@@ -85,9 +105,16 @@ def entries() -> dict[Section, dict[str, list[str]]]:
         for module in section.modules:
             room = import_module(module)
             fresh = [name for name in public_names(module) if id(getattr(room, name)) not in seen]
+            fresh = [name for name in fresh if not section.estimators or hasattr(getattr(room, name), "fit")]
             seen.update(id(getattr(room, name)) for name in fresh)
             found.setdefault(section, {})[module] = fresh
     return found
+
+
+def near(estimator: str) -> list[str]:
+    """Return the other estimators of the families that one is of."""
+    others = [name for family in FAMILIES if estimator in family for name in family if name != estimator]
+    return list(dict.fromkeys(others))
 
 
 def heading(text: str, mark: str) -> str:

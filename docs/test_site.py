@@ -88,7 +88,15 @@ def test_the_site_is_small() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["learn/pair.html", "learn/choose.html", "know/certificates.html", "know/errors.html", "do/loss.html"]
+    "page",
+    [
+        "install.html",
+        "learn/pair.html",
+        "learn/choose.html",
+        "know/certificates.html",
+        "know/errors.html",
+        "do/loss.html",
+    ],
 )
 def test_a_stranger_is_there_in_two_clicks(links, page) -> None:
     def reached(path: Path) -> set[Path]:

@@ -15,11 +15,7 @@ Every one of them is proven over all stumps, to a certified relative gap of 1e-6
 all columns at once, solved in cvxpy: on small samples in the tests, on 150 by `python tests/variants.py 150`. This page
 is written by `python docs/variants.py`.
 
-In the code `z` are margins, `f` or `F` scores, `w` or `W` weights, and `d` the data:
-
-```text
-{data}
-```
+In the code `z` are margins, `f` or `F` scores, `w` or `W` weights, and `d` the data: {data}
 
 | variant | minimise | source |
 |---|---|---|
@@ -28,7 +24,7 @@ In the code `z` are margins, `f` or `F` scores, `w` or `W` weights, and `d` the 
 
 def write() -> str:
     """Return the page."""
-    data = "\n".join(line.strip() for line in (make_data.__doc__ or "").strip().splitlines())
+    data = " ".join((make_data.__doc__ or "").split())
     rows, codes = [], []
     for each in VARIANTS.values():
         formula = each.formula.replace("|", "\\|")

@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent
 BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
+    "caching": set(),
     "types": set(),
     "errors": {"types"},
     "docstrings": set(),
@@ -56,7 +57,6 @@ ROOMS = {
         "solvers",
         "proofs",
     },
-    "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets", ""},
     "dask": BASE | {"hypotheses", "certificates", "problems", "features", "solvers", "colgen", "estimators"},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"features", "hypotheses", "effects", "certificates", "colgen"},
@@ -69,7 +69,6 @@ ROOMS = {
         "colgen",
         "solvers",
         "estimators",
-        "experiments",
         "export",
         "crosscheck",
         "datasets",
@@ -79,13 +78,13 @@ ROOMS = {
         "proofs",
         "",
     },
-    "": set(),
+    "": {"caching"},
 }
 """What each room may import; the package itself is the room without a name."""
 
 LIBRARIES = {
     "cvxpy": ("problems.modelling",),
-    "matplotlib": ("plotting", "experiments.drawing"),
+    "matplotlib": ("plotting",),
     "click": ("cli",),
     "rich": ("cli", "estimators.progress"),
     "numba": (
@@ -111,11 +110,12 @@ LIBRARIES = {
 """Where a library may be imported: in these modules and what is below them."""
 
 WITHIN = {
-    "problems.losses": {"problems.modelling", "problems.duality"},
-    "problems.target_losses": {"problems.modelling", "problems.duality", "problems.losses"},
+    "problems.losses": {"problems.modelling", "problems.duality", "problems.linear_dual"},
+    "problems.target_losses": {"problems.losses", "problems.modelling", "problems.duality", "problems.linear_dual"},
     "problems.penalties": {
         "problems.constraints",
         "problems.curves",
+        "problems.linear_dual",
         "problems.modelling",
         "problems.duality",
         "problems.losses",
@@ -127,7 +127,7 @@ WITHIN = {
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
-    "colgen.masters.stack": set(),
+    "problems.linear_dual": set(),
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
     "estimators.multiclass": set(),
@@ -157,7 +157,6 @@ PUBLIC = [
     "datasets",
     "effects",
     "estimators",
-    "experiments",
     "export",
     "kernels",
     "plotting",
@@ -181,7 +180,6 @@ SHOWN_ELSEWHERE = {
     "ConicMaster": "made by column_generation, which shows it",
     "CvxpyMaster": "made by column_generation, which shows it",
     "DenseColumns": "made of an array by every problem",
-    "Failure": "what cvxens reproduce tells of",
     "Feature": "what a Table consists of",
     "HighsMaster": "made by column_generation, which shows it",
     "HingeMaster": "made by column_generation, which shows it",
@@ -194,6 +192,7 @@ SHOWN_ELSEWHERE = {
     "MasterSolution": "what a master hands over",
     "PartialSVMEnsemble": "what partial_svms returns, which shows it",
     "Priced": "what an oracle hands over: shown in Oracle",
+    "Proof": "what prove returns, which shows it",
     "RegAdaBoostRound": "what reg_adaboost_rounds yields, which shows it",
     "Round": "a row of a run's history",
     "Row": "what crosscheck yields, which shows it",
@@ -204,22 +203,15 @@ SHOWN_ELSEWHERE = {
     "Samples": "what load_samples returns, which shows it",
     "Side": "half of a Row",
     "Signed": "shown where boosting over all stumps is",
-    "Outcome": "what a Method returns, as ErrorOf shows",
-    "Plan": "what cvxens reproduce makes and runs",
-    "Proof": "what prove returns, or what a Trial keeps of a certificate",
-    "Split": "what a Source draws, which shows it",
     "Step": "what iterate yields",
     "RowMaster": "made by column_generation, which shows it",
     "SparseMaster": "made by column_generation, which shows it",
     "SmoothMaster": "made by column_generation, which shows it",
     "SmoothingMaster": "made by column_generation, which shows it",
     "Tree": "what fit_tree returns, which shows it",
-    "Task": "what a Plan is made of",
-    "Trial": "what a Cell is made of",
     "Update": "what adaptive_updates yields, which shows it",
     "fastest_master": "called by column_generation",
     "fastest_master_over": "called by column_generation",
-    "tasks_of": "the command line's way to the trials of experiments",
     "named": "the command line's way to a formulation",
 }
 """Public things without an example of their own, and why."""

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "tests", ".ci")
-FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "constraints.txt")
+PINS = ("constraints.txt", "constraints-oldest.txt")
+FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", *PINS)
 CACHES = re.compile(r"(^|/)(__pycache__|\.ipynb_checkpoints|\.hypothesis|\.pytest_cache)/|\.(py[cod]|nb[ic])$")
 
 
@@ -49,3 +50,18 @@ def test_what_installing_gives_is_in_the_readme():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     readme = (ROOT / "README.md").read_text()
     assert [extra for extra in extras if f"`{extra}`" not in readme] == []
+
+
+def test_the_oldest_versions_are_the_lower_bounds():
+    """What `make test-oldest` installs is what pyproject.toml allows at least."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["core-test"]
+    lowest = dict(re.match(r"([\w-]+)>=([\w.]+)", one).groups() for one in wanted)
+    pins = dict(re.match(r"([\w-]+)==([\w.]+)", line).groups() for line in (ROOT / PINS[1]).read_text().splitlines())
+
+    def parts(version):
+        return [int(part) for part in version.split(".")]
+
+    # of 1.6 it is 1.6.0, or the first that there is beside the others
+    others = {name for name, least in lowest.items() if parts(pins[name])[: len(parts(least))] != parts(least)}
+    assert others == set()

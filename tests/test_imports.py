@@ -21,7 +21,6 @@ ROOMS = [
     "datasets",
     "errors",
     "estimators",
-    "experiments",
     "export",
     "features",
     "kernels",
@@ -51,7 +50,6 @@ RELIED_ON = {
     " SelectionDisplay ShapeDisplay Trace",
     "cvxens.export": "to_onnx",
     "cvxens.crosscheck": "crosscheck Sample Row Side",
-    "cvxens.experiments": "cells experiment_of of_paper Experiment Cell Published",
     "cvxens.dask": "DaskLPBoostClassifier DaskCGEnsClassifier DaskColumnGenerationClassifier"
     " DaskInfiniteEnsembleSVC DaskStumps",
     "cvxens.errors": "CvxensError InvalidInput DataFileError NotSeparable SolverFailed SolverFallbackWarning",

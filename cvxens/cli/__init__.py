@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from cvxens import __version__
-from cvxens.cli.experiments import crosscheck, list_all, reproduce
+from cvxens.cli.methods import crosscheck, list_all
 from cvxens.cli.models import INTERRUPTED, certify, check, export, fit, info, predict, prove, report
 from cvxens.errors import CvxensError
 
@@ -18,20 +18,25 @@ UNUSABLE = 2
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: fit, predict, report, certify, prove, check, export, reproduce.
+    """Ensemble learning as convex modelling: fit, predict, report, certify, prove, check, export.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """
 
 
-for command in (info, fit, predict, report, certify, prove, check, export, crosscheck, reproduce, list_all):
+for command in (info, fit, predict, report, certify, prove, check, export, crosscheck, list_all):
     cvxens.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; an error that a person can mend is one line on standard error, without a traceback."""
+    """Run the command line."""
+    run_command(cvxens, "cvxens", arguments)
+
+
+def run_command(command: click.Command, name: str, arguments: Sequence[str] | None = None) -> None:
+    """Run a command; an error that a person can mend is one line on standard error, without a traceback."""
     try:
-        status = cvxens.main(args=arguments, prog_name="cvxens", standalone_mode=False)
+        status = command.main(args=arguments, prog_name=name, standalone_mode=False)
     except CvxensError as error:
         click.echo(f"error: {error}", err=True)
         status = UNUSABLE

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
@@ -50,6 +50,11 @@ class Examples:
         if not 0 < share < 1:
             raise InvalidInput("--test-share", f"found {share:g}", "give a number between 0 and 1")
         classes = self.y if is_classifier(model) else None
+        if classes is not None:
+            names, counts = np.unique(classes, return_counts=True)
+            for name in names[counts < 2][:1].tolist():
+                found = f"found a class, {name!r}, of one sample, which cannot be in both parts"
+                raise InvalidInput("--test-share", found, "leave that sample out, or make it one of another class")
         try:
             parts = train_test_split(np.arange(len(self)), test_size=share, random_state=0, stratify=classes)
         except ValueError as error:
@@ -83,27 +88,51 @@ class Examples:
         return [self.take(test).score(self.take(train).fit(clone(model))) for train, test in splits]
 
 
-def check_target(dataset: Dataset, model: Any, named: bool) -> str:
-    """Return a warning about a target that is doubtful, or nothing; `InvalidInput` if its numbers are no classes."""
-    if not is_classifier(model):
-        return ""
+def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
+    """Return warnings about a target that is doubtful; `InvalidInput` if it is none of classes, or of numbers."""
     y, table = dataset.y, dataset.table
-    classes = np.unique(y)
     which = f"the column {table.target!r}" if table else "y"
-    if _is_continuous(y):
-        remedy = "give classes, or a model for regression"
-        if table:
-            likely = _likely_target(table)
-            remedy = f"name the column of classes by --target{f', such as --target {likely!r}' if likely else ''}"
-        found = f"found {len(classes)} different numbers, such as {classes[0]:g}, in {which}, which are no classes"
+    if is_regressor(model) and y.dtype.kind not in "biuf":
+        found = f"found texts, such as {str(y[0])!r}, in {which}, which are no numbers to predict"
+        raise InvalidInput("--target", found, "take a classifier, or name a column of numbers by --target")
+    if not is_classifier(model):
+        return []
+    classes = np.unique(y)
+    numbers = y.dtype.kind in "biuf"
+    # whole numbers or texts of which few are found again count or name the samples
+    if _is_continuous(y) or (len(classes) > MANY_CLASSES and 2 * len(classes) > len(y)):
+        likely = _likely_target(table) if table else ""
+        hint = f", such as --target {likely!r}" if likely else ""
+        other = f"name the column of classes by --target{hint}" if table else "give classes"
+        kind = "numbers" if numbers else "texts"
+        found = (
+            f"found {len(classes)} different {kind}, such as {classes[0].item()!r}, in {which}, which are no classes"
+        )
+        remedy = f"take a regressor, such as --model AdditiveRegressor, or {other}" if numbers else other
         raise InvalidInput("--target", found, remedy)
     if not named and table is not None and y.dtype.kind == "i" and len(classes) > MANY_CLASSES:
-        return f"the target is {which}, the last one, with {len(classes)} classes: --target names another"
-    return ""
+        return [f"the target is {which}, the last one, with {len(classes)} classes: --target names another"]
+    return _doubt_spelling(classes)
+
+
+def choose_model(dataset: Dataset) -> tuple[str, str]:
+    """Return the name of the estimator to begin with, and why it is this one."""
+    n_values, is_number = len(np.unique(dataset.y)), dataset.y.dtype.kind in "if"
+    if _is_continuous(dataset.y) or (is_number and n_values > MANY_CLASSES):
+        return "AdditiveRegressor", f"the target has {n_values} different numbers"
+    return "AdditiveClassifier", f"the target has {n_values} classes"
 
 
 def _is_continuous(y: NDArray) -> bool:
     return str(type_of_target(y)).startswith("continuous")
+
+
+def _doubt_spelling(classes: NDArray) -> list[str]:
+    """Return a warning about each class that differs from another one in capital letters alone."""
+    spelt: dict[str, list[str]] = {}
+    for name in classes.tolist():
+        spelt.setdefault(str(name).casefold(), []).append(str(name))
+    return [f"the classes {' and '.join(map(repr, n))} differ in capital letters only" for n in spelt.values() if n[1:]]
 
 
 def _likely_target(table: FileTable) -> str:
@@ -173,9 +202,12 @@ def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
     if _is_continuous(y) or (len(counts) > MANY_CLASSES and y.dtype.kind in "if"):
         other = _likely_target(dataset.table) if dataset.table and not named else ""
         hint = f"; --target {other!r} would name another column" if other else ""
-        doubts.append(f"the target has {len(counts)} different numbers: is it one of classes?{hint}")
+        doubts.append(
+            f"the target has {len(counts)} different numbers: is it one of classes, or for a regressor?{hint}"
+        )
     elif min(counts) < 5:
-        doubts.append(f"a class has {min(counts)} samples only")
+        doubts.append(f"a class has {min(counts)} sample{'s' * (min(counts) > 1)} only")
+    doubts += _doubt_spelling(np.unique(y))
     if not _is_continuous(y) and len(counts) > 1 and max(counts) > 20 * min(counts):
         doubts.append("the largest class is more than 20 times the smallest: see class_weight")
     constant = [name for name, flat in zip(dataset.feature_names, np.ptp(X, axis=0) == 0, strict=True) if flat]

@@ -60,7 +60,13 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
 
 @click.command()
 @click.argument("data")
-@click.option("--model", "name", metavar="NAME", required=True, help="The estimator; `cvxens list` has the names.")
+@click.option(
+    "--model",
+    "name",
+    metavar="NAME",
+    help="The estimator; `cvxens list` has the names. By default AdditiveClassifier, or AdditiveRegressor where the "
+    "target is of numbers with more than 20 values.",
+)
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of it; several are fine.")
 @click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the model goes.")
 @click.option("--test", metavar="FILE", help="Score the model on this file, which has the columns of DATA.")
@@ -71,7 +77,7 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
 def fit(
     *,
     data: str,
-    name: str,
+    name: str | None,
     parameters: Sequence[str],
     out: Path,
     test: str | None,
@@ -82,31 +88,35 @@ def fit(
 ) -> int:
     """Fit a model to DATA, certify it, and save it to FILE.
 
-    DATA is a file (CSV or Parquet with the target last, LIBSVM, or npz; plain or compressed) or the name of a data
-    set in the directory CVXENS_DATA. `cvxens info DATA` says how its columns are read. The model can be read by
+    DATA is a file (CSV, JSON, Excel or Parquet with the target last, LIBSVM, or npz; plain or packed) or the name of a
+    data set in the directory CVXENS_DATA. `cvxens info DATA` says how its columns are read. The model can be read by
     `cvxens predict`, `cvxens certify`, and cvxens.load_model(FILE); it takes tables and data frames with the columns of
     DATA. Samples for --test-share and --cv are drawn with the seed 0.
 
     Exit status 130 where Ctrl-C ended the fit early; the model has been saved as far as it had come. Supervised kernels
     and cross-validated machines have no state in between: of them nothing is saved.
     """
-    from cvxens.cli.data import Examples, check_target, describe_labels
+    from cvxens.cli.data import Examples, check_target, choose_model, describe_labels
     from cvxens.cli.reports import print_certificates, print_notes, proofs
     from cvxens.colgen import Ending
     from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
     check_place("--out", out)
-    model = _make_estimator(name, parameters)
+    model = None if name is None else _make_estimator(name, parameters)
     if test is not None and test_share is not None:
         raise InvalidInput("--test-share", "found it beside --test", "give one of them")
     dataset = read_dataset(data, test=test, **options)
-    doubt = check_target(dataset, model, named=options["target"] is not None)
+    if model is None:
+        chosen, why = choose_model(dataset)
+        click.echo(f"note: {why}, so the model is {chosen}; --model names another", err=True)
+        model = _make_estimator(chosen, parameters)
+    doubts = check_target(dataset, model, named=options["target"] is not None)
     train, held_out = Examples.from_dataset(dataset)
     if test_share is not None:
         train, held_out = train.split(test_share, model)
     write("--json", json_file)
-    if doubt:
+    for doubt in doubts:
         click.echo(f"warning: {doubt}", err=True)
     with printing_warnings(data) as messages:
         folds = [] if n_folds is None else train.cross_validate(model, n_folds)
@@ -129,10 +139,10 @@ def fit(
         by_default = "" if options["target"] is not None else ", the last column"
         click.echo(f"target {target!r}{by_default}: {describe_labels(train.y)}")
     print_notes(notes)
-    print_certificates(certificates, model)
     proven = proofs(certificates, model, _name_hypotheses(model, train))
     for line in [*proven, *_describe_scores(scores, folds, held_out)]:
         click.echo(line)
+    print_certificates(certificates, model)
     click.echo(f"training score {scores['training_score']:.4f}; saved to {out}")
     report = {
         "model": type(model).__name__,
@@ -144,7 +154,7 @@ def fit(
         **scores,
         "cross_validation_scores": folds,
         "seconds": seconds,
-        "warnings": [*([doubt] if doubt else []), *messages],
+        "warnings": [*doubts, *messages],
     }
     write_json(json_file, report)
     return INTERRUPTED if any(Ending.INTERRUPTED.value in message for message in messages) else 0
@@ -294,25 +304,36 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
 @click.option(
     "--explain", "rows", metavar="ROW", type=int, multiple=True, help="A sample to explain, from 0; several are fine."
 )
-def report(model: str, data: str | None, out: Path, rows: Sequence[int]) -> int:
+@click.option("--test", metavar="FILE", help="Samples that the fit has not seen: how good the model is on them.")
+@click.option("--title", metavar="TEXT", help="The headline.")
+def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test: str | None, title: str | None) -> int:
     """Write a report of the saved MODEL to FILE: one HTML page, to be opened in a browser.
 
     It says what the model is and what its certificate proves, draws what every feature and every pair adds to the
     score, lists the rules, and explains the scores of samples of DATA, a file as that of `cvxens fit`: of those that
-    --explain names, or of up to 50. Their features are then in the page. Without DATA no sample is.
+    --explain names, or of up to 50. Their features are then in the page. Without DATA no sample is. With --test
+    DATA are the samples of the fit, and what the model gets right and wrong is told of those in FILE.
     """
     from cvxens import load_model
     from cvxens.datasets import load_samples
+    from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
     out = check_place("--out", out)
     fitted = load_model(model)
-    X = y = None
+    X = y = held_out = None
     if data is not None:
         X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
         print_remarks(remarks)
+    if test is not None:
+        *held_out, remarks = load_samples(test, fitted.n_features_in_, _encoder_of(fitted))
+        print_remarks(remarks)
+        if data is None or held_out[1] is None:
+            found = "found it without DATA" if data is None else f"found no target in {test}"
+            raise InvalidInput("--test", found, "give the samples of the fit as DATA, and others with their target")
     with printing_warnings(data or model), writing("--out", out):
-        fitted.report(out, X, y, explain=list(rows) or None)
+        name = None if data is None else Path(data).name
+        fitted.report(out, X, y, explain=list(rows) or None, held_out=held_out, title=title, data=name)
     told = "" if X is None else f" on {len(X)} samples"
     click.echo(f"report of {type(fitted).__name__}{told}; saved to {out}")
     return 0
@@ -321,19 +342,21 @@ def report(model: str, data: str | None, out: Path, rows: Sequence[int]) -> int:
 @click.command()
 @click.argument("model")
 @click.argument("data", required=False)
-@click.option("--tol", type=float, help="Fail unless every relative gap is proven to be at most TOL.")
+@click.option("--tol", type=float, help="The relative gap that is to be proven; by default that of the model.")
 @json_option("a report")
 def certify(model: str, data: str | None, tol: float | None, json_file: Path | None) -> int:
     """Say how far the saved MODEL is from the optimum of its formulation on DATA, over all hypotheses.
 
     DATA is a file with features and target, as that of `cvxens fit`. Without it, the certificate of the fit is shown.
 
-    Exit status 1 where --tol is given and a certificate is not proven to be within it.
+    What is proven comes first, in a sentence, the figures below it. Exit status 1 where nothing is proven, or the
+    tolerance is missed, as it is by most models on other samples than those of their fit.
     """
     from cvxens import load_model
     from cvxens.cli.reports import print_certificates, proofs
     from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
+    from cvxens.report.words import keeps_promise
 
     fitted = load_model(model)
     name, found = type(fitted).__name__, fitted.certificate_
@@ -346,13 +369,15 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
         with printing_warnings(data):
             found = fitted.certify(X, y)
     certificates = _certificates_of(found)
-    print_certificates(certificates, fitted)
-    proven = proofs(certificates, fitted, "all hypotheses of its oracle")
+    asked = fitted.get_params().get("tol") if tol is None else tol
+    proven = proofs(certificates, fitted, "all hypotheses of its oracle", asked)
     for line in proven:
         click.echo(line)
+    print_certificates(certificates, fitted)
     dicts = [certificate.to_dict() for certificate in certificates]
     write_json(json_file, {"model": name, "on": data or "the training sample", "certificates": dicts, "proof": proven})
-    return 1 if tol is not None and not all(certificate.holds(tol) for certificate in certificates) else 0
+    kept = [keeps_promise(each, asked) if tol is None else each.holds(tol) for each in certificates]
+    return 0 if all(kept) else 1
 
 
 @click.command()
@@ -395,6 +420,9 @@ def export(model: str, out: Path) -> int:
 @click.argument("model")
 @click.argument("data")
 @click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the proof goes.")
+@click.option(
+    "--plain", metavar="FILE", type=click.Path(path_type=Path), help="Write numbers to FILE; the proof is about that."
+)
 @click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
 @click.option(
     "--vipr", metavar="FILE", type=click.Path(path_type=Path), help="Its linear program as a VIPR certificate."
@@ -404,30 +432,39 @@ def export(model: str, out: Path) -> int:
 )
 @click.option("--restricted", is_flag=True, help="In these the hypotheses that vote alone, not all.")
 def prove(
-    model: str, data: str, out: Path, as_fitted: bool, vipr: Path | None, lean: str | None, restricted: bool
+    *,
+    model: str,
+    data: str,
+    out: Path,
+    plain: Path | None,
+    as_fitted: bool,
+    vipr: Path | None,
+    lean: str | None,
+    restricted: bool,
 ) -> int:
     """Prove in rational numbers how far the best of MODEL's formulation is from the optimum on DATA.
 
-    DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns: all of numbers,
-    without gaps, and a target of two classes; plain, as the proof is checked against it by `cvxens check`. The model is
-    an ensemble over all stumps, or a support vector machine with the kernel of stumps or perceptrons, the Laplacian or
-    the Gaussian one. Where its formulation is a linear program, the optimum itself is found over the rationals; else
-    the gap is exact.
+    DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns, and a target of two
+    classes. The proof is checked against it by `cvxens check`, and says what its texts and missing values stand for.
+    What is not plain text (packed, Parquet, npz, with comments or row names) is proven by --plain FILE, to which the
+    features are written as numbers: FILE is then the data of the proof. The model is an ensemble over all stumps, or a
+    support vector machine with the kernel of stumps or perceptrons, the Laplacian or the Gaussian one. Where its
+    formulation is a linear program, the optimum itself is found over the rationals; else the gap is exact.
     """
     from cvxens import load_model
     from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
-    for option, place in (("--out", out), ("--vipr", vipr), ("--lean", lean)):
+    for option, place in (("--out", out), ("--plain", plain), ("--vipr", vipr), ("--lean", lean)):
         if place is not None:
             check_place(option, place)
     fitted = load_model(model)
     if not hasattr(fitted, "prove"):
-        raise InvalidInput("MODEL", f"found a {type(fitted).__name__}", "give an ensemble by column generation")
-    layout, X, y = _read_plainly(data, fitted)
+        raise InvalidInput("MODEL", f"found a {type(fitted).__name__}", "give an LPBoostClassifier, or its like")
+    layout, X, y = _lay_out(data, fitted)
     with printing_warnings(data), writing("--out", out):
-        proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout)
-        proof.save(out)
+        proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout if plain is None else None)
+        proof.save(out, plain)
     if vipr is not None:
         with writing("--vipr", vipr):
             proof.to_vipr(vipr, restricted=restricted)
@@ -438,20 +475,11 @@ def prove(
     return 0
 
 
-def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
-    """Read a file as the checker does: its layout, features as doubles, and classes; they are what the library reads.
-
-    What the library reads of the same file has to be the same to the last bit: columns that were coded, or cells that
-    stand for missing values, are no numbers that a proof could be about.
-    """
-    import csv
-    from dataclasses import replace
-
-    import numpy as np
-
+def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
+    """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
     from cvxens.datasets import find_separator, load_samples
     from cvxens.errors import InvalidInput
-    from cvxens.proofs import Layout, checker
+    from cvxens.proofs import Layout
 
     encoder = _encoder_of(fitted)
     X, y, _ = load_samples(path, fitted.n_features_in_, encoder)
@@ -459,21 +487,11 @@ def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
         raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
     X = X.toarray() if hasattr(X, "toarray") else X
     labels = str(fitted.classes_[0]), str(fitted.classes_[1])
-    layout = Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False)
-    if encoder is not None:
-        layout = Layout([column.name for column in encoder.used], encoder.target, labels)
-        layout = replace(layout, separator=find_separator(path, encoder) or layout.separator)
-    try:
-        texts, rows = layout.read(path)
-    except (checker.Refused, ValueError, LookupError, OSError, csv.Error):
-        texts, rows = [], []
-    numbers = [
-        {checker.parse(labels[0]): 0, checker.parse(labels[1]): 1}.get(checker.parse(text), -1) for text in texts
-    ]
-    if np.array_equal(np.asarray(rows), X) and np.array_equal(numbers, y == fitted.classes_[1]):
-        return layout, X, y
-    found = "found what is not plain: text, gaps, dates, compression, or columns that were left out or coded"
-    raise InvalidInput("DATA", found, "give a CSV or LIBSVM file of numbers; Proof.save(PROOF, DATA) writes one")
+    if encoder is None:
+        return Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False, path=path), X, y
+    names = [c.name for c in encoder.used for _ in range(1 if encoder.raw else len(c.feature_names))]
+    separator = find_separator(path, encoder) or ","
+    return Layout(names, encoder.target, labels, separator=separator, path=path), X, y
 
 
 @click.command()

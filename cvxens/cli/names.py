@@ -10,15 +10,12 @@ from collections.abc import Mapping, Sequence
 from inspect import getdoc
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from cvxens.experiments import Experiment
 
 FILE = Path(__file__).with_name("names.tsv")
 HEADINGS = ("name", "what it is", "source")
@@ -67,7 +64,6 @@ def describe_rooms() -> dict[str, list[Entry]]:
     """Return every group as the rooms say it themselves."""
     from cvxens import estimators, kernels, solvers
     from cvxens.colgen import masters, oracles
-    from cvxens.experiments import EXPERIMENTS
     from cvxens.problems import FORMULATIONS
     from cvxens.solvers import additive
 
@@ -79,7 +75,6 @@ def describe_rooms() -> dict[str, list[Entry]]:
         "Masters (cvxens.colgen.masters)": _describe(masters),
         "Solvers (cvxens.solvers)": _describe(solvers, solvers.SOLVERS),
         "Solvers (cvxens.solvers.additive)": _describe(additive, additive.SOLVERS),
-        "Experiments (cvxens reproduce)": describe_experiments(EXPERIMENTS),
     }
 
 
@@ -90,14 +85,6 @@ def _describe(room: Any, sources: Mapping[str, str] | None = None) -> list[Entry
         sources = {name: thing.source for name, thing in things.items() if hasattr(thing, "source")}
     summaries = {name: str(getdoc(getattr(room, name))).partition("\n\n")[0] for name in sources}
     return [(name, " ".join(summaries[name].split()), source) for name, source in sources.items()]
-
-
-def describe_experiments(experiments: Sequence[Experiment]) -> list[Entry]:
-    """Return name, what is compared, and methods and data sets of each."""
-    return [
-        (each.name, f"{each.title}; {each.measure}", f"{', '.join(each.columns)}; on {', '.join(each.rows)}")
-        for each in experiments
-    ]
 
 
 if __name__ == "__main__":

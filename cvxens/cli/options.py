@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from cvxens.datasets import Dataset
 
 TABLE_OPTIONS = (
@@ -26,6 +28,7 @@ TABLE_OPTIONS = (
     click.option("--sep", metavar="CHAR", help="What separates cells: one character, tab or space."),
     click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark; found out by default."),
     click.option("--na", metavar="TEXT", multiple=True, help="What stands for a missing value; several are fine."),
+    click.option("--encoding", metavar="NAME", help="That of text which is not in UTF-8, such as latin-1."),
 )
 
 
@@ -83,6 +86,24 @@ def write_json(path: Path | None, document: Any) -> None:
     import json
 
     write("--json", path, json.dumps(document, indent=2) + "\n")
+
+
+def progress_bar() -> Progress:
+    """Return a bar on standard error, which shows itself where that is a terminal."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return progress.Progress(
+        progress.TextColumn("{task.description:<28}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
 def print_remarks(remarks: Sequence[str]) -> None:

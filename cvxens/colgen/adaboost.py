@@ -9,7 +9,7 @@ separates the classes: LL08 P3, min sum w for margins of at least 1, has the val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import atanh, ceil, inf, log, nan
 from typing import Any
@@ -25,6 +25,12 @@ from cvxens.types import Array
 
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
 """The largest edge that has a finite weight; u may be so concentrated that a hypothesis with errors exceeds it."""
+
+NOT_AIMED = (
+    "the smallest margin of the vote, against the largest that any vote of these hypotheses has; "
+    "boosting minimises the exponential loss instead, so a gap is no fault of the fit"
+)
+"""What a certificate of boosting is of."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ def _normalise_prior(prior: Any, n_samples: int) -> Array:
     return weights / weights.sum()
 
 
-def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
+def gathered(steps: Iterable[BoostingStep], n_samples: int, *, aimed: bool = False) -> Boosted:
     """Gather rounds of `boosting_steps`, cut where the caller likes, into an ensemble; an interrupt keeps what is done.
 
     Parameters
@@ -200,6 +206,8 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
         The rounds; none is allowed.
     n_samples : int
         Rows of the sample.
+    aimed : bool
+        Whether the steps aimed at a margin; the certificate says it where they did not.
 
     Examples
     --------
@@ -222,8 +230,9 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
     weights = sum_weights(history)
     margins = scores / max(sum(weights.values()), np.finfo(float).tiny)
     unbounded = "the oracle cannot bound the edges" if history else "no hypothesis with an edge was found"
+    n_terms, bounded = len(history) + len(scores), bound < inf
     certificate = margin_certificate(
-        float(margins.min()), bound, n_terms=len(history) + len(scores), proven=bound < inf, unproven=unbounded
+        float(margins.min()), bound, n_terms=n_terms, proven=bounded, unproven=unbounded, aimed=aimed
     )
     return Boosted(certificate, tuple(weights), np.array(list(weights.values())), margins, u, tuple(history))
 
@@ -302,7 +311,8 @@ def adaboost_star(oracle: Oracle, y: Any, nu: float, *, n_rounds: int | None = N
     y = validation.signs(y)
     limit = round_bound(len(y), nu) if n_rounds is None else validation.whole("n_rounds", n_rounds)
     nu = _check_precision(nu)
-    return gathered(islice(boosting_steps(oracle, y, lambda smallest_edge: smallest_edge - nu), limit), len(y))
+    steps = boosting_steps(oracle, y, lambda smallest_edge: smallest_edge - nu)
+    return gathered(islice(steps, limit), len(y), aimed=True)
 
 
 def round_bound(n_samples: int, nu: float) -> int:
@@ -333,13 +343,16 @@ def _values_within_1(column: Column) -> Array:
     return values
 
 
-def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: bool, unproven: str) -> Certificate:
+def margin_certificate(
+    margin: float, bound: float, *, n_terms: int, proven: bool, unproven: str, aimed: bool = False
+) -> Certificate:
     """Certify the smallest margin of a normalised vote, ``min_i y_i (H a)_i``, against a bound on that of every vote.
 
     The bound is the largest edge under some sample weights with sum 1, inf for none; `proven` is True if it is over
-    every hypothesis, `unproven` says why not. Neither sum has more than `n_terms` terms.
+    every hypothesis, `unproven` says why not. Unless the margin was `aimed` at, it is said that it was not. Neither sum
+    has more than `n_terms` terms.
     """
-    return Certificate.between(
+    certificate = Certificate.between(
         margin,
         bound,
         maximise=True,
@@ -350,3 +363,4 @@ def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: boo
         proven=proven,
         note="over every hypothesis of the oracle" if proven else unproven,
     )
+    return certificate if aimed else replace(certificate, about=NOT_AIMED)

@@ -374,6 +374,8 @@ class _Search:
         # where no hypothesis has a weight, what the level leaves room for
         most = penalty.total if hasattr(penalty, "total") else abs(self.level) / penalty.edge_limit
         self.size = float(self.w.sum()) or float(most)
+        # what a unit of the level is worth if all of it goes into weights; a level of 0 has no units of its own
+        self.worth = self.size / (abs(self.level) or 1.0)
         known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
         # a value for each feature that it has somewhere
         self.base = X[known.argmax(axis=0), np.arange(X.shape[1])]
@@ -474,9 +476,7 @@ class _Search:
                 for column in ask(own.oracle, s, ()).columns[:1]:
                     columns.add(*self._take(column, s, own, others))
         for end in ends:
-            # what a unit of the level is worth if all of it goes into weights
-            price = self.size / abs(self.level)
-            self._bound(end, columns, own, others, price * self.u, price)
+            self._bound(end, columns, own, others, self.worth * self.u, self.worth)
         program = self._make_program()
         # neighbouring points one after the other: what is best at one of them is not far from it at the next
         for end in (*ends[::2], *ends[1::2]):
@@ -527,7 +527,7 @@ class _Search:
             u, price = loss.repair(reached.u, balanced), reached.price
             if not price > 0:
                 # c'w is at most 0, so the level is worth nothing
-                u, price = self.u, WORTHLESS * self.size / abs(self.level)
+                u, price = self.u, WORTHLESS * self.worth
             at: tuple[Any, Any] = price * u, price
             new = self._bound(end, columns, own, others, *at)
             for share in SHARES if end.bound - end.reached > self.tol * self.size else ():

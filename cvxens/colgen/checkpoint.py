@@ -294,7 +294,8 @@ class Recorder:
     def save(self, history: Sequence[Round], incumbent: Incumbent, *, at_once: bool, exhausted: bool) -> None:
         """Write after the first round, when a period is over, and at the end; not while the recorded run is ahead."""
         new_rounds, now = len(history) - self._saved_rounds, time.perf_counter()
-        if self._is_playing or (new_rounds <= 0 and not exhausted):
+        # a first round that was cut may have no answer
+        if self._is_playing or not self.answers or (new_rounds <= 0 and not exhausted):
             return
         if at_once or len(history) == 1 or self.checkpoint.due(new_rounds, now - self._saved_at):
             self._content(history, incumbent, exhausted).write(self.path)

@@ -10,9 +10,10 @@ no solver, no oracle and no formulation; `column_generation` gives it limits, a 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import compress, count
@@ -43,13 +44,14 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
-from cvxens.limits import Deadline, Ending, TimeUp, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
+from cvxens.proofs.readings import Statement
 from cvxens.types import Array
 
 PATIENCE = 20
@@ -161,16 +163,27 @@ def iterate(
                 master.add(columns.enter(start, solution))
                 solution, start = master.solve(), ()
         solved = time.perf_counter()
-        priced = columns.price(solution)
-        with _one_blas_thread():
-            priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
-            bound = master.bound(solution, priced)
+        priced, bound, cut = Priced(()), -inf, None
+        try:
+            priced = columns.price(solution)
+            with _one_blas_thread():
+                priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
+                bound = master.bound(solution, priced)
+        except TimeUp as up:
+            # a first solution is worth more than none, even without a bound
+            if incumbent is not None:
+                raise
+            cut = up
+            with suppress(TimeUp):
+                bound = master.bound(solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
+        if cut is not None:
+            raise cut
         if new := columns.choose(priced, solution) or columns.look_behind(priced, solution):
             master.add(new)
         elif solution.exact:
@@ -274,7 +287,8 @@ class _Columns:
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
-        foreign = set(self.unmatched_start.values())
+        has = getattr(self.oracle, "has", lambda _: False)
+        foreign = {hypothesis for hypothesis in self.unmatched_start.values() if not has(hypothesis)}
         own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
         own_edge = max(answered, float(sizes[own].max(initial=-inf)))
@@ -534,7 +548,7 @@ def column_generation(
     min_edge: float = 0.0,
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
     exact: bool = False,
 ) -> Run:
@@ -571,8 +585,9 @@ def column_generation(
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
         round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these.
-    checkpoint : Checkpoint, optional
-        Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
+    checkpoint : Checkpoint, str or path, optional
+        Where the state is written down, once a minute where only the file is given. If the file is there, the run
+        resumes from it, and `max_time` starts from then.
     callback : callable, optional
         Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
         after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
@@ -633,15 +648,29 @@ def column_generation(
     formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
-    check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     if formulation.holds_own_terms:
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
+    else:
+        check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
+    for name, given in {"master": master, "callback": callback}.items():
+        if given is not None and not callable(given):
+            raise InvalidInput(name, f"found {given!r:.100}", "give a function or a class")
+    if isinstance(checkpoint, (str, os.PathLike)):
+        checkpoint = Checkpoint(checkpoint)
+    elif checkpoint is not None:
+        validation.instance("checkpoint", checkpoint, Checkpoint)
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them
         master = partial(fastest_master_over, oracle, at_once=max_columns is None)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
-    search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
-    run = search.run(limits)
+    # rounds that a checkpoint plays again take no time
+    with limit_time(max_time if checkpoint is None else inf):
+        with limit_time(inf, alone=True):
+            # counts, but is not cut
+            if formulation.holds_own_terms:
+                check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
+            search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+        run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 
@@ -701,6 +730,7 @@ class Search:
         self.incumbent: Incumbent | None = None
         self.last: Step | None = None
         self._evaluated: tuple[Incumbent, Restricted, float] | None = None
+        self._largest, self._n_measured = 0.0, 0
 
     def run(self, limits: Limits) -> Run:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
@@ -709,19 +739,23 @@ class Search:
             try:
                 ending = self._iterate(limits, clock)
             except (KeyboardInterrupt, TimeUp) as cut:
-                ending = Ending.MAX_TIME if isinstance(cut, TimeUp) else Ending.INTERRUPTED
+                ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._restore()
                 if self.incumbent is not None:
                     self._save(ending)
-        if self.incumbent is None:
-            with limit_time(inf, alone=True):
+        room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
+        with limit_time(room, alone=True) as rest:
+            if self.incumbent is None:
                 self.incumbent = self._before_first_round()
-        if ending is Ending.EXHAUSTED and self.last is not None:
-            self._raise_if_inseparable(self.last)
-        try:
-            return self._certify(ending)
-        except KeyboardInterrupt:
-            return self._certify(Ending.INTERRUPTED)
+            if ending is Ending.EXHAUSTED and self.last is not None:
+                with suppress(TimeUp):
+                    self._raise_if_inseparable(self.last)
+            try:
+                return self._certify(ending)
+            except KeyboardInterrupt:
+                # the second one
+                rest.interrupt()
+                return self._certify(Ending.INTERRUPTED)
 
     def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
         recorded = len(self.recorder.rows) if self.recorder else 0
@@ -739,7 +773,11 @@ class Search:
             # the certificate of the next round has as many new columns as were found in this one
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
+            if hasattr(self.formulation.terms[0], "prove"):
+                # its certificate is evaluated by a solver, as the points of the master are
+                clock.reserve += step.master_seconds
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
+            ending = clock.ending if ending is Ending.MAX_TIME else ending
             if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
                 ending = Ending.SMALL_EDGES
             if self.callback is not None and self.callback(step):
@@ -752,7 +790,8 @@ class Search:
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
-        incumbent, gap = step.incumbent, step.relative_gap
+        incumbent, size = step.incumbent, self._find_size(step.columns)
+        gap = relative_gap(incumbent.solution.objective, incumbent.bound, size=size)
         self.incumbent = incumbent
         sense, number = self.formulation.sense, len(self.history)
         if self.recorder is not None and number < len(self.recorder.rows):
@@ -772,10 +811,19 @@ class Search:
         self.history = (*self.history, row)
         if gap <= tol:
             rounding = self._evaluate()[1]
-            gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding)
+            gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding, size)
             self.history = (*self.history[:-1], replace(row, rounding=rounding, relative_gap=gap))
         self.last = replace(step, incumbent=incumbent, relative_gap=gap)
         return self.last
+
+    def _find_size(self, columns: Sequence[Column]) -> float:
+        """Return the size below which objectives are near 0, of hypotheses as large as those in the master."""
+        if not self.formulation.find_size(1.0):
+            return 0.0
+        for column in columns[self._n_measured :]:
+            self._largest = max(self._largest, float(np.abs(column.values).max()))
+        self._n_measured = len(columns)
+        return self.formulation.find_size(self._largest)
 
     def _recorded_ending(self, limits: Limits) -> Ending | None:
         """Return the ending of the recorded run if its last state is the last one under these limits too."""
@@ -804,10 +852,18 @@ class Search:
             self.recorder.save(self.history, self.incumbent, at_once=ending is not None, exhausted=exhausted)
 
     def _before_first_round(self) -> Incumbent:
-        """Return what a new master knows without columns and without an oracle."""
-        master, nothing = self.make_master(self.formulation, self.signs), Priced(())
-        solution = master.solve()
-        return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
+        """Return what a new master knows without columns and without an oracle; without time for that, even less."""
+        nothing = Priced(())
+        try:
+            master = self.make_master(self.formulation, self.signs)
+            solution = master.solve()
+            bound = master.bound(solution, nothing)
+        except TimeUp:
+            restricted = self.restrict()
+            solution, bound = restricted.start_in_time(), -inf
+            with suppress(TimeUp):
+                bound = restricted.bound(solution, nothing)
+        return Incumbent((), solution, bound, solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
         """Return the problem over some columns."""
@@ -819,8 +875,9 @@ class Search:
         """Return the problem over the incumbent's columns, and the rounding error of its objective and bound."""
         assert self.incumbent is not None
         if self._evaluated is None or self._evaluated[0] is not self.incumbent:
-            restricted = self._restrict_to(self.incumbent.columns)
-            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
+            restricted, rounding = self._restrict_to(self.incumbent.columns), inf
+            with suppress(TimeUp):
+                rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
             self._evaluated = self.incumbent, restricted, rounding
         return self._evaluated[1:]
 
@@ -847,7 +904,7 @@ class Search:
         if max_edge <= edge_rounding(len(solution.u), largest):
             prover = None
             if (statement := state_set(self.formulation, self.given_oracle)) is not None:
-                prover = partial(prove_inseparable, self.formulation, statement[1], self.signs, over=statement[0])
+                prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
             raise NotSeparable(solution.u / size, max_edge, prover)
 
     def _certify(self, ending: Ending) -> Run:
@@ -862,31 +919,37 @@ class Search:
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
-        own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
+        with limit_time(inf, alone=True):
+            # what predictions may need, whatever the time
+            own = (
+                self.formulation.own_values(restricted.margins(solution), solution.w)
+                if solution.objective < inf
+                else {}
+            )
         found = incumbent.columns, solution.w, solution.b, incumbent.u
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 
 
-def state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
+def state_set(formulation: Formulation, oracle: Oracle) -> Statement | None:
     """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
-    statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
-    if statement is not None and statement[0] == "one-sided pool" and not formulation.nonnegative:
+    statement: Statement | None = getattr(oracle, "statement", None)
+    if statement is not None and statement.over == "one-sided pool" and not formulation.nonnegative:
         # weights below 0 are of the negations
-        return "pool", statement[1]
+        return statement._replace(over="pool")
     return statement
 
 
 def _prove(
     formulation: Formulation,
-    statement: tuple[str, Array],
+    statement: Statement,
     y: Array,
     point: tuple[Sequence[Hypothesis], Array, Array],
     u: Array,
 ) -> Proof:
     """Prove what a run has found in rational numbers, over the set that the oracle states."""
-    over, X = statement
     hypotheses, w, b = point
-    return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
+    over, X, readings = statement
+    return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over, readings=readings)
 
 
 def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
@@ -901,6 +964,27 @@ def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
     return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
 
 
+def price_beside(oracle: Oracle, hypotheses: Iterable[Hypothesis], solution: MasterSolution) -> Priced:
+    """Price multipliers over the hypotheses of an oracle and some others, which may be of its set or not."""
+    free = solution.closed is None
+    columns = _Columns(with_negations(oracle) if free else with_each_sign(oracle) if solution.s.ndim > 1 else oracle)
+    entered = columns.enter(_distinct(hypotheses), solution)
+    edges = np.array([column.edge_under(solution.s) for column in entered])
+    closed = None if free else edges.reshape(len(edges), -1).min(axis=1) > 0
+    solution = replace(solution, edges=edges, closed=closed)
+    return columns.raise_bounds(columns.price(solution), solution)
+
+
+def _find_basis(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> tuple[str, str]:
+    """Return what the bound of an incumbent rests on, or why there is none, and the condition that it holds under."""
+    if not formulation.has_conjugate:
+        return formulation.doubt, ""
+    if not incumbent.bounded:
+        return _find_doubt(formulation, incumbent), ""
+    basis = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+    return basis, formulation.condition(restricted.shrink(incumbent.u, incumbent.priced))
+
+
 def certify_incumbent(
     formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
 ) -> Certificate:
@@ -908,25 +992,25 @@ def certify_incumbent(
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
-    violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
+    residuals: Mapping[str, float] = {}
     condition = ""
+    try:
+        note, condition = _find_basis(formulation, restricted, incumbent)
+        residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
+    except TimeUp:
+        rounding, note = inf, "there was no time left to check it"
+    violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value
-    elif not formulation.has_conjugate:
-        note = formulation.doubt
-    elif not incumbent.bounded:
-        note = _find_doubt(formulation, incumbent)
-    else:
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
-        condition = formulation.condition(restricted.shrink(u, priced))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
         maximise=formulation.maximise,
-        residuals=restricted.residuals(solution, u, priced) if incumbent.columns else {},
+        residuals=residuals,
         repair={},
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
         condition=condition,
+        size=restricted.size if incumbent.columns else 0.0,
     )

@@ -379,10 +379,10 @@ class Round:
     relative_gap: float = inf
 
 
-def relative_gap(objective: float, bound: float, rounding: float = 0.0) -> float:
-    """Return (objective - bound + rounding) relative to the larger of the two; inf where either is infinite."""
+def relative_gap(objective: float, bound: float, rounding: float = 0.0, size: float = 0.0) -> float:
+    """Return (objective - bound + rounding) relative to the largest of both and `size`; inf where one is infinite."""
     finite = isfinite(objective) and isfinite(bound)
-    return relative(objective - bound + rounding, objective, bound) if finite else inf
+    return relative(objective - bound + rounding, objective, bound, size) if finite else inf
 
 
 class Master(Protocol):

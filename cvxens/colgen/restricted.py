@@ -9,7 +9,9 @@ every formulation whose terms have these. How far it solves a round's problem is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, ClassVar
 from warnings import warn
 
@@ -20,6 +22,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
 from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.limits import TimeUp
 from cvxens.problems import Columns, DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
@@ -87,6 +90,11 @@ class Restricted:
             self._problem = self._problem_over(self._first(self.n_columns))
         return self._problem
 
+    @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller."""
+        return self.problem.size
+
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
         rows = self.rows[:n_columns]
@@ -146,6 +154,18 @@ class Restricted:
         start = self.start()
         of_all = np.ones(self.n_columns, dtype=bool)
         return replace(start, w=w, objective=np.inf, threshold=-np.inf, closed=of_all)
+
+    def start_in_time(self) -> MasterSolution:
+        """Return the point of `start` where there is time for it, else scores of 0, which prove nothing."""
+        with suppress(TimeUp):
+            return self.start()
+        formulation, outputs = self.formulation, () if self.formulation.outputs is None else (self.formulation.outputs,)
+        w, b, u = np.zeros((0, *outputs)), np.zeros(outputs), np.zeros((len(self.y), *outputs))
+        objective = inf
+        with suppress(TimeUp):
+            objective = formulation.terms[0].value(u) if formulation.terms[1].primal_violation(w) == 0 else inf
+        closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
+        return MasterSolution(w, b, u, u, objective, 0.0, closed)
 
     def evaluate(self, point: Point, *, rescale: bool = True) -> MasterSolution:
         """Repair a solver's point and evaluate it; the size of the weights stays unless they may be rescaled."""
@@ -280,7 +300,10 @@ class Needs:
     def find_missing(self, formulation: Formulation) -> str:
         """Return what keeps the formulation from being solved this way, empty if nothing does."""
         terms = zip(formulation.terms, (self.loss, self.penalty), strict=True)
-        missing = [f"{type(term).__name__} has no `{name}`" for term, name in terms if not hasattr(term, name)]
+        # what a term declares and does not have is None
+        missing = [
+            f"{type(term).__name__} has no `{name}`" for term, name in terms if getattr(term, name, None) is None
+        ]
         for name in ("nonnegative", "intercept"):
             wanted = getattr(self, name)
             if wanted not in {None, getattr(formulation, name)}:

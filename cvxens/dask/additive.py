@@ -10,15 +10,20 @@ B_d(t)^2 dt``, with B_d(t) the sum of s over the samples below t. Between values
 bounded by the sums of the weights of either sign and by their first moments, all whole numbers. Where that is too much,
 the bound is asked for over finer steps.
 
-The hinge is followed by one with a rounded kink, `RoundedHinge`, nearer and nearer. Rows outside of the kink have
-multipliers at their bounds, and enter by their sums alone. Newton's equations are over the rows inside, which are
-*in doubt*: the client has them, or as many as it can do with, and solves the equations as on one machine.
+Rows whose margins are far from 1 are *settled*: their multipliers are at a bound, 0 or the price, and all that others
+need to know of them are sums by knots. The rest are *in doubt*: these are brought to the client, which solves P2 over
+them, all others as they are, by the very algorithm of one machine (`solvers.additive.ProximalSearch`). The functions
+that this makes are a better point, or point to one; the multipliers are feasible, and bound the optimum. Where more
+rows are in doubt than the client takes, some that look like chance stand for all, and fewer are in doubt the next time:
+those that are left are nearer to their bounds than the functions may still move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from math import inf
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, final
 
@@ -31,7 +36,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.dask.estimators import DaskClassifier
-from cvxens.dask.masters import STEPS, SUFFICIENT
+from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.dask.tallies import Codes
@@ -43,17 +48,12 @@ from cvxens.estimators.progress import time_limit, warn_of_gap
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import EPSILON
-from cvxens.solvers.additive import (
-    DENSE,
-    AdditiveKernel,
-    AdditiveModel,
-    solve_by_cholesky,
-    solve_by_conjugate_gradients,
-)
+from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, Others, ProximalSearch, spare_bounds
+from cvxens.solvers.newton import find_root
 from cvxens.types import Array
 
-MOST_ROWS = 2**14
-"""Rows up to which all their values are knots."""
+MOST_VALUES = 2**14
+"""Distinct values of a feature up to which all of them are knots."""
 
 LEAST_STEPS, MOST_STEPS = 16, 256
 """Steps that a bin is cut into, by knots and for the bound."""
@@ -68,26 +68,35 @@ VAGUE = 0.1
 MOMENT_BITS = 16
 """First moments are whole numbers of ``2**-16`` of a step's width."""
 
-MAX_STEPS = 200
-"""Newton steps."""
+MAX_STEPS = 60
+"""Problems of the client; a handful is usual."""
 
-WIDEST, SHARPER = 4.0, 0.2
-"""The width of the rounded kink at first, where margins of 0 are inside, and how much narrower it becomes at a time."""
+MOST_DOUBTFUL = 2**18
+"""Rows that the client solves P2 over; twice as many where those that are settled move, until it has all."""
 
-SMOOTHEST = 0.95
-"""How little narrower it becomes at a time at least, where a Newton step is good for nothing otherwise."""
+MANY_ROWS, N_DRAWN = 2**17, 2**13
+"""Rows from which on some of each class are solved first, which stand for all; also where too many are in doubt."""
 
-WIDER, MOST_WIDE = 8.0, 1e9
-"""How much wider it becomes where that is so at first, and up to which width."""
+BALANCED = 1e-14
+"""The share of all multipliers that those of one class may exceed the other's by: sums of many do not tell less."""
 
-AIM = 0.4
-"""The share of the tolerance that the rounded kink may take, where it is enough."""
+FEWER = 8
+"""By what factor rows in doubt become fewer from one draw to the next."""
 
-SETTLED = 0.1
-"""The share of what the rounded kink takes below which half of what a step promises is little."""
+AIM = 0.2
+"""The share of the tolerance, and of the gap so far, that the client's problem may miss."""
 
-MOST_DOUBTFUL = 2**14
-"""Rows that the client solves Newton's equations over: where more are in doubt, some that look like chance."""
+ROUGH = 1e-2
+"""The relative gap to which rows that stand for all of a sample are solved."""
+
+WIDTHS = 4.0, 1.0, 0.25, 0.0
+"""Over how much of the margins multipliers fall from the price to 0, where none are known that are better."""
+
+PATIENCE = 4
+"""Steps in a row without progress after which none is to be had."""
+
+LEVEL_BITS, LOWEST_LEVEL, LEVELS = 49, (1023 - 60) << 3, 1024
+"""Distances of margins from 1 are told apart by their exponents, from 2**-60 on, and three more bits."""
 
 
 class Knots(NamedTuple):
@@ -102,11 +111,12 @@ class Knots(NamedTuple):
 
     @classmethod
     def from_sample(cls, sample: ShardedSample, n_steps: int = LEAST_STEPS) -> Knots:
-        """Return all values where there are few rows, else so many even steps of each bin."""
-        if len(sample) <= MOST_ROWS:
-            lists = sample.ask(list_values, combine=merge_values)
-        else:
-            lists = [_cut_evenly(low, high, n_steps) for low, high in zip(sample.low, sample.high, strict=True)]
+        """Return all values of features that have few, else so many even steps of each bin."""
+        known = sample.remember(find_values)
+        lists = [
+            _cut_evenly(low, high, n_steps) if own is None else own
+            for own, low, high in zip(known, sample.low, sample.high, strict=True)
+        ]
         counts = np.array([len(own) for own in lists], np.int64)
         values = np.stack([np.append(own, np.full(counts.max() - len(own), own[-1])) for own in lists])
         before = np.stack([np.searchsorted(own, low, side="left") for own, low in zip(lists, sample.low, strict=True)])
@@ -117,7 +127,14 @@ class Knots(NamedTuple):
         width = np.where(sample.low < sample.high, sample.high - sample.low, np.inf)
         low = np.where(held, sample.low, 0.0)
         before = np.where(held, before, 0).astype(np.int64)
-        return cls(values, counts, before, low, np.where(held, after - before, 0) / width, len(sample) <= MOST_ROWS)
+        return cls(
+            values,
+            counts,
+            before,
+            low,
+            np.where(held, after - before, 0) / width,
+            all(own is not None for own in known),
+        )
 
     @property
     def widths(self) -> Array:
@@ -137,14 +154,32 @@ def _cut_evenly(low: Array, high: Array, n_steps: int) -> Array:
     return np.unique(np.append(low[held, np.newaxis] + (high - low)[held, np.newaxis] * shares, high.max()))
 
 
-def list_values(shard: Shard) -> list[Array]:
-    """Return the distinct values of every feature, ascending."""
-    return [np.unique(own).astype(np.float64) for own in shard.values]
+def find_values(sample: ShardedSample) -> list[Array | None]:
+    """Return the distinct values of every feature that has few."""
+    found: list[Array | None] = sample.ask(list_values, combine=merge_values)
+    return found
 
 
-def merge_values(parts: Sequence[Any]) -> list[Array]:
-    """Return the distinct values of every feature of several shards."""
-    return [np.unique(np.concatenate(own)) for own in zip(*parts, strict=True)]
+def list_values(shard: Shard) -> list[Array | None]:
+    """Return the distinct values of every feature, ascending, None where they are many."""
+    return [_list_few([own]) for own in shard.values]
+
+
+def merge_values(parts: Sequence[Any]) -> list[Array | None]:
+    """Return the distinct values of every feature of several shards, None where they are many."""
+    return [None if any(each is None for each in own) else _list_few(own) for own in zip(*parts, strict=True)]
+
+
+def _list_few(lists: Sequence[Array]) -> Array | None:
+    """Return the distinct values of several lists, ascending, if they are few."""
+    found = np.zeros(0)
+    for own in lists:
+        # of many rows a part tells most features that have many values
+        for part in np.array_split(own, len(own) // (4 * MOST_VALUES) + 1):
+            found = np.union1d(found, part.astype(np.float64))
+            if len(found) > MOST_VALUES:
+                return None
+    return found
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -232,54 +267,15 @@ def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints)
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedHinge:
-    """The hinge with its kink rounded off over a width, ``C max over p of p (1 - z) + width p (1 - p) / 2``.
-
-    It is above the hinge by up to C width / 8, and a parabola where ``|1 - z| < width / 2``; beyond, it is the hinge.
-    """
-
-    C: Any
-    width: float
-
-    def shares(self, z: Array) -> Array:
-        """Return p = u / C at margins z."""
-        return np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0)
-
-    def values(self, z: Array) -> Array:
-        """Evaluate the loss of every sample."""
-        p = self.shares(z)
-        return self.C * (p * (1 - z) + self.width / 2 * p * (1 - p))
-
-    def multipliers(self, z: Array) -> Array:
-        """Return the multipliers u = C p."""
-        return self.C * self.shares(z)
-
-
-class Doubtful(NamedTuple):
-    """Rows whose multipliers are between the bounds: all, or those that come first in an order like chance."""
-
-    ranks: NDArray[np.uint64]  # (n_rows,), the places in that order
-    values: NDArray[Any]  # (n_features, n_rows)
-    codes: Codes  # (n_features, n_rows)
-    y: Array  # (n_rows,)
-    prices: Array  # (n_rows,)
-
-    def keep_first(self) -> Doubtful:
-        """Return the first of the rows, `MOST_DOUBTFUL`, as they follow each other in the sample."""
-        if len(self.ranks) <= MOST_DOUBTFUL:
-            return self
-        kept = np.sort(np.argpartition(self.ranks, MOST_DOUBTFUL)[:MOST_DOUBTFUL])
-        return Doubtful(*(np.ascontiguousarray(own[..., kept]) for own in self))
-
-
-@dataclass(frozen=True, eq=False)
 class Curve:
-    """Functions and an intercept, with the rounded hinge whose multipliers are meant."""
+    """Functions and an intercept, and the multipliers that rows have by their margins."""
 
     knots: Knots
     G: Array
     b: float
-    loss: RoundedHinge
+    C: float
+    width: float = 0.0
+    """Multipliers fall from the price to 0 over this width around a margin of 1."""
     factors: tuple[float, float] = (1.0, 1.0)  # of the multipliers of y = -1 and of y = +1
     exponent: int = 0
 
@@ -287,55 +283,103 @@ class Curve:
         """Evaluate the margins of a shard's rows."""
         return shard.y * interpolate(shard.values, shard.codes, self.knots, self.G, self.b)
 
-    def signed(self, shard: Shard, z: Array) -> Ints:
-        """Return the signed weights at margins, rounded towards 0 to whole units."""
-        u = of_shard(self.loss, shard).multipliers(z) * np.where(shard.y > 0, self.factors[1], self.factors[0])
+    def multipliers(self, shard: Shard, z: Array) -> Array:
+        """Return the multipliers at margins."""
+        shares = np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1
+        return self.C * shard.weights * shares
+
+    def signed(self, shard: Shard, u: Array) -> Ints:
+        """Return the signed weights of multipliers, rounded towards 0 to whole units."""
+        u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
         units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
         return np.where(shard.y > 0, units, -units)
 
 
-def look(shard: Shard, first: int, at: Curve, hinge: Any) -> tuple[tuple[Ints, ...], Doubtful]:
-    """Return what a step needs of a shard, whose first row has this number in the sample.
+class Doubtful(NamedTuple):
+    """Rows whose multipliers are in doubt: all of a class, or those that come first in an order like chance."""
 
-    Exact sums of the hinge, of the rounded one, and of what the multipliers miss complementarity by; the multipliers by
-    knots and by class; the number of rows in doubt; and these rows, or some.
-    """
+    numbers: NDArray[np.uint64]  # (n_rows,), in the sample
+    values: NDArray[Any]  # (n_features, n_rows)
+    codes: Codes  # (n_features, n_rows)
+    y: Array  # (n_rows,)
+    prices: Array  # (n_rows,)
+
+    def keep_first(self, most: int) -> Doubtful:
+        """Return the first of the rows of either class, so many at most, as they follow each other in the sample."""
+        kept = []
+        for sign in (-1, 1):
+            own = np.flatnonzero(self.y == sign)
+            first = own[np.argpartition(mix(self.numbers[own]), most)] if len(own) > most else own
+            kept.append(first[:most])
+        # the same layout, whatever was taken out: sums over rows depend on it
+        return Doubtful(*(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self))
+
+
+def settle(shard: Shard, first: int, at: Curve, reach: float, most: int) -> tuple[tuple[Ints, ...], Doubtful]:
+    """Return what settled rows are by knots and in sum, how many are in doubt, and these; the first has this number."""
     z = at.margins(shard)
-    near, signed = of_shard(at.loss, shard), at.signed(shard, z)
-    values, p = of_shard(hinge, shard).values(z), near.shares(z)
-    kept = np.flatnonzero((p > 0) & (p < 1))
-    rows: Any = shard.values, shard.codes, shard.y, near.C
+    near = np.abs(1 - z) < reach
+    u = at.multipliers(shard, z)
+    signed = np.where(near, 0, at.signed(shard, u))
+    kept = np.flatnonzero(near)
+    rows: Any = shard.values, shard.codes, shard.y, at.C * shard.weights
     sums = (
-        sum_exactly(values),
-        sum_exactly(near.values(z)),
-        sum_exactly(values - near.C * p * (1 - z)),
         sum_by_knots(shard.values, shard.codes, at.knots, signed),
-        np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()]),
-        np.array(len(kept)),
+        sum_of_signs(signed),
+        np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
     )
-    return sums, Doubtful(mix((first + kept).astype(np.uint64)), *(own[..., kept] for own in rows)).keep_first()
+    return sums, Doubtful((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
 
 
-def merge_looks(parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
-    """Return what several shards say of a point, in their order."""
+def sum_of_signs(signed: Ints) -> Ints:
+    """Return minus the sum of the weights below 0, and that of those above."""
+    return np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
+
+
+def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
+    """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    rows = Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True)))
-    return add(sums), rows.keep_first()
+    return add(sums), Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first(most)
 
 
-def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> Ints:
-    """Return exact sums of the neighbour at several steps along a direction."""
+def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
+    """Return exact sums of the hinge at several steps along a direction, and how many margins are how far from 1."""
     z = at.margins(shard)
     dz = shard.y * interpolate(shard.values, shard.codes, at.knots, V, v)
-    near = of_shard(at.loss, shard)
-    return np.stack([sum_exactly(near.values(z + step * dz)) for step in steps])
+    hinge, losses, counts = of_shard(Hinge(at.C), shard), [], []
+    for step in steps:
+        ahead = z + step * dz
+        losses.append(sum_exactly(hinge.values(ahead)))
+        levels = np.abs(1 - ahead).view(np.int64) >> LEVEL_BITS
+        counts.append(np.bincount(np.clip(levels - LOWEST_LEVEL, 0, LEVELS - 1), minlength=LEVELS))
+    return np.stack(losses), np.stack(counts)
 
 
-def find_moments(shard: Shard, at: Curve, knots: Knots) -> tuple[Ints, Ints]:
-    """Return the sums of the multipliers of either class, and what bounds the form of the kernel."""
-    signed = at.signed(shard, at.margins(shard))
-    totals = np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
-    return totals, sum_moments(shard.values, shard.codes, knots, signed)
+def choose_reach(counts: Ints, wanted: int) -> float:
+    """Choose a distance from 1 below which there are at most so many margins, as far as levels tell them apart.
+
+    Examples
+    --------
+    >>> counts = np.zeros(LEVELS, np.int64)
+    >>> counts[[400, 500]] = 7, 9
+    >>> choose_reach(counts, 6) < choose_reach(counts, 8) < choose_reach(counts, 16)
+    True
+    """
+    level = max(int(np.searchsorted(np.cumsum(counts), wanted, side="right")), 1)
+    # the least distance of the first level that is too many, or of the second one
+    return float(np.int64((level + LOWEST_LEVEL) << LEVEL_BITS).view(np.float64)) if level < LEVELS else inf
+
+
+def find_moments(shard: Shard, own: tuple[NDArray[np.intp], Array], at: Curve, knots: Knots) -> tuple[Ints, Ints]:
+    """Return the sums of the multipliers of either class, and what bounds the form of the kernel.
+
+    Those of some of the shard's rows are `own`, their numbers and multipliers.
+    """
+    numbers, given = own
+    u = at.multipliers(shard, at.margins(shard))
+    u[numbers] = given
+    signed = at.signed(shard, u)
+    return sum_of_signs(signed), sum_moments(shard.values, shard.codes, knots, signed)
 
 
 def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
@@ -374,21 +418,14 @@ def measure_roughness(knots: Knots, G: Array) -> float:
     return float((np.diff(G, axis=1) ** 2 / knots.widths).sum()) / 4
 
 
-def pull(knots: Knots, G: Array) -> Array:
-    """Return the gradient of the roughness."""
-    slopes = np.diff(G, axis=1) / knots.widths / 2
-    return np.pad(slopes, ((0, 0), (1, 0))) - np.pad(slopes, ((0, 0), (0, 1)))
-
-
 def integrate(knots: Knots, edges: Array) -> Array:
-    """Return the functions that pull with these weights at knots, which sum to 0 in every feature.
-
-    That is ``g_d(t) = - sum_k edges_k |t - t_k|``, whose ends are opposite: the kernel's product with the weights.
-    """
-    # pull: q_(k-1) - q_k = edges_k with q_k = (g_(k+1) - g_k) / (2 h_k)
-    slopes = -2 * np.cumsum(edges, axis=1)[:, :-1]
+    """Return the functions that weights at knots make, ``g_d(t) = - sum_k edges_k |t - t_k|``: the kernel's product."""
+    total = edges.sum(axis=1, keepdims=True)
+    # slopes fall by 2 edges_k at t_k, from the sum of all before the first
+    slopes = total - 2 * np.cumsum(edges, axis=1)[:, :-1]
     G = np.pad(np.cumsum(slopes * np.where(np.isfinite(knots.widths), knots.widths, 0.0), axis=1), ((0, 0), (1, 0)))
-    return G - G[:, -1:] / 2
+    # both ends add up to minus the range times the sum
+    return G - (G[:, -1:] + total * np.ptp(knots.values, axis=1)[:, np.newaxis]) / 2
 
 
 class Level(NamedTuple):
@@ -402,73 +439,94 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """A point, and what the shards say of it."""
+class PartialSVM:
+    """P2 over some rows, while the multipliers of all others stay, as `ProximalSearch` solves it."""
 
-    curve: Curve
-    smoothed: float  # the objective with the rounded hinge
-    missed: float  # by the multipliers, of complementarity: what the gap would be if the point were a minimum
-    by_knots: Ints  # the signed multipliers, (n_features, n_knots)
-    totals: Ints  # the multipliers of either class
-    doubtful: Doubtful
-    n_doubtful: int  # of the whole sample
-
-    @property
-    def edges(self) -> Array:
-        """The signed multipliers by knots, (n_features, n_knots)."""
-        return np.ldexp(self.by_knots.astype(np.float64), self.curve.exponent)
+    kernel: AdditiveKernel
+    y: Array
+    C: Array
+    others: Others
+    known: float
+    """What the others add to the dual objective."""
 
     @property
-    def surplus(self) -> float:
-        """The sum of the multipliers of y = +1 less that of y = -1, 0 where they balance."""
-        return float(np.ldexp(float(self.totals[1] - self.totals[0]), self.curve.exponent))
+    def is_feasible(self) -> bool:
+        """True if multipliers within the prices can balance those of the others."""
+        return float(self.C[self.y < 0].sum()) >= self.others.balance >= -float(self.C[self.y > 0].sum())
+
+    def solution_at(self, u: Array) -> PartialSolution:
+        """Balance multipliers, and measure what they miss complementarity by at the best intercept."""
+        u = spare_bounds(np.clip(u, 0.0, self.C), self)
+        shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=BALANCED * float(u.sum()))
+        u = np.clip(u - shift * self.y, 0.0, self.C)
+        f = self.kernel.product(self.y * u) + self.others.f
+        b = self._best_intercept(f)
+        z = self.y * (f + b)
+        # C max(0, 1 - z) + u (z - 1) for every row
+        missed = float(np.where(z < 1, (self.C - u) * (1 - z), u * (z - 1)).sum())
+        # sum u - 1/2 c'K c - c'f of the others, with c = y u
+        dual = self.known + float(u.sum() - (self.y * u) @ (f + self.others.f) / 2)
+        return PartialSolution(self, u, f, b, missed, dual)
+
+    def _excess(self, u: Array, t: float) -> tuple[float, float]:
+        """Return minus the sum of y u of all rows where u is shifted, and its slope in the shift."""
+        moved = u - t * self.y
+        free = (moved > 0) & (moved < self.C)
+        return -float(self.y @ np.clip(moved, 0.0, self.C)) - self.others.balance, float(np.count_nonzero(free))
+
+    def _best_intercept(self, f: Array) -> float:
+        """Return the b that minimises the losses, those of the others linear in it."""
+        # the slope is -balance - sum of C over y = +1 below all kinks b = y - f, and rises by C at each
+        kinks = self.y - f
+        order = np.argsort(kinks, kind="stable")
+        slopes = np.cumsum(self.C[order]) - self.others.balance - float(self.C[self.y > 0].sum())
+        return float(kinks[order[min(int(np.searchsorted(slopes, 0.0)), len(f) - 1)]])
 
 
-class Direction(NamedTuple):
-    """A change of functions and intercept, and what it says of the point."""
+@dataclass(frozen=True, eq=False)
+class PartialSolution:
+    """Multipliers of some rows, with the scores and the intercept that they make, and the gap of these."""
 
-    V: Array
-    v: float
-    promised: float  # half of what the objective would fall by for each unit of its length, at first
-    apart: float  # of the gap: the roughness of functions less those that the multipliers make, and their surplus
+    problem: PartialSVM
+    u: Array
+    f: Array
+    b: float
+    missed: float
+    """What they miss complementarity by, which is the gap."""
+    dual: float
 
+    @property
+    def relative_gap(self) -> float:
+        """What is missed, in units of the primal objective."""
+        return self.missed / (self.dual + self.missed) if self.dual + self.missed > 0 else inf
 
-def find_direction(at: Seen, width: float) -> Direction:
-    """Solve Newton's equations over the rows in doubt, for a kink of the same width or a narrower one.
-
-    The whole functions are then ``K (s + c)``, with c the change of the signed multipliers: none where they are at a
-    bound, and of rows in doubt what takes them to ``y u = C (y / 2 + (y - f - df) / width)``, df the change of their
-    scores f. With the width w of before, ``c_i = C (y - f) (1 / width - 1 / w) - C df / width``, so that
-
-        (K c)_i + v + width / C_i c_i = (g - K s)(x_i) + (y_i - f_i) (1 - width / w),
-
-    and c takes off the surplus of s: equations over the rows in doubt alone. Of many rows, some stand for all.
-    """
-    rows, knots, G, edges = at.doubtful, at.curve.knots, at.curve.G, at.edges
-    n_rows, v = len(rows.prices), 0.0
-    # the surplus is taken off from all of them alike at first
-    c = np.full(n_rows, -at.surplus / max(n_rows, 1))
-    start = integrate(knots, edges + sum_floats(rows, knots, c))
-    if n_rows:
-        stiffness, left = width / rows.prices * (n_rows / at.n_doubtful), 1 - width / at.curve.loss.width
-        f = interpolate(rows.values, rows.codes, knots, G, at.curve.b)
-        right = f - interpolate(rows.values, rows.codes, knots, start, at.curve.b) + left * (rows.y - f) - stiffness * c
-        further, v = solve_among(rows, stiffness, right)
-        V = integrate(knots, edges + sum_floats(rows, knots, c + further)) - G
-    else:
-        V = start - G
-    slope = float(((pull(knots, G) - edges) * V).sum()) - at.surplus * v
-    return Direction(V, v, -slope / 2, measure_roughness(knots, G - start) + abs(at.surplus))
+    def level(self, steps: int, seconds: float) -> Level:
+        """Return the row of a history, of which the gap alone is known."""
+        return Level(inf, -inf, self.relative_gap, steps, seconds)
 
 
-def solve_among(rows: Doubtful, stiffness: Array, right: Array) -> tuple[Array, float]:
-    """Solve ``(K + diag(stiffness)) c + v = right``, 1'c = 0, over rows, as on one machine; returns c and v."""
+def sort_rows(rows: Doubtful) -> AdditiveKernel:
+    """Return the kernel over rows, sorted as on one machine."""
     order = rows.values.argsort(axis=1, kind="stable")
     ascending = np.take_along_axis(rows.values, order, axis=1)
-    kernel = AdditiveKernel(rows.values.T, order.astype(np.int32), ascending, np.ones(len(order)))
-    solve = solve_by_cholesky if len(right) <= DENSE else solve_by_conjugate_gradients
-    with threadpool_limits(1, "blas"):
-        return solve(kernel, stiffness, right)
+    return AdditiveKernel(np.ascontiguousarray(rows.values.T), order.astype(np.int32), ascending, np.ones(len(order)))
+
+
+class Ahead(NamedTuple):
+    """What the client makes of rows in doubt: functions, and the multipliers that these are of."""
+
+    G: Array
+    b: float
+    settled: Curve
+    """The functions by which the other rows are settled."""
+    numbers: NDArray[np.uint64]
+    u: Array
+    is_whole: bool
+    """True if the rows are all that are in doubt, so that the multipliers are feasible, and bound the optimum."""
+    dual: float
+    """That bound, as far as knots tell."""
+    missed: float
+    """What the client's problem misses complementarity by."""
 
 
 def sum_floats(rows: Doubtful, knots: Knots, weights: Array) -> Array:
@@ -493,7 +551,7 @@ class Reached(NamedTuple):
 
 
 class Search:
-    """Newton's method on one problem, and the best points of either side."""
+    """The point so far, the steps from it, and the best points of either side."""
 
     def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
         self.sample, self.C, self.tol, self.reached = sample, C, tol, reached
@@ -501,152 +559,190 @@ class Search:
         # the power of two at which knots lose little
         wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (COARSE * tol), 1.0)))
         self.n_steps = int(np.clip(wanted, LEAST_STEPS, MOST_STEPS // 4))
-        self.hinge, self.ranges = Hinge(C), ranges
+        self.ranges = ranges
         self.knots = sample.remember(Knots.from_sample, self.n_steps)
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
         counts = sample.remember(count_shards)
-        self.firsts = (np.cumsum(counts) - counts).tolist()
+        self.firsts = np.append(0, np.cumsum(counts))
         self.total = C * sample.total_weight
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
-        self.best: tuple[Array, float] = np.zeros(self.knots.values.shape), 0.0
+        self.G, self.b = np.zeros(self.knots.values.shape), 0.0
         self.history: list[Level] = []
         self.began = perf_counter()
 
     def run(self) -> None:
         """Step until the gap is at most `tol`, relative, or no step makes it better."""
-        pace, width, sharper, aim, is_stuck = Pace(), WIDEST, SHARPER, AIM, False
-        settled_at: Seen | None = None
-        at = self._look(*self.best, width)
+        pace, n_rows, idle, aim = Pace(), len(self.sample), 0, AIM
+        wanted, ahead, taken, gap = n_rows, None, 0, 1.0
+        most = MOST_DOUBTFUL
+        values, counts = self._try_lengths(np.zeros_like(self.G), 0.0, np.zeros(1))
+        self.value = float(values[0])
         for step in range(MAX_STEPS):
-            if at.surplus and not at.n_doubtful:
-                # nothing can balance the multipliers: there is a row in a kink that is wide enough
-                width *= 2
-                at = self._look(at.curve.G, at.curve.b, width)
+            if not pace.allows_step():
+                break
+            taken, before = step + 1, self.value
+            reach = inf if wanted >= n_rows else choose_reach(counts[0], wanted)
+            all_rows = wanted <= (MANY_ROWS if ahead is None else most)
+            tol = max(aim * self.tol, AIM * min(gap, ROUGH)) if all_rows else ROUGH
+            ahead = self._step(reach, most if all_rows else N_DRAWN, tol, ahead)
+            if ahead is None:
+                # rows that are settled cannot be balanced by those in doubt
+                most *= 2
+                wanted = min(most, n_rows)
                 continue
-            allowed = aim * self.tol * abs(self.value)
-            ahead, in_time = find_direction(at, width), pace.allows_step()
-            is_near = at.missed <= allowed
-            settled = is_stuck or (ahead.apart <= allowed if is_near else ahead.promised <= SETTLED * at.missed)
-            if settled or not in_time:
-                self._take_bound(at, step, closely=is_near and in_time)
-                if self.gap <= self.tol or not in_time:
+            value, length, counts = self._go(ahead, counts)
+            allowed, gap = self.tol * self.value, (value - ahead.dual) / self.value if ahead.is_whole else ROUGH
+            idle = idle + 1 if before - self.value <= AIM * allowed else 0
+            if ahead.is_whole and (value - ahead.dual <= allowed or idle):
+                self._take_bound(taken, ahead, closely=True)
+                if self.gap <= self.tol:
                     return
-            if not settled:
-                at, is_stuck = self._go(at, ahead)
-                if is_stuck and settled_at is None and width < MOST_WIDE:
-                    # so few rows are inside of the kink that a step goes far beyond what they know of
-                    width *= WIDER
-                    at, is_stuck = self._look(at.curve.G, at.curve.b, width), False
-                elif is_stuck and settled_at is not None and sharper < SMOOTHEST:
-                    # it became narrower too fast: again from where it was, by less
-                    sharper = sharper**0.5
-                    width = settled_at.curve.loss.width * sharper
-                    at, is_stuck = self._sharpen(settled_at, width), False
-                continue
-            if is_near:
-                if at.missed + ahead.apart >= (self.value - self.bound) / 2 and not is_stuck:
-                    aim *= SHARPER
-                elif not (self.knots.are_values or self.n_steps >= MOST_STEPS):
-                    at, is_stuck = self._refine(at), False
-                    settled_at = at
-                    continue
-                elif not is_stuck or width < EPSILON:
-                    return
-            # what is missed falls with the width, or with its square
-            settled_at = at
-            width *= max(sharper, min(1.0, (allowed / (2 * at.missed)) ** 0.7)) if at.missed else sharper
-            at, is_stuck = self._sharpen(at, width), False
-            sharper = max(SHARPER, sharper**1.5) if sharper < SMOOTHEST else SHARPER
-        self._take_bound(at, MAX_STEPS, closely=True)
+                if ahead.missed > AIM * (value - ahead.dual):
+                    aim *= AIM
+                if not self.knots.are_values and self.n_steps < MOST_STEPS:
+                    self._refine()
+            if idle > PATIENCE:
+                break
+            if all_rows and (idle or length < 1):
+                # rows that were settled move: the client has to take more of them
+                most *= 2
+            wanted = min(max(wanted // FEWER, most), n_rows)
+        self._take_bound(taken, ahead, closely=False)
 
-    def _sharpen(self, at: Seen, width: float) -> Seen:
-        """Go to about where the minimum is with a kink of another width."""
-        return self._look_along(at, find_direction(at, width), 1.0, width)
+    def _step(self, reach: float, most: int, tol: float, last: Ahead | None) -> Ahead | None:
+        """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
+        at, knots = self._curve(), self.knots
+        told = settle, at, reach, most
+        sums, rows = self.sample.ask(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
+        edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]
+        is_whole = len(rows.y) == int(n_near.sum())
+        kept = np.array([np.count_nonzero(rows.y < 0), np.count_nonzero(rows.y > 0)])
+        # of many rows each stands for several of its class
+        prices = rows.prices * (n_near / np.maximum(kept, 1))[(rows.y > 0).astype(np.intp)]
+        made = integrate(knots, edges)
+        others = Others(
+            interpolate(rows.values, rows.codes, knots, made, 0.0),
+            float(np.ldexp(float(totals[1] - totals[0]), self.exponent)),
+        )
+        settled = float(np.ldexp(float(totals.sum()), self.exponent))
+        problem = PartialSVM(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
+        if not problem.is_feasible:
+            return None
+        best = self._solve(problem, rows, tol, last)
+        G = integrate(knots, edges + sum_floats(rows, knots, rows.y * best.u))
+        dual = settled + float(best.u.sum()) - measure_roughness(knots, G)
+        return Ahead(G, best.b, at, rows.numbers, best.u, is_whole, dual, best.missed)
 
-    def _look_along(self, at: Seen, ahead: Direction, t: float, width: float) -> Seen:
-        """Look at a point at a length t along a direction."""
-        return self._look(at.curve.G + t * ahead.V, at.curve.b + t * ahead.v, width)
+    def _solve(self, problem: PartialSVM, rows: Doubtful, tol: float, last: Ahead | None) -> PartialSolution:
+        """Solve the client's problem as one machine does, from what is known of its rows."""
+        u = np.zeros(len(problem.y))
+        with threadpool_limits(1, "blas"), limit_time(inf) as clock:
+            search = ProximalSearch(problem, tol, inf, clock)
+            if last is not None:
+                z = rows.y * interpolate(rows.values, rows.codes, self.knots, self.G, self.b)
+                u = np.where(z < 1, problem.C, 0.0) if last.is_whole else u
+                _, here, there = np.intersect1d(rows.numbers, last.numbers, assume_unique=True, return_indices=True)
+                u[here] = last.u[there]
+            search.start_near(search.take(u))
+            if last is not None and not last.is_whole:
+                # rows that stood for several: the functions that they made, nearly, whose margins tell the others'
+                c = problem.y * u
+                search.start_at(c - (c.sum() + problem.others.balance) / len(c), self.b)
+            search.run()
+        best: PartialSolution = search.incumbent.best
+        return best
 
-    def _go(self, at: Seen, ahead: Direction) -> tuple[Seen, bool]:
-        """Go along a direction as far as it pays; returns the new point, and True if there is no step that pays."""
-        width = at.curve.loss.width
-        there = self._look_along(at, ahead, 1.0, width)
-        if there.smoothed <= at.smoothed - SUFFICIENT * 2 * max(ahead.promised, 0.0):
-            return there, False
-        t = self._search(at, ahead.V, ahead.v)
-        return (self._look_along(at, ahead, t, width), False) if t else (at, True)
+    def _go(self, ahead: Ahead, counts: Ints) -> tuple[float, float, Ints]:
+        """Go to new functions, or as far towards them as it pays; returns the value there, how far, and the margins."""
+        V, v = ahead.G - self.G, ahead.b - self.b
+        values, found = self._try_lengths(V, v, STEPS[:1])
+        whole, steps = float(values[0]), STEPS[:1]
+        if whole >= self.value:
+            steps = STEPS[1:]
+            values, found = self._try_lengths(V, v, steps)
+        best = int(values.argmin())
+        if values[best] >= self.value:
+            return whole, 0.0, counts
+        t = float(steps[best])
+        self.G, self.b, self.value = self.G + t * V, self.b + t * v, float(values[best])
+        return whole, t, found[best : best + 1]
 
-    def _look(self, G: Array, b: float, width: float) -> Seen:
-        """Ask the shards for all that a step needs, and keep the best functions."""
-        curve = Curve(self.knots, G, b, RoundedHinge(self.C, width), exponent=self.exponent)
-        found, doubtful = self.sample.ask(look, curve, self.hinge, each=self.firsts, combine=merge_looks)
-        value, near, missed, by_knots, totals, n_doubtful = found
-        rough = measure_roughness(self.knots, G)
-        objective = to_float(value) + rough
-        if objective < self.value:
-            self.value, self.best = objective, (G, b)
-        return Seen(curve, to_float(near) + rough, to_float(missed), by_knots, totals, doubtful, int(n_doubtful))
+    def _curve(self) -> Curve:
+        return Curve(self.knots, self.G, self.b, self.C, exponent=self.exponent)
 
-    def _refine(self, at: Seen) -> Seen:
-        """Look at the same functions over finer knots."""
+    def _try_lengths(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
+        """Return the objective at several steps along a direction, and how many margins are how far from 1."""
+        sums, counts = self.sample.ask(try_lengths, self._curve(), V, v, steps)
+        values = [
+            to_float(own) + measure_roughness(self.knots, self.G + t * V) for own, t in zip(sums, steps, strict=True)
+        ]
+        return np.array(values), counts
+
+    def _refine(self) -> None:
+        """Take the same functions over finer knots."""
         before, self.n_steps = self.knots, min(4 * self.n_steps, MOST_STEPS)
         self.knots = self.sample.remember(Knots.from_sample, self.n_steps)
-        self.best = before.carry(self.knots, self.best[0]), self.best[1]
+        self.G = before.carry(self.knots, self.G)
         if self.n_finer < self.n_steps:
             self.finer, self.n_finer = self.knots, self.n_steps
-        return self._look(before.carry(self.knots, at.curve.G), at.curve.b, at.curve.loss.width)
 
     @property
     def gap(self) -> float:
         """The relative gap, with the rounding error."""
         return relative(self.value - self.bound + self.rounding, self.value, self.bound)
 
-    def _search(self, at: Seen, V: Array, v: float) -> float:
-        """Return the step of some that decreases the smoothed objective most; 0 if none does."""
-        sums = self.sample.ask(try_lengths, at.curve, V, v, STEPS)
-        rough = [measure_roughness(self.knots, at.curve.G + step * V) for step in STEPS]
-        objectives = [to_float(own) + other for own, other in zip(sums, rough, strict=True)]
-        best = int(np.argmin(objectives))
-        return float(STEPS[best]) if objectives[best] < at.smoothed else 0.0
+    def _take_bound(self, step: int, ahead: Ahead | None, *, closely: bool) -> None:
+        """Bound the optimum by multipliers, at the best factor on them, and note the point.
 
-    def _take_bound(self, at: Seen, step: int, *, closely: bool) -> None:
-        """Bound the optimum by balanced multipliers, at the best factor on them, and note the point.
-
-        Steps become finer where it is `closely` asked for, and too much is not known inside of them.
+        They are those of a step over all rows in doubt, else what margins say. Steps of knots become finer where the
+        bound is `closely` asked for, and too much is not known inside of them.
         """
-        light, unit = int(at.totals.min()), 2.0**self.exponent
-        while light:
-            balanced = replace(at.curve, factors=(light / int(at.totals[0]), light / int(at.totals[1])))
-            found, sums = self.sample.ask(find_moments, balanced, self.finer)
-            form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
-            missed = abs(int(found[1] - found[0])) * unit
-            size = float(found.sum()) * unit
-            # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
-            widest = float(np.where(np.isfinite(self.finer.widths), self.finer.widths, 0.0).max(axis=1).sum())
-            lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
-            form += lost + form * 64 * EPSILON
-            factor = min(1.0, size / form) if form > 0 else 1.0
-            bound = factor * size - factor * factor * form / 2 - 2 * missed
-            self.bound = max(self.bound, bound)
-            enough = VAGUE * max(self.tol * abs(self.value), self.value - self.bound)
-            off = factor * factor * vague / 2
-            if not closely or off <= enough or self.finer.are_values or self.n_finer >= MOST_STEPS:
-                break
-            # what is not known falls with the square of the steps' number
-            times = 2 ** int(np.ceil(np.log2(off / enough) / 2))
-            self.n_finer = min(max(times, 2) * self.n_finer, MOST_STEPS)
-            self.finer = self.sample.remember(Knots.from_sample, self.n_finer)
-        off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.best[0]).sum(axis=0).max()) + 1)
+        if ahead is not None and ahead.is_whole:
+            ends = np.searchsorted(ahead.numbers, self.firsts.astype(np.uint64))
+            own = [
+                ((ahead.numbers[a:b] - np.uint64(first)).astype(np.intp), ahead.u[a:b])
+                for first, a, b in zip(self.firsts[:-1].tolist(), ends[:-1], ends[1:], strict=True)
+            ]
+            self._bound_by(ahead.settled, own, closely=closely)
+        else:
+            nothing = np.zeros(0, np.intp), np.zeros(0)
+            for width in WIDTHS:
+                self._bound_by(replace(self._curve(), width=width), [nothing] * (len(self.firsts) - 1), closely=False)
+        off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.G).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
         self.history.append(Level(-self.bound, -self.value, max(self.gap, 0.0), step, seconds))
         self.reached[:] = [Reached(Functions(self.make_model(), self.value), self.bound)]
 
+    def _bound_by(self, at: Curve, own: Sequence[Any], *, closely: bool) -> None:
+        unit = 2.0**self.exponent
+        while True:
+            found, sums = self.sample.ask(find_moments, at, self.finer, each=own)
+            missed, size = abs(int(found[1] - found[0])) * unit, float(found.sum()) * unit
+            if missed > EPSILON**0.5 * size and at.factors == (1.0, 1.0):
+                at = replace(at, factors=(found.min() / max(found[0], 1), found.min() / max(found[1], 1)))
+                continue
+            form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
+            # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
+            widest = float(np.where(np.isfinite(self.finer.widths), self.finer.widths, 0.0).max(axis=1).sum())
+            lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
+            form += lost + form * 64 * EPSILON
+            factor = min(1.0, size / form) if form > 0 else 1.0
+            self.bound = max(self.bound, factor * size - factor * factor * form / 2 - 2 * missed)
+            enough = VAGUE * max(self.tol * abs(self.value), self.value - self.bound)
+            off = factor * factor * vague / 2
+            if not closely or off <= enough or self.finer.are_values or self.n_finer >= MOST_STEPS:
+                return
+            # what is not known falls with the square of the steps' number
+            times = 2 ** int(np.ceil(np.log2(off / enough) / 2))
+            self.n_finer = min(max(times, 2) * self.n_finer, MOST_STEPS)
+            self.finer = self.sample.remember(Knots.from_sample, self.n_finer)
+
     def make_model(self) -> AdditiveModel:
         """Return the best functions; as on one machine, both ends of each are opposite."""
-        (G, b), knots = self.best, self.knots
+        G, b, knots = self.G, self.b, self.knots
         lists = [(knots.values[j, :count], G[j, :count]) for j, count in enumerate(knots.counts.tolist())]
         centres = [float(g[0] + g[-1]) / 2 for _, g in lists]
         starts = np.append(0, np.cumsum(knots.counts)).astype(np.int64)

@@ -13,6 +13,8 @@ from time import perf_counter
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -23,8 +25,20 @@ from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import Limits, Search
 from cvxens.dask.drawn import CUT, LOOSE, Start, draw_sample, scale_price, settle
 from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
-from cvxens.dask.shards import ShardedSample, Workers
+from cvxens.dask.shards import (
+    Census,
+    ShardedSample,
+    Workers,
+    align,
+    check_meta,
+    check_rows,
+    merge_censuses,
+    read_numbers,
+    read_part,
+    take_census,
+)
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
+from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.dask.votes import Signs
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.classifiers import (
@@ -35,7 +49,7 @@ from cvxens.estimators.classifiers import (
     soft_margin,
 )
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import REMEDIES, time_limit, warn_of
+from cvxens.estimators.progress import time_limit, warn_of_run
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
@@ -232,35 +246,53 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return self._map(X, partial(classify_block, self._scorers(), self.classes_), self.classes_.dtype)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the samples, by their weights, whose class is predicted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`, collections also of unknown chunks; or arrays of this machine.
+        """
+        if not is_dask_collection(X):
+            return float(super().score(X, y, sample_weight))
+        self._check_columns(X)
+        told = delayed(partial(classify_block, self._scorers(), self.classes_), pure=False, traverse=False)
+        answers = [delayed(count_right, pure=False)(told, *piece) for piece in align(X, y, sample_weight)[0]]
+        census, sums = Workers(self.client).reduce(answers, merge_counts)
+        check_rows(census, self.n_features_in_)
+        right, total = map(to_float, sums)
+        if not total > 0:
+            raise InvalidInput("X", "found no samples of positive weight", "give at least one")
+        return right / total
+
     def _scorers(self) -> tuple[Callable[[Array], Array], ...]:
         return tuple(part._scorer() for part in self._parts())
 
     def _map(self, X: Any, function: Callable[[Any], NDArray[Any]], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
         """Apply a function to the rows of X, block by block; what it returns has no columns, or so many."""
-        names = getattr(X, "columns", None)
-        if (
-            names is not None
-            and hasattr(self, "feature_names_in_")
-            and list(map(str, names)) != list(self.feature_names_in_)
-        ):
-            found = f"found the columns {list(map(str, names))[:5]}"
-            raise InvalidInput("X", found, f"give those of the fit, {list(self.feature_names_in_)[:5]}")
-        if not hasattr(X, "dask"):
-            values = validation.finite_array("X", X, ndim=2)
-            self._check_width(values.shape[1])
-            return function(values)
+        if not is_dask_collection(X):
+            X = X if hasattr(X, "columns") else validation.finite_array("X", X, ndim=2)
+            self._check_columns(X)
+            return function(validation.finite_array("X", read_numbers("X", X), ndim=2))
+        self._check_columns(X)
+        check_meta("X", X)
         if hasattr(X, "to_dask_array"):
-            X = X.to_dask_array()
-        self._check_width(X.shape[1])
+            X = X.astype(np.float64).to_dask_array()
         X = X.rechunk({1: -1})
         if n_columns:
             chunks = X.chunks[0], (n_columns,)
             return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
         return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
 
-    def _check_width(self, found: int) -> None:
-        if found != self.n_features_in_:
-            raise InvalidInput("X", f"found {found} features", f"give {self.n_features_in_}, as in the fit")
+    def _check_columns(self, X: Any) -> None:
+        """Raise unless X has the columns of the fit."""
+        names, known = list(map(str, getattr(X, "columns", []))), list(getattr(self, "feature_names_in_", []))
+        if names and known and names != known:
+            raise InvalidInput("X", f"found the columns {names[:5]}", f"give those of the fit, {known[:5]}")
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            found = f"found {X.shape[1]} features" if X.ndim == 2 else f"found {X.ndim} dimensions"
+            raise InvalidInput("X", found, f"give samples of {self.n_features_in_} features, as in the fit")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificate_")
@@ -277,8 +309,9 @@ def list_over(parts: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]
 
 def score_block(scorers: Sequence[Callable[[Array], Array]], block: Any) -> Array:
     """Score the samples of a block, of which there may be none: (n_rows,) by one scorer, else a column by each."""
-    rows = np.asarray(block, np.float64)
-    scores = [scorer(rows) if len(rows) else np.zeros(0) for scorer in scorers]
+    n_rows = block.shape[0]
+    rows = validation.finite_array("X", block, ndim=2) if n_rows else block
+    scores = [scorer(rows) if n_rows else np.zeros(0) for scorer in scorers]
     return scores[0] if len(scores) == 1 else np.stack(scores, axis=1)
 
 
@@ -286,6 +319,22 @@ def classify_block(scorers: Sequence[Callable[[Array], Array]], classes: NDArray
     """Return the classes of the samples of a block, those of the largest score."""
     scores = score_block(scorers, block)
     return classes[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
+
+
+def count_right(classify: Callable[[Any], NDArray[Any]], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
+    """Return what is known of rows, and exact sums of the weights of those that are classified rightly, and of all."""
+    part = read_part(*piece)
+    census = take_census(part)
+    if census.bad:
+        return census, (sum_exactly(np.zeros(0)),) * 2
+    right = classify(part.values.T) == part.labels
+    return census, (sum_exactly(np.where(right, part.weights, 0.0)), sum_exactly(part.weights))
+
+
+def merge_counts(parts: Sequence[tuple[Census, tuple[Ints, Ints]]]) -> tuple[Census, tuple[Ints, Ints]]:
+    """Return what is known of the rows of several pieces, and their sums."""
+    censuses, sums = zip(*parts, strict=True)
+    return merge_censuses(censuses), add(sums)
 
 
 @contextmanager
@@ -386,9 +435,7 @@ class DaskEnsemble(DaskClassifier):
         search = make_search(formulation, oracle, start, checkpoint, follow)
         left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)
         run = search.run(Limits(tol=self.tol, max_columns=self.max_columns, max_time=left))
-        if run.ending in REMEDIES:
-            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
-            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
+        warn_of_run(self, run)
         return {
             "certificate_": run.certificate,
             "history_": run.history,

@@ -95,8 +95,8 @@ STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1
 NEEDS = (
     Needs("curvature", "edge_limit"),
     Needs("curvature", "ridge"),
-    Needs("hinges", "edge_limit"),
-    Needs("hinges", "ridge"),
+    Needs("linear_dual", "edge_limit"),
+    Needs("linear_dual", "ridge"),
 )
 
 
@@ -156,6 +156,11 @@ class ShardedRestricted:
     def total_price(self) -> float:
         """The sum of the prices of all samples."""
         return float(self.loss.C) * self.sample.total_weight
+
+    @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller; values of stumps are -1 and 1."""
+        return self.formulation.find_size(1.0)
 
     def among(self, n_columns: int) -> Stumps:
         """Return the first columns as stumps."""

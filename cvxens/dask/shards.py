@@ -37,6 +37,16 @@ FAN_IN = 8
 N_DRAWN = 2**14
 """About so many rows are drawn for the quantiles that bins are cut at: 64 a bin."""
 
+WHOLE = -1
+"""The row of a fault of a whole partition."""
+
+REMEDIES = {
+    "X": "remove or impute NaN and infinity",
+    "y": "give every sample a label, of one type",
+    "sample_weight": "give finite weights of 0 or above",
+}
+"""What to do about rows that cannot be worked with."""
+
 MOST_CLASSES = 100
 """More distinct labels than these are taken for targets."""
 
@@ -406,20 +416,44 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
 
 def read_part(X: Any, y: Any, weights: Any = None) -> Part:
     """Return rows by feature; numbers of other types than float32 become float64."""
-    rows = np.asarray(X)
+    rows = read_numbers("X", X)
     kind = np.float32 if rows.dtype == np.float32 else np.float64
     values = np.ascontiguousarray(rows.T, dtype=kind)
-    labels = np.asarray(y)
-    checked = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
+    labels = read_labels(y)
+    checked = np.ones(len(rows)) if weights is None else np.asarray(read_numbers("sample_weight", weights), np.float64)
     return Part(values, labels, np.ascontiguousarray(checked))
+
+
+def read_numbers(argument: str, block: Any) -> NDArray[Any]:
+    """Return the numbers of a block of an array or a data frame, NaN for whatever way of missing it has."""
+    if hasattr(block, "todense"):
+        remedy = f"make them dense, such as {argument}.map_blocks(lambda block: block.toarray())"
+        raise InvalidInput(argument, f"found sparse blocks ({type(block).__name__})", remedy)
+    try:
+        # columns of pandas' own types have objects of its own where they are missing, which become NaN
+        is_own = hasattr(block, "dtypes") and not all(
+            isinstance(each, np.dtype) for each in np.atleast_1d(block.dtypes)
+        )
+        numbers = np.asarray(block.astype(np.float64) if is_own else block)
+        return numbers if numbers.dtype.kind in "biuf" else numbers.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        remedy = "give numbers, and code categories as such first"
+        raise InvalidInput(argument, f"found what is no number ({error!s:.100})", remedy) from None
+
+
+def read_labels(block: Any) -> NDArray[Any]:
+    """Return the labels of a block of an array or a series, None for whatever way of missing it has."""
+    return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
 
 def take_census(part: Part) -> Census:
     """Count the rows of a part, and look for what cannot be worked with."""
     values, n_rows = part.values, part.values.shape[1]
     found: list[tuple[int, int, str]] = []
-    if len(part.labels) != n_rows or len(part.weights) != n_rows:
-        found.append((0, 0, f"{len(part.labels)} labels and {len(part.weights)} weights for {n_rows} samples"))
+    for name, given in (("y", part.labels), ("sample_weight", part.weights)):
+        if len(given) != n_rows:
+            found.append((0, WHOLE, f"{name}: {len(given)} rows for {n_rows} of X"))
+    if found:
         return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), (), *_no_ends(values))
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
@@ -429,13 +463,16 @@ def take_census(part: Part) -> Census:
     wrong = np.flatnonzero(~(np.isfinite(part.weights) & (part.weights >= 0)))
     if len(wrong):
         found.append((0, int(wrong[0]), f"sample_weight: {part.weights[wrong[0]]}"))
-    missing = np.flatnonzero(part.labels != part.labels) if part.labels.dtype.kind in "fO" else np.zeros(0, int)
+    labels: Any = part.labels
+    none = [each is None for each in labels] if labels.dtype.kind == "O" else False
+    # NaN alone is not equal to itself
+    missing = np.flatnonzero((labels != labels.copy()) | none)
     if len(missing):
         found.append((0, int(missing[0]), f"y: {part.labels[missing[0]]}"))
-        labels = np.zeros(0)
+        classes: tuple[Any, ...] = ()
     else:
-        labels = np.unique(part.labels[part.weights > 0])
-    classes = tuple(labels[: MOST_CLASSES + 1].tolist())
+        classes, fault = _list_classes(set(np.asarray(part.labels[part.weights > 0]).tolist()))
+        found += fault
     kept = part.weights > 0
     ends = _find_extremes(values[:, kept] if not kept.all() else values)
     return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), classes, *ends, sum_exactly(part.weights))
@@ -470,11 +507,8 @@ def merge_censuses(parts: Sequence[Census]) -> Census:
         bad += [(shard + before, row, found) for shard, row, found in part.bad]
         before += len(part.counts)
     classes: set[Any] = set().union(*(part.classes for part in parts))
-    try:
-        ordered = tuple(sorted(classes)[: MOST_CLASSES + 1])
-    except TypeError:
-        bad.append((0, 0, f"y: labels without an order, such as {sorted(map(str, classes))[:3]}"))
-        ordered = ()
+    ordered, fault = _list_classes(classes)
+    bad += fault
     widths = frozenset().union(*(part.widths for part in parts))
     if len(widths) > 1:
         return Census(
@@ -493,6 +527,14 @@ def merge_censuses(parts: Sequence[Census]) -> Census:
     )
 
 
+def _list_classes(classes: set[Any]) -> tuple[tuple[Any, ...], list[tuple[int, int, str]]]:
+    """Return classes in order, no more than tell that they are too many; or as a fault that they have no order."""
+    try:
+        return tuple(sorted(classes)[: MOST_CLASSES + 1]), []
+    except TypeError:
+        return (), [(0, 0, f"y: labels without an order, such as {sorted(map(str, classes))[:3]}")]
+
+
 def _merge_distinct(lists: Sequence[Array | None]) -> Array | None:
     known = [own for own in lists if own is not None]
     if len(known) < len(lists):
@@ -501,17 +543,25 @@ def _merge_distinct(lists: Sequence[Array | None]) -> Array | None:
     return merged if len(merged) <= N_BINS else None
 
 
-def check_census(census: Census, n_features: int) -> None:
-    """Raise the one error about a sample that cannot be worked with, with the number of its row in the whole."""
+def check_rows(census: Census, n_features: int) -> None:
+    """Raise the one error about rows that cannot be worked with, with the number of the first in the whole."""
     if census.widths != {n_features}:
         found = f"found partitions of {sorted(census.widths)} features where {n_features} are announced"
         raise InvalidInput("X", found, "give partitions of the same columns")
     if census.bad:
         offsets = np.append(0, np.cumsum(census.counts))
         shard, row, what = min(census.bad)
-        name, _, found = what.rpartition(": ")
+        name, _, found = what.partition(": ")
+        if row == WHOLE:
+            remedy = f"cut {name} where X is cut: repartition both alike, or give arrays whose chunks are known"
+            raise InvalidInput(name, f"found {found} in partition {shard}", remedy)
         where = f"found {found} in row {int(offsets[shard]) + row} (row {row} of partition {shard})"
-        raise InvalidInput(name or "y", where, "remove or impute NaN and infinity; weights are to be 0 or above")
+        raise InvalidInput(name, where, REMEDIES[name])
+
+
+def check_census(census: Census, n_features: int) -> None:
+    """Raise the one error about a sample that cannot be worked with."""
+    check_rows(census, n_features)
     n_rows = int(census.counts.sum())
     if n_rows < 2:
         raise InvalidInput("X", f"found {n_rows} samples", "give at least two, one of each class")

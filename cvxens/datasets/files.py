@@ -17,7 +17,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
 from itertools import islice
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.datasets.dataset import Dataset, Split
-from cvxens.errors import DataFileError
+from cvxens.errors import DataFileError, InvalidInput
 from cvxens.storage import PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
 
 MEBIBYTE = 2**20
@@ -44,6 +44,15 @@ DECOMPRESSORS: dict[bytes, Callable[[BytesIO], Any]] = {
     b"\xfd7zXZ\x00": lzma.LZMAFile,
 }
 """Openers of packed files, by their first bytes."""
+
+MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""Encodings that a text begins with a mark of, in the order in which they are tried."""
+
+MAGIC = {b"PAR1": "parquet", b"\xd0\xcf\x11\xe0": "xls"}
+"""Formats by their first bytes; a zip archive is of arrays or a workbook."""
+
+JSON = re.compile(rb"\s*(\[\s*[\[{]|\{\s*[\"}])")
+"""The beginning of a list of records, or of a record."""
 
 LIBSVM_LINE = re.compile(rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 LINES_TRIED = 20
@@ -79,28 +88,63 @@ class Source:
 
     @property
     def format(self) -> str:
-        """The format that the content shows: "npz", "parquet", "libsvm" or "text"; `DataFileError` for others."""
-        if self.content.startswith(b"PK\x03\x04"):
-            return "npz"
-        if self.content.startswith(b"PAR1"):
-            return "parquet"
+        """The format that the content shows; `DataFileError` for what is neither text nor "npz", "parquet", "xlsx"."""
+        if self.binary == "xls":
+            raise self.error("found an Excel workbook that is old or has a password", "save it as .xlsx or as CSV")
+        if self.binary:
+            return self.binary
+        if JSON.match(self.content):
+            return "json"
         lines = islice(re.finditer(rb"[^\r\n]+", self.content), LINES_TRIED)
         if any(LIBSVM_LINE.fullmatch(line.group().strip()) for line in lines):
             return "libsvm"
         if b"\0" in self.content:
-            raise self.error("found neither text nor an npz archive", "give CSV, LIBSVM/SVMlight, npz or Parquet")
+            remedy = "give CSV, JSON, LIBSVM/SVMlight, npz, Parquet or Excel; of text in UTF-16, say --encoding utf-16"
+            raise self.error("found neither text nor a format that is known", remedy)
         return "text"
+
+    @property
+    def binary(self) -> str:
+        """The format where it is none of text, "" where it may be."""
+        if self.content.startswith(b"PK\x03\x04"):
+            return "xlsx" if b"xl/workbook" in self.content else "npz"
+        return next((name for magic, name in MAGIC.items() if self.content.startswith(magic)), "")
+
+    def recode(self, encoding: str = "") -> Source:
+        """Return text of an encoding, by default that of the mark that it begins with, as UTF-8."""
+        name = encoding or next((name for mark, name in MARKS.items() if self.content.startswith(mark)), "")
+        if not name:
+            return self
+        if self.binary:
+            raise self.error("found no text, but --encoding, which is of text", "leave that out")
+        try:
+            return replace(self, content=self.content.decode(name).encode())
+        except UnicodeError as error:
+            found = f"found bytes that are not {name} text ({error})"
+            raise self.error(found, "name another --encoding, or save it as UTF-8") from None
+        except (LookupError, ValueError):
+            remedy = "name one that Python has, such as latin-1, cp1252 or utf-16"
+            raise InvalidInput("encoding", f"found {encoding!r}", remedy) from None
 
     def error(self, found: str, remedy: str) -> DataFileError:
         """Return the error to raise about this file."""
         return DataFileError(str(self.path), found, remedy)
+
+    @property
+    def is_utf8(self) -> bool:
+        """True for text in UTF-8."""
+        try:
+            return bool(self.content.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            return False
 
     def text(self) -> str:
         """Return the content as text; `DataFileError` if it is not UTF-8."""
         try:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise self.error(f"found bytes that are not UTF-8 text ({error})", "save it as UTF-8") from None
+            remedy = "save it as UTF-8, or say what it is, such as --encoding latin-1 or --encoding cp1252"
+            raise self.error(f"found bytes that are not UTF-8 text ({error})", remedy) from None
 
     def check_dense(self, shape: tuple[int, ...], dtype: np.dtype, remedy: str) -> None:
         """Raise `DataFileError` if a dense matrix of that shape would exceed `DENSE_LIMIT`."""
@@ -118,8 +162,10 @@ def count_bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:
     return int(shape[0]) * int(shape[1]) * dtype.itemsize
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
+def open_source(path: str | os.PathLike[str], encoding: str = "") -> Source:
     """Read a plain, gzip, bzip2 or xz file, if memory is left for it and it inflates to at most 100 times its size.
+
+    Text becomes UTF-8, of the `encoding` that is said, or that it begins with the mark of.
 
     `DataFileError` for every other one, and for one that is missing, unreadable, empty or damaged.
     """
@@ -138,7 +184,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     content = _decompress(path, raw)
     if not content.strip():
         raise DataFileError(str(path), "found an empty file", "fetch or write it anew")
-    return Source(path, sha256(raw).hexdigest(), content, len(raw))
+    return Source(path, sha256(raw).hexdigest(), content, len(raw)).recode(encoding)
 
 
 def _decompress(path: Path, raw: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""From a file to a `Dataset`, and to samples that a model predicts for; tables are delimited text or Parquet.
+"""From a file to a `Dataset`, and to samples that a model predicts for; tables are text, JSON, Parquet or Excel's.
 
 pandas holds a table as it stands in its file; `cvxens.tables` says what its columns are. Text is split by Python's
 `csv`, as `pandas.read_csv` mends in silence what has to be refused (short lines, repeated names), and does not tell the
@@ -33,7 +33,7 @@ from cvxens.datasets.files import (
 )
 from cvxens.errors import InvalidInput
 from cvxens.limits import available_memory
-from cvxens.storage import inflation_limit
+from cvxens.storage import UNREADABLE, inflation_limit
 from cvxens.tables import (
     MOST_CATEGORIES,
     NUMBER,
@@ -70,8 +70,9 @@ def load_file(
     sep: str | None = None,
     decimal: str | None = None,
     na: Sequence[str] = (),
+    encoding: str | None = None,
 ) -> Dataset:
-    r"""Read a data set from a file: CSV, LIBSVM/SVMlight, npz or Parquet, plain or packed by gzip, bzip2, xz.
+    r"""Read a data set from a file: CSV, JSON, Excel, Parquet, LIBSVM or npz, plain or packed by gzip, bzip2, xz.
 
     - Delimited text: a header, the target in the last column. Missing values are empty cells, ``?``, and what pandas
       takes for such. Columns of numbers, also with thousands separators, decimal commas or percent signs, are taken as
@@ -81,7 +82,9 @@ def load_file(
       different under a name such as "id"). `notes` lists all of this.
     - LIBSVM: one line per sample, ``label index:value ...``.
     - npz: arrays as listed in `cvxens.datasets.files`; pickled objects are never loaded.
+    - JSON: a list of records, ``[{"age": 31, "class": "yes"}, ...]``, or a record per line.
     - Parquet: a table as that of delimited text; needs pyarrow, ``pip install cvxens[parquet]``.
+    - Excel (.xlsx): the first sheet, with a header; needs openpyxl, ``pip install cvxens[excel]``.
 
     Parameters
     ----------
@@ -102,6 +105,8 @@ def load_file(
         The decimal mark of numbers in text; by default found out.
     na : sequence of str
         Further texts that stand for missing values in a table.
+    encoding : str, optional
+        That of text, such as "latin-1"; by default UTF-8, and UTF-16 or UTF-32 where the file begins with their mark.
 
     Returns
     -------
@@ -126,8 +131,8 @@ def load_file(
     >>> data.X.tolist()
     [[31.0, 0.0, 1.0], [38.0, 1.0, 0.0], [45.0, 0.0, 1.0]]
     """
-    options = Options(target, tuple(drop), tuple(keep), sep, decimal, tuple(na))
-    sources = [open_source(part) for part in (path, *([] if test is None else [test]))]
+    options = Options(target, tuple(drop), tuple(keep), sep, decimal, tuple(na), encoding)
+    sources = [open_source(part, encoding or "") for part in (path, *([] if test is None else [test]))]
     return read_sources(sources, sparse=sparse, options=options)
 
 
@@ -250,8 +255,8 @@ def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEn
     Parameters
     ----------
     path : str or path-like
-        Delimited text or Parquet with the columns that the model knows, in any order, and perhaps others and the
-        target; LIBSVM; or npz with `X` and perhaps `y` (of one with a test part, that part).
+        A table with the columns that the model knows, in any order, and perhaps others and the target; LIBSVM; or npz
+        with `X` and perhaps `y` (of one with a test part, that part).
     n_features : int
         The number of features of the model.
     encoder : TableEncoder, optional
@@ -329,7 +334,7 @@ def find_separator(path: str | os.PathLike[str], encoder: TableEncoder | None = 
     ';'
     """
     source = open_source(path)
-    if encoder is None or source.format in {"npz", "libsvm", "parquet"}:
+    if encoder is None or source.format != "text":
         return ""
     return _read_known(source, encoder).separator
 
@@ -364,6 +369,8 @@ def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
 
 def _read_known(source: Source, encoder: TableEncoder) -> FileTable:
     """Read a table whose columns a model knows."""
+    if encoder.encoding and not source.binary and not source.is_utf8:
+        source = source.recode(encoder.encoding)
     # what separated the cells in the fit, if it is found in these
     separator = encoder.separator if encoder.separator.encode() in source.content else ""
     known = [encoder.target, *(column.name for column in encoder.used)]
@@ -391,6 +398,7 @@ class Options:
     sep: str | None = None
     decimal: str | None = None
     na: tuple[str, ...] = ()
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         if self.decimal is not None:
@@ -456,7 +464,7 @@ class FileTable:
         for name in asked.keep:
             if name not in {column.name for column in encoder.columns}:
                 raise self.source.error(f"found no column {name!r} for --keep", "name a column that is there")
-        return replace(encoder, separator=asked.separator)
+        return replace(encoder, separator=asked.separator, encoding=asked.encoding or "")
 
     def features(self, encoder: TableEncoder) -> Any:
         """Return the features of the table as a data frame.
@@ -517,8 +525,63 @@ class FileTable:
 
 def read_table(source: Source, options: Options, known: Collection[str] = ()) -> FileTable:
     """Read a table as it stands in its file, without the columns that are to be dropped; see `read_delimited`."""
-    read = read_parquet(source, options) if source.format == "parquet" else read_delimited(source, options, known)
+    readers = {"parquet": read_parquet, "xlsx": read_workbook, "json": read_records}
+    reader = readers.get(source.format)
+    read = reader(source, options) if reader else read_delimited(source, options, known)
     return read.drop(options.drop)
+
+
+def read_records(source: Source, options: Options) -> FileTable:
+    """Read JSON: a list of records, each with the names of its columns, or a record per line.
+
+    `DataFileError` if it is none; a name that a record has not is missing in it.
+    """
+    import json
+
+    import pandas as pd
+
+    text = source.text()
+    _check_room(source, text.count(",") + 1)
+    try:
+        lines = (line for line in text.splitlines() if line.strip())
+        records = json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in lines]
+        flat = (isinstance(one, dict) and not any(isinstance(v, dict | list) for v in one.values()) for one in records)
+        why = "" if all(flat) else "an entry is no record of single values"
+    except (ValueError, RecursionError) as error:
+        why = str(error)
+    if why:
+        remedy = "write a list of records or a record per line, as DataFrame.to_json(FILE, orient='records') does"
+        raise source.error(f"found JSON that is no table ({why})", remedy)
+    return FileTable(source, pd.DataFrame(records), None, options)
+
+
+def read_workbook(source: Source, options: Options) -> FileTable:
+    """Read the first sheet of an Excel workbook, whose first line has the names of the columns.
+
+    `DataFileError` if there is no openpyxl, or the file is damaged, too large or has no such names.
+    """
+    from zipfile import ZipFile
+
+    import pandas as pd
+
+    try:
+        # what cells take in memory beside their text in the file, at the most
+        _check_inflated(source, 8 * sum(part.file_size for part in ZipFile(BytesIO(source.content)).infolist()))
+        with pd.ExcelFile(BytesIO(source.content), engine="openpyxl") as book:
+            sheet, *others = book.sheet_names
+            rows = pd.read_excel(book, header=None, dtype=object).dropna(how="all")
+    except ImportError:
+        remedy = "install cvxens[excel], or save the sheet as CSV"
+        raise source.error("found an Excel workbook, but no openpyxl to read it", remedy) from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, *UNREADABLE) as error:
+        found = f"found an Excel workbook that cannot be read ({' '.join(str(error).split())})"
+        raise source.error(found, "save the sheet as CSV") from None
+    if len(rows) < 2:
+        raise source.error(f"found no table in the first sheet, {sheet!r}", "put names and samples into it")
+    names = ["" if pd.isna(name) else str(name).strip() for name in rows.iloc[0]]
+    _check_names(source, names)
+    notes = (f"the first sheet, {sheet!r}: {len(others)} more are not read",) * bool(others)
+    return FileTable(source, rows.iloc[1:].set_axis(names, axis=1), None, options, notes=notes)
 
 
 def read_parquet(source: Source, options: Options) -> FileTable:
@@ -552,7 +615,7 @@ def _check_inflated(source: Source, size: int) -> None:
     limit = inflation_limit(source.stored)
     if size > limit:
         raise source.error(
-            f"found a Parquet file of {source.stored / MEBIBYTE:,.1f} MiB that takes {size / MEBIBYTE:,.0f} MiB "
+            f"found a packed table of {source.stored / MEBIBYTE:,.1f} MiB that takes {size / MEBIBYTE:,.0f} MiB "
             f"or more, where the limit is {limit / MEBIBYTE:,.0f} MiB",
             "give a part of its rows or columns",
         )
@@ -593,11 +656,24 @@ def read_delimited(source: Source, options: Options, known: Collection[str] = ()
     index = header[0] == "" and len(set(first)) == len(first) and all(cell.isdecimal() for cell in first)
     if index:
         header, frame = header[1:], frame.iloc[:, 1:]
-    if len(set(header)) < len(header) or "" in header:
-        raise source.error("found a header with empty or repeated names", "give each column a name of its own")
+    _check_names(source, header)
     notes = [f"{n_comments} line{'s' * (n_comments > 1)} beginning with # left out as comments"] * bool(n_comments)
     notes += ["the first column, without a name: left out, it counts the rows"] * index
     return FileTable(source, frame, [line for line, _ in rows[1:]], options, separator, tuple(notes))
+
+
+def _check_names(source: Source, names: Sequence[str]) -> None:
+    if len(set(names)) < len(names) or "" in names:
+        raise source.error("found a header with empty or repeated names", "give each column a name of its own")
+
+
+def _check_room(source: Source, n_cells: int) -> None:
+    if n_cells * BYTES_A_CELL > (left := available_memory()):
+        raise source.error(
+            f"found some {n_cells:,} cells, which take {n_cells * BYTES_A_CELL / MEBIBYTE:,.0f} MiB to parse where "
+            f"{left / MEBIBYTE:,.0f} MiB are left",
+            "give a part of the rows, or an npz archive of numbers",
+        )
 
 
 def _split(source: Source, options: Options) -> tuple[str, list[Row]]:
@@ -607,13 +683,7 @@ def _split(source: Source, options: Options) -> tuple[str, list[Row]]:
     separator = options.separator or max(DELIMITERS, key=first.count)
     if options.separator and first and separator not in first:
         raise source.error(f"found no {separator!r} in the first line", "name what separates the cells by --sep")
-    n_cells = text.count(separator) + text.count("\n") + text.count("\r") + 1
-    if n_cells * BYTES_A_CELL > (left := available_memory()):
-        raise source.error(
-            f"found some {n_cells:,} cells, which take {n_cells * BYTES_A_CELL / MEBIBYTE:,.0f} MiB to parse where "
-            f"{left / MEBIBYTE:,.0f} MiB are left",
-            "give a part of the rows, or an npz archive of numbers",
-        )
+    _check_room(source, text.count(separator) + text.count("\n") + text.count("\r") + 1)
     reader = csv.reader(_unquote_comments(text), delimiter=separator, strict=True, skipinitialspace=True)
     try:
         rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
@@ -651,12 +721,12 @@ def _drop_comments(rows: Sequence[Row]) -> tuple[list[Row], int]:
 
 
 def _is_header(header: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
-    """Return True if the first row is one of names: no number is in it.
+    """Return True if the first row is one of names: no number is in it, and inf is a name.
 
     Whole numbers are names too where they count from 0, as pandas does, and what is beside them is not found again in
     the column below.
     """
-    numbers = [j for j, name in enumerate(header) if NUMBER.fullmatch(name)]
+    numbers = [j for j, name in enumerate(header) if NUMBER.fullmatch(name) and not name.isalpha()]
     if not numbers:
         return True
     counted = [header[j] for j in numbers] == [str(k) for k in range(len(numbers))]

@@ -21,6 +21,9 @@ from cvxens.types import Array
 MOST_CELLS = 2**20
 """The most cells of one table: interactions of the same features that would make more stay apart."""
 
+MOST_NAMED = 5
+"""The most effects that `repr` names, the most important ones."""
+
 TIMES = " x "
 """What stands between the names of the features of an interaction."""
 
@@ -146,6 +149,14 @@ class Effects:
         names = tuple(map(str, feature_names))
         known = {} if levels is None else levels
         return cls(total, tuple(mains), tuple(interactions), names, tuple(outputs), sizes, variances, read, known)
+
+    def __repr__(self) -> str:
+        ranked = [self.names[k] for k in np.argsort(-self.importances, kind="stable").tolist()]
+        named = ", ".join(ranked[:MOST_NAMED]) + (
+            f" and {len(ranked) - MOST_NAMED} more" if ranked[MOST_NAMED:] else ""
+        )
+        orders = f"{len(self.mains)} of one feature, {len(self.interactions)} of more"
+        return f"Effects({self.n_features} features, {len(self.intercept)} scores; {orders}: {named})"
 
     @property
     def terms(self) -> tuple[MainEffect | Interaction, ...]:

@@ -211,7 +211,8 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
     Attributes
     ----------
     certificate_ : Certificate
-        Of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1, of several classes over the
+        Not of the exponential loss, which boosting minimises, but of the largest margin, ``max_a min_i y_i (H a)_i``
+        over weights a >= 0 with sum 1, of several classes over the
         pairs i of a sample and a class: `primal` is the smallest margin of the ensemble, `dual` a bound on that of
         every vote. A `primal` below 0 says that the ensemble does not separate the classes, which soft margins are
         for: `LPBoostClassifier`. `certify` bounds it by LL08 P3, solved to a relative gap of 0.001 or for `max_time`
@@ -254,7 +255,8 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)
         oracle, prior = self._oracle(sample, pairs), pairs.spread(sample.weights)
-        steps = boosting_steps(oracle, pairs.signs, self._target(sample), prior=prior)
+        target = self._target(sample)
+        steps = boosting_steps(oracle, pairs.signs, target, prior=prior)
         done: list[BoostingRound] = []
 
         def record() -> Iterator[BoostingStep]:
@@ -270,7 +272,8 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
             return f"edge {step.round.edge:.3g}, loss {exp(step.round.log_loss):.3g}"
 
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
-            boosted = gathered(rounds.follow(record(), n_rounds, describe, fitted), len(pairs.signs))
+            followed = rounds.follow(record(), n_rounds, describe, fitted)
+            boosted = gathered(followed, len(pairs.signs), aimed=target is not None)
         if (ending := rounds.ending) is not None:
             remedy = "raise max_time, or lower n_rounds" if ending is Ending.MAX_TIME else REMEDIES[ending]
             warn_of(self, f"{ending.value} after {len(done)} of {n_rounds} rounds", remedy)
@@ -296,7 +299,8 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
             # u of P3 has the sum 1 / edge
             bound = min(bound, 1 / run.certificate.dual) if run.certificate.dual > 0 else bound
         unproven = "the oracle cannot bound the edges"
-        return margin_certificate(margin, bound, n_terms=2 * len(y), proven=bounded, unproven=unproven)
+        aimed = self._target(sample) is not None
+        return margin_certificate(margin, bound, n_terms=2 * len(y), proven=bounded, unproven=unproven, aimed=aimed)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Score samples after every round.

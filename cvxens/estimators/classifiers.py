@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.loop import state_set
@@ -22,15 +23,15 @@ from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
 from cvxens.estimators.early_stopping import StoppedEarly
-from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation
+from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation, choose_better
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.estimators.shapes import Constrained
-from cvxens.limits import Ending, limit_time
-from cvxens.problems import simplex_codes
+from cvxens.limits import Ending, limit_time, time_left
+from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
 from cvxens.proofs import Layout, Proof, prove
@@ -38,6 +39,9 @@ from cvxens.types import Array
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
+
+SQUARES_PRICE = 0.01
+"""The default price of a unit of slack in CGEns."""
 
 NO_GAP = float(np.finfo(float).tiny)
 """A relative gap that no run reaches but by finding the optimum to the last bit."""
@@ -48,6 +52,16 @@ NO_LIMIT = 10**9
 LARGE = 10**7
 """Entries of H from which on least squares is solved over all hypotheses at once. On 20,000 images of MNIST and 5,939
 stumps, 800 columns in 40 seconds had an objective 36 % above the optimum, which this is within 1e-3 of in 10."""
+
+MANY_SAMPLES = 10_000
+"""Of more samples a run for a proof ends at a relative gap of 1e-8, else at 1e-9: that digit can take HiGHS's simplex
+method over all columns, which took 2.1 GB and six times as long on 19,020 samples, where interior points took 0.6."""
+
+COARSE = 1e-2
+"""The relative gap of a fit at the default price beside one at a nu that has no margin, or a small one."""
+
+COARSE_TIME = 0.1
+"""The share of `max_time` that is left for it."""
 
 PAIR_PRICE = 300.0
 """The default sum of the weights of the losses of all samples in MultiBoost."""
@@ -64,7 +78,7 @@ class EnsembleClassifier(StoppedEarly, Classifier):
         *,
         sample_weight: Any = None,
         as_fitted: bool = False,
-        tol: float = 1e-9,
+        tol: float | None = None,
         max_time: float = inf,
         layout: Layout | None = None,
     ) -> Proof:
@@ -73,7 +87,8 @@ class EnsembleClassifier(StoppedEarly, Classifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Features, finite.
+            Features, as in `fit`: of a column with gaps the proof has two features, by which missing values are below
+            all thresholds or above, and of one of categories an indicator for each.
         y : array-like of shape (n_samples,)
             The two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -82,8 +97,11 @@ class EnsembleClassifier(StoppedEarly, Classifier):
             True for a proof of how far the ensemble is from the optimum as it was fitted, by its ``dual_weights_``, of
             the sample of the fit; False for one of the best ensemble, which is found over the rationals where the
             formulation is a linear program.
-        tol, max_time : float
-            The relative gap and the seconds at which the run in floats stops that the proof starts from.
+        tol : float, optional
+            The relative gap at which the run in floats stops that the proof starts from: 1e-9, and of more than 10,000
+            samples 1e-8.
+        max_time : float
+            The seconds at which it stops.
         layout : cvxens.proofs.Layout, optional
             Where the numbers stand in the data file that the proof is checked against.
 
@@ -111,17 +129,18 @@ class EnsembleClassifier(StoppedEarly, Classifier):
         statement = state_set(formulation, oracle)
         if statement is None:
             found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps', and features that are numbers without gaps")
+            raise InvalidInput("oracle", found, "take 'stumps', without bounds on their signs")
         if as_fitted:
             u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
         else:
             start = self.weak_learners_
+            tol = (1e-9 if len(sample.X) <= MANY_SAMPLES else 1e-8) if tol is None else tol
             run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
             hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
             u = run.u
         negative, positive = map(str, sample.classes.tolist())
-        over, table = statement
+        over, table, readings = statement
         return prove(
             formulation,
             table,
@@ -132,7 +151,8 @@ class EnsembleClassifier(StoppedEarly, Classifier):
             u=u,
             over=over,
             as_given=as_fitted,
-            layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
+            layout=layout or Layout.of_width(table.shape[1], (negative, positive)),
+            readings=readings,
         )
 
 
@@ -149,7 +169,11 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
     ----------
     nu : float or "auto", optional
         In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
-        "auto" chooses it by cross-validation along the path of LL08 P4: of the optimum U at the price C that scores
+        There is a margin above 0 where nu is larger than the least mean hinge loss of all ensembles, however large
+        their weights are; otherwise the optimum is 0, which says nothing of a sample, and a warning names a nu that is
+        larger. If the margin is near 0 and a limit ends the fit, or the margin is not above 0, the ensemble at the
+        default price is taken where it is right on more of the samples, and certified at this nu.
+        "auto" chooses nu by cross-validation along the path of LL08 P4: of the optimum U at the price C that scores
         best, nu is U over C times the sum of the sample weights, at which the two are the same model.
     C : float or "auto", optional
         The price of a unit of slack in LL08 P4, in place of `nu`; "auto" chooses it by cross-validation along the path.
@@ -201,15 +225,83 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
         at.C_ = choice.attributes["C_"]
         formulation = at._formulation(sample)
         run = at._run(sample, formulation, at._oracle(sample, formulation), choice.learners)
+        run = run if choice.run is None else choose_better(run, choice.run, formulation.sense)
         # LL08 P4 of the optimum U is LPBoost at the price D = C / U of a unit of slack (DBS02), and D = 1 / (nu sum)
         nu = min(1.0, float(run.certificate.primal / (at.C_ * sample.weights.sum())))
-        learners = [column.hypothesis for column in run.columns]
-        return Choice({**choice.attributes, "nu_": nu}, learners)
+        learners, total, known = [column.hypothesis for column in run.columns], float(run.weights.sum()), None
+        if total > 0:
+            found = copy(self)
+            found.nu_ = nu
+            formulation = found._formulation(sample)
+            w, b, u = run.weights / total, run.intercept / total, run.u / run.u.sum()
+            with limit_time(inf, alone=True):
+                oracle = found._oracle(sample, formulation)
+                certificate = self._certify_at(sample, formulation, oracle, learners, u, w, b)
+            known = replace(run, certificate=certificate, weights=w, intercept=b, u=u)
+        return Choice({**choice.attributes, "nu_": nu}, learners, run=known)
+
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        if self.nu is None or self.constraints:
+            return super()._fit(sample, formulation, oracle, start)
+        with limit_time((1 - COARSE_TIME) * time_left()):
+            run = super()._fit(sample, formulation, oracle, start)
+        found = run.certificate
+        near_0 = max(abs(found.primal), abs(found.dual)) < found.size
+        if not near_0 or run.ending is Ending.INTERRUPTED or (run.ending not in REMEDIES and found.primal > 0):
+            return run
+        return self._prefer(run, sample, formulation, oracle)
+
+    def _prefer(self, run: Run, sample: Sample, formulation: Formulation, oracle: Oracle) -> Run:
+        """Return the run, with other weights if these are right on more samples, and name a nu that has a margin.
+
+        The others are of the default price, which takes a moment, and of the best weak learner alone. With h the mean
+        of max(0, 1 - z_i) at margins z of any size, the soft margin of these weights is above 0 at every nu above h.
+        """
+        y, weights, found = sample.signs, sample.weights / sample.weights.sum(), run.certificate
+        alone = oracle.price(y * weights).columns[:1]
+        at_default = formulations.soft_margin(SLACK_PRICE * weights)
+        coarse = column_generation(at_default, oracle, y, tol=COARSE, max_columns=self.max_columns)
+        tried = [(run.columns, run.weights), (coarse.columns, coarse.weights), (alone, np.ones(len(alone)))]
+        scores = [
+            sum((w * c.values for c, w in zip(columns, of, strict=True)), np.zeros(len(y))) for columns, of in tried
+        ]
+        right = [float(weights @ ((f > 0) == (y > 0))) for f in scores]
+        if (best := int(np.argmax(right))) > 0:
+            columns, of = tried[best]
+            used = np.flatnonzero(of).tolist()
+            H = np.column_stack([columns[j].values for j in used]).astype(np.float64)
+            at = Problem(formulation, H, y).evaluate({"w": of[used], "u": run.u})
+            certificate = Certificate.between(
+                at.primal,
+                found.dual,
+                maximise=True,
+                residuals=at.residuals({}),
+                repair={},
+                rounding=found.rounding + at.rounding,
+                proven=found.proven,
+                note=found.note,
+                size=found.size,
+            )
+            run = replace(run, certificate=certificate, columns=[columns[j] for j in used], weights=at.w)
+        least = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100
+        nu = self.nu_ if isinstance(self.nu, str) else self.nu
+        none = f"no ensemble was found with a soft margin above 0 at nu = {nu:g}, and none is above {found.dual:.2g}"
+        if found.primal <= 0 and least < 1:
+            warn_of(self, none, f"raise nu, as from {least:g} on there is one, or leave it out")
+        if best > 0:
+            reached = (
+                f"the weights are those of the default price, of a relative gap of {run.certificate.relative_gap:.3g}"
+            )
+            warn_of(self, f"{reached}, which are right on more samples", "raise nu, or leave it out")
+        return run
 
     def _given_price(self, sample: Sample) -> float | None:
         if self.nu is not None:
             return None
-        return SLACK_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+        return self._usual_price(sample) if self.C is None else validation.positive("C", self.C)
+
+    def _usual_price(self, sample: Sample) -> float:
+        return float(SLACK_PRICE / sample.weights.sum())
 
     def _formulation(self, sample: Sample) -> Formulation:
         if self.nu is None:
@@ -220,6 +312,23 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
         return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)
+
+
+def _least_mean_hinge(z: Array, weights: Array) -> float:
+    """Return the least weighted mean of max(0, 1 - t z_i) over t >= 0, which is linear between the t = 1/z_i.
+
+    Examples
+    --------
+    >>> _least_mean_hinge(np.array([2.0, 4.0, -1.0]), np.ones(3) / 3)
+    0.5
+    """
+    order = np.argsort(z)
+    # its slope at t is minus the sum of the z_i below 1/t
+    rises = np.cumsum(weights[order] * z[order]) > 0
+    if not rises.any():
+        return 1.0
+    t = 1 / z[order][np.argmax(rises)]
+    return float(weights @ np.maximum(1 - t * z, 0.0))
 
 
 @dataclass(eq=False, repr=False)
@@ -298,12 +407,15 @@ class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
     _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
-    C: float | str = 0.01
+    C: float | str = SQUARES_PRICE
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _given_price(self, sample: Sample) -> float:
         return validation.positive("C", self.C)
+
+    def _usual_price(self, sample: Sample) -> float:
+        return SQUARES_PRICE
 
     def _formulation(self, sample: Sample) -> Formulation:
         return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
@@ -376,7 +488,6 @@ class CGEnsSLSClassifier(CGEns):
             run = solve_over_all(formulation, oracle, validation.positive("tol", self.tol))
             told = f"relative gap {run.certificate.relative_gap:.2g}, all {len(run.columns)} columns"
             rounds.end(told, lambda: self._ensemble_of(formulation, run.columns, run.weights, run.intercept, dict))
-        warn_of_gap(self, run.certificate, self.tol, run.ending.value, REMEDIES[Ending.MAX_TIME])
         return run
 
     def _formulation(self, sample: Sample) -> Formulation:

@@ -26,14 +26,13 @@ from cvxens.colgen import (
     find_bands,
 )
 from cvxens.colgen.bands import N_POINTS
-from cvxens.colgen.loop import certify_incumbent
+from cvxens.colgen.loop import certify_incumbent, price_beside
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
-from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of_run
 from cvxens.estimators.samples import Accepts, Sample, find_accepted, find_feature, label, make_oracle, recode
 from cvxens.estimators.votes import Vote
 from cvxens.problems.duality import Edges
@@ -62,6 +61,8 @@ class Choice:
     """Weak learners found on the way, to start from."""
     members: Sequence[Member] = ()
     """The ensembles whose mean is taken in place of that of the fit, whose bound holds for it; none for the latter."""
+    run: Run | None = None
+    """What is known of the answer already: it is kept where the fit comes to nothing better in time."""
 
 
 class Follower(Protocol):
@@ -174,6 +175,8 @@ class Ensemble(Vote):
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
         run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
+        run = run if choice.run is None else choose_better(run, choice.run, formulation.sense)
+        warn_of_run(self, run)
         members = choice.members if watch is None or watch.best is None else [watch.best]
         used = average(formulation, oracle, sample, run, members) if members else run
         return {
@@ -261,11 +264,7 @@ class Ensemble(Vote):
         }
         with rounds_of(self) as rounds:
             rounds.begin()
-            run = column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
-        if run.ending in REMEDIES:
-            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
-            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
-        return run
+            return column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
 
     def bands(
         self,
@@ -349,7 +348,7 @@ class Ensemble(Vote):
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
         oracle, y = self._oracle(sample, formulation), label(formulation, sample)
-        u = self._run(sample, formulation, oracle).u
+        u = self._run(sample, formulation, oracle, self.weak_learners_).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
     def _certify_at(
@@ -406,9 +405,10 @@ def certify_ensemble(
     *,
     rescale: bool = True,
 ) -> Certificate:
-    """Certify weights of given hypotheses, repaired to be feasible, over all hypotheses of an oracle.
+    """Certify weights of given hypotheses, repaired to be feasible, over all hypotheses of an oracle and these.
 
-    The bound is from the dual point u; without an intercept the best one is taken. The `repair` of the certificate says
+    On another sample than that of a fit the oracle's set need not have them: its bins and scales are of the sample. The
+    bound is from the dual point u; without an intercept the best one is taken. The `repair` of the certificate says
     how far weights and intercept were moved; weights that may not be rescaled are as they are wherever they are
     feasible.
     """
@@ -424,12 +424,21 @@ def certify_ensemble(
     elif intercept is not None:
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point), rescale=rescale)
-    priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
+    priced = price_beside(oracle, hypotheses, replace(solution, s=restricted.y * u))
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
     moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
+
+
+def choose_better(run: Run, known: Run, sense: float) -> Run:
+    """Return a run, or one that was known before where that is nearer to the optimum; it ends as the new one did."""
+
+    def distance(run: Run) -> tuple[float, float]:
+        return run.certificate.relative_gap, sense * run.certificate.primal
+
+    return run if distance(run) <= distance(known) else replace(known, ending=run.ending)
 
 
 def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Member]) -> Run:

@@ -72,12 +72,16 @@ class Explained:
         sample_weight: Any = None,
         explain: Any = None,
         bands: Any = None,
+        held_out: tuple[Any, Any] | None = None,
+        title: str | None = None,
+        data: str | None = None,
     ) -> None:
         """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
 
-        It says what the model is, what its certificate proves, which effects matter, what every feature adds to the
-        score and every pair of features, why a sample has its score, which rules there are, and how the fit went. A
-        model that is no sum of effects has a report without these.
+        It says what the model is, what its certificate proves, how good it is (the confusion of classes, the ROC curve
+        and the calibration of probabilities, or predictions beside targets), which effects matter, what every feature
+        adds to the score and every pair of features, why a sample has its score, which rules there are, and how the
+        fit went. A model that is no sum of effects has a report without these.
 
         Parameters
         ----------
@@ -86,7 +90,8 @@ class Explained:
         X : array-like of shape (n_samples, n_features), optional
             Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
         y : array-like of shape (n_samples,), optional
-            Their targets, for the score on these samples and the support and precision of rules.
+            Their targets, for the score on these samples and the support and precision of rules; a name that it has, as
+            that of a column of pandas, is told.
         sample_weight : array-like of shape (n_samples,), optional
             How often each counts; by default once.
         explain : sequence of int, optional
@@ -94,6 +99,11 @@ class Explained:
             features of these samples are in the file: mind who reads it.
         bands : cvxens.colgen.Bands, optional
             What `bands` of an ensemble has found, to be drawn around its functions.
+        held_out : tuple of X and y, optional
+            Samples that the fit has not seen, on which the report says how good the model is; X and y are then taken
+            for those of the fit.
+        title, data : str, optional
+            The headline, and what the data are called.
 
         Raises
         ------
@@ -113,7 +123,8 @@ class Explained:
         """
         from cvxens.report import write_page
 
-        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain, bands=bands)
+        told = {"held_out": held_out, "title": title, "data": data}
+        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain, bands=bands, **told)
 
     def _list_terms(self) -> Terms:
         """Return what the scores are sums of."""

@@ -293,7 +293,7 @@ def _prove_vote(
     start = [column.hypothesis for column in near.columns]
     run = column_generation(formulation, oracle, y, tol=PROOF_TOL, max_time=max_time, start=start, exact=True)
     assert oracle.statement is not None
-    over, X = oracle.statement
+    over, X, _ = oracle.statement
     restricted = Restricted(formulation, formulation.signs(y))
     restricted.add([Column(hypothesis, X, 0.0) for hypothesis in vote.hypotheses])
     b = float(restricted.evaluate(restricted.shift({"w": vote.weights, "u": run.u})).b)

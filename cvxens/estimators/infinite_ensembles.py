@@ -265,7 +265,7 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
             (solution,) = trainer.solve_path(merged.signs, merged.weights, [self.C_], limits)
             u, b = merged.spread(solution.u), solution.b
         negative, positive = map(str, sample.classes.tolist())
-        layout = layout or replace(Layout.of_width(sample.X.shape[1]), labels=(negative, positive))
+        layout = layout or Layout.of_width(sample.X.shape[1], (negative, positive))
         return _prove_machine(self._kernel, sample.X, sample.signs, self.C_ * sample.weights, u, b, layout)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:

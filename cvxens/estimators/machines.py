@@ -413,11 +413,13 @@ class AdditiveTrainer(Trainer):
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         max_time = limits.max_time
         # of the time that is left, the certificate and the model get their part
-        if (left := time_left()) < inf:
+        if time_left() < inf:
+            # the first product may compile
+            self.matrix.product(np.ones(len(y)))
             began = time.perf_counter()
             self.matrix.product(np.ones(len(y)))
-            of_product = time.perf_counter() - began
-            max_time = max(min(max_time, left - PRODUCTS_AFTER * of_product), np.finfo(float).eps)
+            of_product, left = time.perf_counter() - began, time_left()
+            max_time = max(min(max_time, left - min(PRODUCTS_AFTER * of_product, left / 2)), np.finfo(float).eps)
         options = {"max_time": max_time, "random_state": validation.generator(limits.random_state)}
         return solve_svm_path(solve_additive_svm, AdditiveSVM.of(self.matrix, y, weights), Cs, limits.tol, **options)
 

@@ -38,6 +38,9 @@ REMEDIES: Mapping[Ending, str] = {
 }
 """Endings short of `tol`, and what to do about them."""
 
+ASKED_FOR = {Ending.STOPPED, Ending.SMALL_EDGES}
+"""Endings that whoever fits has asked for, whatever the gap."""
+
 
 class WithoutCallbacks:
     """An estimator where scikit-learn has no callbacks: it has no `set_callbacks`."""
@@ -157,6 +160,19 @@ def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: st
             reason = f"the bound holds {certificate.condition}"
         reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
         warn_of(estimator, reached, remedy)
+
+
+def warn_of_run(estimator: Any, run: Any) -> None:
+    """Warn of a run of column generation that ended short of the estimator's `tol`, whatever ended it.
+
+    Without a bound there is no gap that could say when a run is done, and of an optimum of 0 a gap of rounding errors
+    is any share: then only a limit is too early an end.
+    """
+    certificate = run.certificate
+    open_gap = certificate.proven and certificate.gap > 2 * certificate.rounding
+    if run.ending in REMEDIES or (open_gap and run.ending not in ASKED_FOR):
+        remedy = REMEDIES.get(run.ending, "raise tol, or lower C")
+        warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)
 
 
 def warn_of(estimator: Any, reached: str, remedy: str) -> None:

@@ -212,7 +212,7 @@ class LPBoostRegressor(Constrained, Regressor):
         # of weights alone, the steps are as short as they may be
         b = np.append(0.0, np.cumsum(steps_of)) if intercept is None else intercept
         steps, w, b_first = take_apart(self.weak_learners_, W, check_shape("intercept", b, self.intercept_.shape))
-        u = self._run(sample, formulation, oracle).u
+        u = self._run(sample, formulation, oracle, steps).u
         given = None if intercept is None else b_first
         return certify_ensemble(formulation, oracle, None, steps, u, w, given)
 

@@ -80,19 +80,37 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions | Ramp, float]]:
 def weigh_rules(learners: Sequence[Any], weights: Array, X: Any, masses: Array) -> list[WeightedRule]:
     """Return the rules of weak learners of weights (n_weak_learners, ...), the largest first, on samples with masses.
 
-    Rules of equal conditions are one.
+    Rules of equal conditions are one. Of two that part the samples, as the sides of a stump do, one is listed, with
+    what it adds to the other, which goes to the rule without conditions.
     """
     votes: dict[Conditions | Ramp, Array] = {}
     for learner, w in zip(learners, weights, strict=True):
         if np.any(w):
             for conditions, value in list_rules(learner):
                 votes[conditions] = votes.get(conditions, np.zeros(np.shape(np.atleast_1d(w)))) + value * w
-    found = []
-    for conditions, vote in votes.items():
-        rule = conditions if isinstance(conditions, Ramp) else Rule(conditions, 1)
-        holds = rule(X) != 0
-        found.append(WeightedRule(rule, vote, masses * holds))
-    return sorted([each for each in found if each.votes.any()], key=lambda each: -np.abs(each.votes).max())
+    rules = {each: each if isinstance(each, Ramp) else Rule(each, 1) for each in ((), *votes)}
+    holds = {each: rule(X) != 0 for each, rule in rules.items()}
+    # the one condition of a rule, by its feature and what it is about
+    sides: dict[Any, list[Any]] = {}
+    for each in list(votes):
+        if not isinstance(each, Ramp) and len(each) == 1 and (about := _about(each[0])) is not None:
+            other = next((side for side in sides.get(about, ()) if (holds[side] ^ holds[each]).all()), None)
+            if other is None:
+                sides.setdefault(about, []).append(each)
+            else:
+                moved = votes.pop(each)
+                votes[other] = votes[other] - moved
+                votes[()] = votes.get((), 0.0) + moved
+    found = [WeightedRule(rules[each], vote, masses * holds[each]) for each, vote in votes.items() if vote.any()]
+    return sorted(found, key=lambda each: -np.abs(each.votes).max())
+
+
+def _about(condition: Interval | Among) -> tuple | None:
+    """Return the feature and the threshold or the levels that a condition is about; None for those of two ends."""
+    if isinstance(condition, Among):
+        return condition.feature, condition.levels
+    ends = [end for end in (condition.low, condition.high) if abs(end) < inf]
+    return (condition.feature, *ends) if len(ends) == 1 else None
 
 
 def average(values: Any, held: Array) -> float:

@@ -1,103 +1,55 @@
-"""Fitted models in files without pickle: arrays and JSON, no code; whole, or refused.
+"""Fitted models in files of skops: without pickle, whole or refused, and read they run nothing.
 
-A file names estimators, records and functions, and may name no more than `cvxens.estimators.trusted` lists and the
-reader trusts. What it holds is checked in three steps: every record has the types that it is annotated with, and its
-indices lead where they should (`cvxens.types.FieldsOnly.check`, as compiled code follows them without a look); fitted
-attributes have their types and fit together in size; and the model has to score a sample.
+A file names the classes and functions that a model is made of, and may name no more than `cvxens.estimators.trusted`
+lists and the reader trusts. Records whose indices compiled code follows look where these lead when they are made
+(`cvxens.types.FieldsOnly.check`), and a model has to score a sample.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from functools import cache, partial
-from inspect import signature
-from types import NoneType, UnionType
-from typing import Any, Self, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils.validation import _is_fitted as is_fitted
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import ThresholdTrees
-from cvxens.storage import (
-    UNREADABLE,
-    Encoding,
-    FileKind,
-    as_path,
-    loaded,
-    loaded_record,
-    nothing_else,
-    qualified_name,
-)
+from cvxens.storage import Oversized, as_path, inflation_limit, read_file, write_whole
 from cvxens.tables import TableEncoder
-from cvxens.trees import Feature
-from cvxens.types import FieldsOnly
-
-FILE = FileKind("model", 2, "save the model anew")
 
 Trusted: TypeAlias = Iterable[Callable[..., Any]]
 """Classes and functions."""
 
-NAMEABLE: dict[str, Any] = {}
-"""The classes and functions that a file may name, by their names there; `cvxens.estimators.trusted` lists them."""
-
-MATRICES: Mapping[str, Any] = {"csc": csc_array, "csr": csr_array}
-"""The sparse matrices that a file can hold."""
+KNOWN: set[str] = {"functools.partial"}
+"""The names of what a file may name: `cvxens.estimators.trusted` adds ours; a partial call is of one of these."""
 
 NOT_KEPT = {"_metadata_request", "_skl_callbacks", "_sklearn_output_config"}
 """Attributes that scikit-learn sets beside parameters and fitted attributes."""
 
-LEARNT: Mapping[str, Any] = {
-    "classes_": NDArray[Any],
-    "n_features_in_": int,
-    "feature_names_in_": NDArray[np.object_],
-    "features_": tuple[Feature, ...],
-    "estimators_": list[Any],
-}
-"""The types of the attributes that a fit sets beside those that the class declares as fields."""
-
-SAME_SIZE = (
-    ("weights_", slice(0, 1), "weak_learners_", slice(0, 1)),
-    ("weights_", slice(1, None), "intercept_", slice(None)),
-    ("dual_coef_", slice(None), "support_", slice(None)),
-    ("support_vectors_", slice(0, 1), "support_", slice(None)),
-)
-"""Pairs of attributes, and the parts of their shapes that are the same."""
-
-OF_SAMPLES = ("dual_weights_", "dual_coef_", "support_", "support_vectors_", "n_iter_")
-"""What a model need not have: it is of single samples, which a fit over shards does not gather, or of its solver."""
+FORMER = b"cvxens model "
+"""What files of models began with before they were files of skops."""
 
 LARGE = 10**7
 """Features beyond which no sample is made up to try a model."""
-
-NUMBERS_AND_TEXT: Mapping[Any, tuple[type, ...]] = {
-    float: (float, int, np.floating, np.integer),
-    int: (int, np.integer),
-    bool: (bool, np.bool_),
-    str: (str,),
-}
-"""The types that count as a number, a truth value or text."""
-
-ARRAY_KINDS: Mapping[str, str] = {"f": "f", "i": "iu", "u": "iu", "b": "b", "O": "OU", "U": "U"}
-"""The kinds of arrays that count as one of a kind."""
 
 
 class Persistent:
     """An estimator that can be written to a file and read again, without pickle."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, which is replaced as a whole or not at all.
+        """Write the fitted estimator to a file of skops, which is replaced as a whole or not at all.
 
-        The file has the parameters and fitted attributes, as arrays and JSON; `load` and `load_model` read it. Not kept
-        are requests of metadata and callbacks of scikit-learn, and of a supervised kernel's forest all but the trees.
-        What this cannot write, such as a forest that was given as a parameter, skops can: see
-        `cvxens.estimators.TRUSTED_TYPES`.
+        `load` and `load_model` read it, and so does ``skops.io.load``. Not kept are requests of metadata and callbacks
+        of scikit-learn, and of a supervised kernel's forest all but the trees.
 
         Parameters
         ----------
@@ -109,13 +61,21 @@ class Persistent:
         NotFittedError
             There is nothing to save yet.
         InvalidInput
-            A parameter or attribute that only code could make again, such as a lambda, or a classifier of another
-            library. DataFileError, if the file cannot be written.
+            A parameter or attribute that no file can hold, such as a lambda. DataFileError, if the file cannot be
+            written.
         """
         check_is_fitted(self)
-        encoding = _ModelEncoding({})
-        header = encoding.write_estimator(self)
-        FILE.write(as_path("path", path), header, encoding.arrays)
+        path = as_path("path", path)
+        kept = _leave_out(self)
+        content = _write(kept)
+        if isinstance(content, Exception):
+            found = ((name, _write(value)) for name, value in vars(kept).items())
+            name, error = next(
+                ((name, each) for name, each in found if isinstance(each, Exception)), ("model", content)
+            )
+            remedy = "make it of numbers, strings, arrays, dataclasses of such, and functions at the top of a module"
+            raise InvalidInput(name, f"found what a file cannot hold: {error}", remedy)
+        write_whole("model", path, content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Self:
@@ -139,7 +99,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
     path : str or path
         The file.
     trusted : iterable of classes and functions
-        Your own ones that the file may name: an oracle, the class of its hypotheses, a function to a formulation.
+        Others that the file may name: your own oracle, the class of its hypotheses, a function to a formulation.
 
     Returns
     -------
@@ -149,7 +109,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
     Raises
     ------
     DataFileError
-        The file cannot be read, is of another kind or version, truncated or damaged, or names what is not trusted.
+        The file cannot be read, is of another kind, truncated or damaged, or names what is not trusted.
 
     Examples
     --------
@@ -164,129 +124,82 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
     >>> bool((again.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    path = as_path("path", path)
-    header, arrays = FILE.read(path)
+    from skops.io import loads
+
+    content = _read(as_path("path", path))
+    known = {*KNOWN, *(f"{each.__module__}.{each.__qualname__}" for each in trusted)}
     try:
-        model = _ModelEncoding(arrays, trusted).follow_reference(header)
-    except DataFileError:
-        raise
-    except (*UNREADABLE, AttributeError, LookupError) as error:
-        raise FILE.damaged(path, f"{type(error).__name__}: {error}") from None
-    if not isinstance(model, Persistent) or not is_fitted(model):
-        raise FILE.damaged(path, "it holds no fitted estimator")
+        unknown = sorted(set(_name_types(content)) - known)
+        model = None if unknown else loads(content, trusted=sorted(known))
+        is_model = isinstance(model, Persistent) and is_fitted(model)
+        if is_model:
+            _check_encoder(model)
+            _try_scoring(model)
+    except Exception as error:
+        # whatever a damaged or forged file makes zipfile, json, numpy, skops and the records themselves raise
+        why = f"{path} truncated or damaged ({type(error).__name__}: {error!s:.200})"
+        raise _error(why, "save the model anew") from error
+    if unknown:
+        found = f"that it names {unknown[0]}, which is not trusted"
+        raise _error(found, "if you do trust it, load with trusted=[it]")
+    if not is_model:
+        raise _error(f"no fitted estimator of cvxens in {path}", "name another file")
     return model
 
 
-class _ModelEncoding(Encoding):
-    """JSON for estimators and what they are made of, with the arrays beside it, to which writing adds."""
-
-    arrays: dict[str, NDArray]
-
-    def __init__(self, arrays: dict[str, NDArray], trusted: Trusted = ()) -> None:
-        super().__init__(
-            self.refer_to, self.follow_reference, arrays=arrays, name=self.name_of, find=self.checked_record
-        )
-        self.names = {thing: name for name, thing in NAMEABLE.items()}
-        self.trusted = {qualified_name(thing): thing for thing in trusted}
-
-    def name_of(self, thing: Any) -> str:
-        """Return the name of a class or function: a short one if models are made of it, else the qualified one."""
-        return self.names.get(thing) or qualified_name(thing)
-
-    def find_named(self, name: str) -> Any:
-        """Return the class or function of a name; `DataFileError` for one that the file may not name."""
-        if name not in NAMEABLE and name not in self.trusted:
-            raise DataFileError(
-                "model",
-                f"found that it names {name}, which is not trusted",
-                "if you do trust it, load with trusted=[it]",
-            )
-        return NAMEABLE.get(name) or self.trusted[name]
-
-    def write_estimator(self, estimator: Any) -> dict[str, Any]:
-        """Write the class, parameters and fitted attributes of an estimator."""
-        kind = type(estimator)
-        kept = {name: value for name, value in vars(estimator).items() if _is_kept(kind, name)}
-        written = {}
-        for name, value in kept.items():
-            try:
-                written[name] = self.write(_without_forest(value))
-            except TypeError as error:
-                raise InvalidInput(
-                    name,
-                    f"found what a file cannot hold: {error}",
-                    "make it of numbers, strings, arrays, dataclasses of such, and functions at the top of a module",
-                ) from None
-        return {"estimator": self.name_of(kind), "of": written}
-
-    def write(self, value: Any) -> Any:
-        """Turn a value into what `json` can write; estimators are records, but have more than their fields."""
-        return {"other": self.write_estimator(value)} if isinstance(value, Persistent) else super().write(value)
-
-    def refer_to(self, value: Any) -> Any:
-        """Write what is neither plain nor a record: a partial call, a sparse matrix or a function."""
-        if isinstance(value, partial):
-            parts = [value.func, value.args, value.keywords]
-            return {"partial": [self.write(part) for part in parts]}
-        if issparse(value) and value.format in MATRICES:
-            parts = [value.data, value.indices, value.indptr, tuple(value.shape)]
-            return {"matrix": value.format, "of": [self.write(part) for part in parts]}
-        if callable(value) and hasattr(value, "__qualname__"):
-            if loaded(qualified_name(value)) is value:
-                return {"name": self.name_of(value)}
-            raise TypeError(f"{qualified_name(value)} is not at the top of a module")
-        return nothing_else(value)
-
-    def follow_reference(self, reference: Any) -> Any:
-        """Read what `refer_to` wrote."""
-        match reference:
-            case {"estimator": str(name), "of": dict(state)}:
-                return self.read_estimator(name, {key: self.read(value) for key, value in state.items()})
-            case {"partial": [function, arguments, keywords]}:
-                return partial(self.read(function), *self.read(arguments), **self.read(keywords))
-            case {"matrix": str(kind), "of": [*parts]}:
-                data, indices, indptr, shape = map(self.read, parts)
-                matrix = MATRICES[kind]((data, indices, indptr), shape=shape)
-                matrix.check_format(full_check=True)
-                return matrix
-            case {"name": str(name)}:
-                return self.find_named(name)
-        raise TypeError(f"found {reference!r:.100}")
-
-    def checked_record(self, name: str) -> Callable[..., Any]:
-        """Return what makes a dataclass or named tuple of its parts, and checks it."""
-        # other records of cvxens are harmless too, such as the losses of a formulation
-        kind = loaded_record(name) if name.startswith("cvxens.") else self.find_named(name)
-
-        def make(*parts: Any) -> Any:
-            record = check_types(kind(*parts))
-            if isinstance(record, FieldsOnly):
-                record.check()
-            return record
-
-        return make
-
-    def read_estimator(self, name: str, state: Mapping[str, Any]) -> Any:
-        """Make an estimator of parameters and attributes; one that is fitted has to be whole."""
-        kind = self.find_named(name)
-        if not set(signature(kind).parameters) <= state.keys() or not all(_is_kept(kind, key) for key in state):
-            raise TypeError(f"{name} with {', '.join(state)}")
-        estimator = kind.__new__(kind)
-        vars(estimator).update(state)
-        _check_encoder(estimator)
-        if isinstance(estimator, Persistent) and is_fitted(estimator):
-            check_model(estimator)
-        return estimator
+def _read(path: Path) -> bytes:
+    """Return the content of a file that may be one of a model."""
+    try:
+        content = read_file(path)
+    except (OSError, ValueError) as error:
+        raise _error(f"that {path} cannot be read ({error})", "name another file") from error
+    if content.startswith(FORMER):
+        raise _error(f"a model in {path} as cvxens wrote it before it took files of skops", "fit and save it anew")
+    if not content.startswith(b"PK"):
+        raise _error(f"no model in {path}", "name another file")
+    return content
 
 
-def _is_kept(kind: type, name: str) -> bool:
-    """True for a parameter, and for an attribute that a fit has set and that hides nothing of the class."""
-    return name in signature(kind).parameters or not (name in NOT_KEPT or hasattr(kind, name))
+def _error(found: str, remedy: str) -> DataFileError:
+    return DataFileError("model", f"found {found}", remedy)
 
 
-def _without_forest(value: Any) -> Any:
-    """Return an attribute; of a supervised kernel with the trees alone, which are all that it needs of a forest."""
+def _name_types(content: bytes) -> list[str]:
+    """Return the types that a file of skops names and skops does not know; `Oversized` if it inflates too far."""
+    from skops.io import get_untrusted_types
+
+    with ZipFile(BytesIO(content)) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > inflation_limit(len(content)):
+        raise Oversized(inflation_limit(len(content)), size)
+    return list(get_untrusted_types(data=content))
+
+
+def _write(value: Any) -> bytes | Exception:
+    """Return a file of skops that has been read again, or the error that one of the two raised."""
+    from skops.io import dumps, loads
+
+    try:
+        content: bytes = dumps(value, compression=ZIP_DEFLATED)
+        # what cannot be found by its name, such as a lambda, shows when it is read
+        loads(content, trusted=_name_types(content))
+    except Exception as error:
+        return error
+    return content
+
+
+def _leave_out(value: Any) -> Any:
+    """Return an estimator, or what is in one, as a file keeps it."""
+    if isinstance(value, Persistent):
+        kept = copy(value)
+        parts = {name: _leave_out(part) for name, part in vars(value).items() if name not in NOT_KEPT}
+        vars(kept).clear()
+        vars(kept).update(parts)
+        return kept
+    if isinstance(value, list):
+        return [_leave_out(part) for part in value]
     if isinstance(value, TreeEnsemble) and hasattr(value.forest, "apply"):
+        # the trees alone are all that a supervised kernel needs of a forest
         return replace(value, forest=ThresholdTrees.from_forest(value.forest))
     return value
 
@@ -301,46 +214,6 @@ def _check_encoder(estimator: Any) -> None:
     fits = known is not None and len(known) == estimator.n_features_in_
     if not fits or (names is not None and list(names) != known):
         raise TypeError("an encoder that is not of the model's features")
-
-
-def check_model(estimator: Any) -> None:
-    """Raise a TypeError or ValueError unless a fitted estimator's attributes fit together and it scores a sample."""
-    kind: Any = type(estimator)
-    state, parts = vars(estimator), vars(estimator).get("estimators_")
-    expected = getattr(kind, "fitted", ())
-    if missing := [name for name in expected if name not in state and name not in OF_SAMPLES]:
-        raise ValueError(f"{kind.__name__} without {', '.join(missing)}")
-    parameters = signature(kind).parameters
-    types = {**LEARNT, **{name: hint for name, hint in find_types(kind).items() if name not in parameters}}
-    # of several sub-problems, fitted attributes are lists
-    lists = set(expected) & set(state) if parts is not None else set()
-    for name, value in state.items():
-        each = value if name in lists else [value]
-        if not (isinstance(each, list) and all(matches(one, types.get(name, Any)) for one in each)):
-            raise TypeError(f"{kind.__name__}.{name} is of the type {type(value).__name__}")
-        if name in lists and len(each) != len(parts or ()):
-            raise ValueError(f"{kind.__name__}.{name} for {len(each)} sub-problems of {len(parts or ())}")
-    common = {name: value for name, value in state.items() if name not in lists}
-    for k in range(len(parts or ())):
-        _check_sizes({**{name: state[name][k] for name in lists}, "n_features_in_": state.get("n_features_in_")})
-    _check_sizes(common)
-    _try_scoring(estimator)
-
-
-def _check_sizes(state: Mapping[str, Any]) -> None:
-    """Raise a ValueError unless attributes that go together are of one size."""
-    shapes = {name: np.shape(value) for name, value in state.items() if isinstance(value, np.ndarray)}
-    if "weak_learners_" in state:
-        shapes["weak_learners_"] = (len(state["weak_learners_"]),)
-    classes = state.get("classes_")
-    if classes is not None and (classes.ndim != 1 or len(classes) < 2 or (np.sort(classes) != classes).any()):
-        raise ValueError("classes that are no ascending list of two or more")
-    vectors = shapes.get("support_vectors_", (0, state.get("n_features_in_")))
-    if vectors[1:] != (state.get("n_features_in_"),):
-        raise ValueError(f"support vectors of the shape {vectors} for {state.get('n_features_in_')!r:.20} features")
-    for first, part, second, other in SAME_SIZE:
-        if first in shapes and second in shapes and shapes[first][part] != shapes[second][other]:
-            raise ValueError(f"{first} of the shape {shapes[first]} for {second} of the shape {shapes[second]}")
 
 
 def _try_scoring(estimator: Any) -> None:
@@ -366,90 +239,14 @@ def _try_scoring(estimator: Any) -> None:
         if seen:
             raise
         return
-    except Exception as error:
-        raise ValueError(f"{kind} that does not score: {type(error).__name__}: {error}") from None
     n_classes = len(getattr(estimator, "classes_", (0, 0)))
+    if n_classes < 2:
+        raise ValueError(f"{kind} of {n_classes} classes")
     several = (n_classes,) if n_classes > 2 else ()
     if hasattr(estimator, "weights_") and not hasattr(estimator, "classes_"):
         several = np.shape(estimator.weights_)[1:]
     if scores.shape != (len(X), *several) or scores.dtype.kind != "f":
         raise ValueError(f"{kind} with scores of the shape {scores.shape} for {n_classes} classes")
-
-
-def check_types(record: Any) -> Any:
-    """Return a dataclass or named tuple whose parts are of its annotated types; a TypeError names one that is not.
-
-    Examples
-    --------
-    >>> from cvxens.colgen.oracles import Stump
-    >>> check_types(Stump(0, 0.5, 1))
-    Stump(feature=0, threshold=0.5, sign=1, missing=0)
-    >>> check_types(Stump("0", 0.5, 1))
-    Traceback (most recent call last):
-    TypeError: Stump.feature is of the type str
-    """
-    kind: Any = type(record)
-    for name, hint in find_types(kind).items():
-        value = getattr(record, name)
-        if not matches(value, hint):
-            raise TypeError(f"{kind.__name__}.{name} is of the type {type(value).__name__}")
-    return record
-
-
-@cache
-def find_types(kind: Any) -> dict[str, Any]:
-    """Return the annotated types of the fields of a dataclass or named tuple."""
-    hints = get_type_hints(kind)
-    names = [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
-    return {name: hints[name] for name in names if name in hints}
-
-
-def matches(value: Any, hint: Any) -> bool:
-    """Return True if a value is of an annotated type.
-
-    Numbers that are whole count as floats, and truth values as no numbers; those of numpy are arrays too. Of an array
-    the kind of its numbers counts, and of a protocol that its members are there.
-
-    Examples
-    --------
-    >>> matches((1.0, 2), tuple[float, ...]), matches((1.0, "2"), tuple[float, ...]), matches(None, int | None)
-    (True, False, True)
-    """
-    origin, parts = get_origin(hint), get_args(hint)
-    if hint is Any or isinstance(hint, TypeVar):
-        return True
-    if origin in {Union, UnionType}:
-        return any(matches(value, part) for part in parts)
-    if origin is Callable:
-        return callable(value)
-    if origin is np.ndarray and isinstance(value, np.generic):
-        value = np.asarray(value)
-    if origin is not None:
-        return isinstance(value, origin) and _parts_match(value, origin, parts)
-    if hint in NUMBERS_AND_TEXT:
-        return isinstance(value, NUMBERS_AND_TEXT[hint]) and (hint is bool or not isinstance(value, bool | np.bool_))
-    if getattr(hint, "_is_protocol", False):
-        return all(hasattr(value, member) for member in _members(hint))
-    return isinstance(value, NoneType if hint is None else hint)
-
-
-def _parts_match(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
-    """Return True if what a container holds is of the types in the brackets of its annotation."""
-    if origin is np.ndarray:
-        kind = get_args(parts[1])[0]
-        return kind is Any or isinstance(kind, TypeVar) or value.dtype.kind in ARRAY_KINDS[np.dtype(kind).kind]
-    if issubclass(origin, tuple) and parts[-1] is not ...:
-        return len(value) == len(parts) and all(map(matches, value, parts))
-    if issubclass(origin, Mapping):
-        return all(matches(key, parts[0]) and matches(each, parts[1]) for key, each in value.items())
-    return not issubclass(origin, Sequence) or all(matches(each, parts[0]) for each in value)
-
-
-@cache
-def _members(protocol: Any) -> frozenset[str]:
-    """Return the names that an object of a protocol has."""
-    named = (name for kind in protocol.__mro__ if getattr(kind, "_is_protocol", False) for name in vars(kind))
-    return frozenset(name for name in named if name == "__call__" or not name.startswith("_"))
 
 
 def loaded_estimators() -> Iterator[type]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import inf
+from math import inf, nan
 from typing import Any, Self, cast
 
 import numpy as np
@@ -21,7 +22,7 @@ from cvxens.estimators.progress import warn_of, with_callbacks
 from cvxens.estimators.samples import find_factory, find_feature, label, offers
 from cvxens.estimators.sides import Sensitive, SideConstraint, check_constraints, find_budget, hold, state_rows
 from cvxens.hypotheses import Constant
-from cvxens.limits import TimeUp
+from cvxens.limits import OVERRUN, TimeUp, limit_time, time_left
 from cvxens.types import Array
 
 
@@ -152,7 +153,8 @@ class Constrained(Shaped):
     ----------
     prices_ : mapping of str to float
         The multiplier of every side constraint, by what it bounds: what the objective would fall by, for each unit that
-        the limit is raised by, at first. Those of constraints that hold by themselves are 0.
+        the limit is raised by, at first. Those of constraints that hold by themselves are 0, and NaN where
+        `max_time` left no time to find them.
     """
 
     _: KW_ONLY
@@ -269,7 +271,7 @@ class Constrained(Shaped):
         at = copy(self)
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run = at._fit(sample, formulation, oracle, ())
+        run = at._fit(sample, formulation, oracle, at.weak_learners_)
         given = at._certify_at(sample, formulation, oracle, at.weak_learners_, run.u, weights, intercept)
         use = measure_use(budget[1])
         used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in at.weak_learners_]))
@@ -282,7 +284,10 @@ class Constrained(Shaped):
         else:
             rows = state_rows(check_constraints(self.constraints), sample)
             loss: Any = formulation.terms[0]
-            prices = loss.price(run.u).tolist() if rows else ()
+            prices = [nan] * len(rows)
+            # a solver may find them, after a run that was cut
+            with suppress(TimeUp), limit_time(max(time_left(), 0.0) + OVERRUN, alone=True):
+                prices = loss.price(run.u).tolist() if rows else []
             named = {row.name: price for row, price in zip(rows, prices, strict=True)}
         return {**super()._appraise(sample, formulation, run), "prices_": named}
 

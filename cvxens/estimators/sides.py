@@ -249,7 +249,7 @@ def state_rows(constraints: Sequence[SideConstraint], sample: Any) -> list[Row]:
 def hold(formulation: Formulation, rows: Sequence[Row], signs: Array) -> Formulation:
     """Return a formulation under rows, on a sample whose margins have these signs."""
     loss = formulation.terms[0]
-    if any(row.charges.any() for row in rows) and (hasattr(loss, "caps") or formulation.on_scores):
+    if any(row.charges.any() for row in rows) and (loss.is_margin or formulation.on_scores):
         found = "found a bound on losses for a formulation whose margins have no unit"
         raise InvalidInput("constraints", found, "give LPBoost C in place of nu, or EqualMeanScores")
     if formulation.outputs is not None:

@@ -1,4 +1,4 @@
-"""The classes and functions that files of fitted estimators may name, in files of `save` and in those of skops.
+"""The classes and functions that files of fitted estimators may name.
 
 skops tells of the types in a file that it does not know, and makes objects of them only if it is told to trust them.
 Those of `TRUSTED_TYPES` hold numbers, text, arrays and each other, and run nothing when they are made.
@@ -31,15 +31,17 @@ from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
-from cvxens.estimators.saving import NAMEABLE, loaded_estimators
+from cvxens.estimators.saving import KNOWN, loaded_estimators
 from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
 from cvxens.hypotheses import (
+    Among,
     Branch,
     Connective,
     Constant,
     Formula,
     Indicator,
     Interval,
+    KernelColumn,
     KernelExpansion,
     LevelStump,
     LinearForm,
@@ -71,8 +73,8 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
-    *(Branch, Rule, Interval, Ramp),
-    *(Staircase, KernelExpansion, Points),
+    *(Among, Branch, Rule, Interval, Ramp),
+    *(Staircase, KernelColumn, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
     *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
@@ -90,6 +92,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(Formulation, soft_margin, absolute_errors, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
     *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget),
+    *(*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)),
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
@@ -97,7 +100,11 @@ ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") 
 """Our estimators."""
 
 TRUSTED_TYPES = tuple(
-    sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS)})
+    sorted(
+        f"{kind.__module__}.{kind.__qualname__}"
+        for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
+        if hasattr(kind, "__qualname__")
+    )
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
@@ -107,17 +114,4 @@ follows the numbers of a file without a look at where they lead. Records of ours
 themselves, when they are made: a forged file of skops is refused, or is a model, which runs nothing.
 """
 
-
-def _name(thing: Any) -> str:
-    """Return the name in files of `save`: ``ROOM.NAME``, whichever module of the room it is in."""
-    library, room, *_ = thing.__module__.split(".")
-    return f"{room if library == 'cvxens' else library}.{thing.__qualname__}"
-
-
-NAMED_BY_PARAMETERS = (*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__))
-
-NAMEABLE.update(
-    (_name(thing), thing)
-    for thing in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *NAMED_BY_PARAMETERS)
-    if hasattr(thing, "__qualname__")
-)
+KNOWN.update(TRUSTED_TYPES)

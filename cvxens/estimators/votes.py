@@ -127,8 +127,9 @@ class Vote(Limited, Certified):
         """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
 
         The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
-        weak learners make one rule. A stump is two rules, a tree of depth 2 one for each leaf. A ramp is a row too,
-        whose weight is per unit of its value; it holds where that is not 0.
+        weak learners make one rule. A stump is one rule, and adds to the rule "always", which holds for every sample; a
+        tree of depth 2 is one for each leaf. A ramp is a row too, whose weight is per unit of its value; it holds where
+        that is not 0.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.limits import check_time, time_left
+from cvxens.limits import TimeUp, check_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -158,7 +158,7 @@ def solve_cones(
     P = sparse.csc_array(A.shape[1:] * 2) if curvature is None else sparse.diags_array(curvature / unit, format="csc")
     found = clarabel.DefaultSolver(P, cost / unit, sparse.csc_array(A), b, listed, chosen).solve()
     if str(found.status) == "MaxTime":
-        check_time()
+        raise TimeUp
     return ConicSolution(np.array(found.x), unit * np.array(found.z), str(found.status))
 
 

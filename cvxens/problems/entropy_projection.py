@@ -51,6 +51,7 @@ class EntropyProjection(Problem):
     equation = "min sum a ln(a/a_t) - a + a_t on the simplex, a'K~a_t = rho or <= rho"
     source = "TK07 (7), (10)"
     aliases: ClassVar[Mapping[str, str]] = {"u": "alpha"}
+    size: ClassVar[float] = 0.0
     rho = Parameter(validation.number)
 
     def __init__(self, K: Any, y: Any, alpha_t: Any, rho: float, *, equality: bool = True) -> None:

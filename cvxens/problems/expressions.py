@@ -155,6 +155,7 @@ class ConicLoss(Loss):
     """A loss that is known by its model in cvxpy alone: its dual value is bounded by conic proofs."""
 
     basis: ClassVar[str] = "by conic multipliers, repaired and checked"
+    has_slopes: ClassVar[bool] = False
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the loss of margins of this shape in conic form; canonicalised once for the values of parameters."""

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
+from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array, Point
@@ -39,7 +40,6 @@ __all__ = [
     "Exponential",
     "HardMargin",
     "Hinge",
-    "Hinges",
     "HuberizedHinge",
     "Logistic",
     "Loss",
@@ -51,19 +51,11 @@ __all__ = [
 
 TINY = float(np.finfo(float).tiny)
 
+SUMMED = 1e-9
+"""Multipliers whose sum is as near to 1 add up to 1 but for rounding."""
+
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
-
-
-class Hinges(NamedTuple):
-    """``sum_i prices_i max(0, sign (knots_i - z_i))``, a part of a loss.
-
-    Its multipliers are ``u = sign v`` with 0 <= v <= prices, and its dual value is ``knots'u``.
-    """
-
-    sign: float  # 1, or -1 where it grows with z
-    knots: Array  # (n_samples,)
-    prices: Array  # (n_samples,)
 
 
 class Loss(Protocol):
@@ -85,11 +77,7 @@ class Loss(Protocol):
     - ``curvature(u)``, of a smooth sum over samples: the (generalised) second derivatives as a function of u;
     - ``hessian(U, X, outputs)``, of a smooth loss on several scores: its second derivatives in the weights of the
       columns X (n_active, n_samples) for these outputs;
-    - ``hinges``: the loss is a sum of `Hinges`, at most one of either sign, so that its dual value is linear in
-      multipliers that are in a box;
-    - ``floor``: the dual value is ``floor sum u`` on u >= 0, so that the loss is the constraint ``z >= floor``;
-    - ``caps``: the dual value is 0 on ``sum u = 1, 0 <= u <= caps``;
-    - ``worst``: a pair (caps, total), the dual value is ``sum u`` on 0 <= u <= caps, sum u <= total;
+    - ``linear_dual``, of a piecewise linear loss: its dual as a `LinearDual`, None of others;
     - ``smoothed(width)``: a smooth function near the loss, whose multipliers are in the domain of the loss's conjugate,
       with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X;
     - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
@@ -101,6 +89,12 @@ class Loss(Protocol):
     any_shape: ClassVar[bool] = False
     """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
 
+    has_slopes: ClassVar[bool] = True
+    """True if `slopes` has all multipliers at a kink; False if they are known by the model alone."""
+
+    is_margin: ClassVar[bool] = False
+    """True if its value is minus a margin, in the units of the margins, as that of the least one is."""
+
     falls: ClassVar[bool] = False
     """True if it falls in every margin, so that no multiplier is negative."""
 
@@ -108,6 +102,11 @@ class Loss(Protocol):
     def batch_shape(self) -> tuple[int, ...]:
         """The shape of the targets or prices that it holds per sample; () where it fits any number of samples."""
         return ()
+
+    @property
+    def linear_dual(self) -> LinearDual | None:
+        """What it adds to the dual where that is a linear function in a polyhedron, as of a piecewise linear loss."""
+        return None
 
     @abstractmethod
     def term(self, z: Any) -> Term:
@@ -224,8 +223,8 @@ class Hinge(SumOverSamples):
     C: Scalar
 
     @property
-    def hinges(self) -> tuple[Hinges]:
-        return (Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),)
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),))
 
     def term(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0, z >= 1 - xi."""
@@ -484,8 +483,8 @@ class CVaR(Loss):
         return np.shape(self.D)
 
     @property
-    def worst(self) -> tuple[Array, float]:
-        return np.asarray(self.C * self.D), self.C
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C * self.D)),), high=self.C)
 
     def term(self, z: Any) -> Term:
         """Model the loss with the threshold rho and slacks xi >= 0, z >= 1 - rho - xi."""
@@ -569,7 +568,10 @@ class HardMargin(Loss):
     """
 
     falls: ClassVar[bool] = True
-    floor: ClassVar[float] = 1.0
+
+    @property
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(inf)),))
 
     def term(self, z: Any) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
@@ -619,6 +621,7 @@ class HardMargin(Loss):
 class CappedSimplex(Loss, Protocol):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
+    is_margin: ClassVar[bool] = True
     falls: ClassVar[bool] = True
     D: Scalar
 
@@ -645,6 +648,10 @@ class CappedSimplex(Loss, Protocol):
 
     def fixed_sum(self, z: Array) -> float | None:
         return 1.0
+
+    def adds_up(self, u: Array) -> bool:
+        """Return whether the sum is 1 but for rounding; of a share of multipliers, as penalties may want, it is not."""
+        return abs(float(u.sum()) - 1) <= SUMMED
 
     def dual_violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
@@ -673,8 +680,8 @@ class SoftMinimumMargin(CappedSimplex):
     D: Scalar
 
     @property
-    def caps(self) -> float | Array:
-        return self.D
+    def linear_dual(self) -> LinearDual:
+        return LinearDual((Hinges(1.0, np.asarray(0.0), np.asarray(self.D)),), low=1.0, high=1.0)
 
     def term(self, z: Any) -> Term:
         """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""
@@ -698,7 +705,7 @@ class SoftMinimumMargin(CappedSimplex):
         return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
-        return 0.0
+        return 0.0 if self.adds_up(u) else -inf
 
     def dual_magnitude(self, u: Array) -> float:
         return 0.0
@@ -799,7 +806,7 @@ class EntropicMinimumMargin(CappedSimplex):
     def dual_value(self, u: Array) -> float:
         """Return ``-1/eta sum u ln(u / p)``."""
         D, _ = self._shares(u)
-        return float(-rel_entr(u, D / D.sum()).sum() / self.eta)
+        return float(-rel_entr(u, D / D.sum()).sum() / self.eta) if self.adds_up(u) else -inf
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``1/eta sum |u ln(u / p)|``, and sum u for the rounding of p."""

@@ -3,7 +3,8 @@
 Away from its kinks a loss has one slope at every margin. At a kink, as at the margin 1 of a hinge, it has an interval
 of them, and at an optimum the right ones balance the intercept and bring every edge to where the penalty's slope at its
 weight is. So they are the least squares of a small system: an unknown for every sample at a kink, and a row for every
-weight that is not 0, for every edge that would exceed its limit, and for every sum that is prescribed.
+weight that is not 0, for every edge that would exceed its limit, and for every sum that is prescribed. What such slopes
+do not say, `Problem` asks a solver for.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from scipy.optimize import lsq_linear
 
 from cvxens.types import Array
 
-DISTANCES = (1e-10, 1e-8, 1e-6, 1e-4)
+DISTANCES = (1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 """Distances from a kink, relative to the largest margin, at which margins of various solvers are still at it."""
+
+SOLVABLE = 200_000
+"""Entries of H up to which a solver finds multipliers where slopes leave a gap, within a second."""
+
+CLOSED = 1e-6
+"""The relative gap of multipliers that are good enough."""
 
 MOST = 1000
 """Samples at kinks up to which the system is solved; with more of them the slopes stay in the middle."""

@@ -345,6 +345,8 @@ def check_symmetry(penalty: Penalty, outputs: int | None = None, nonnegative: bo
             }
             before = penalty.value(w)
             found = {how: penalty.value(other) for how, other in changed.items()}
+        except InvalidInput:
+            raise
         except ValueError as error:
             raise not_of_any_number(error) from error
         for how, after in found.items():

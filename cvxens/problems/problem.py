@@ -19,13 +19,13 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
-from cvxens.errors import CvxensError, InvalidInput, NotSeparable
+from cvxens.errors import CvxensError, InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems.duality import Edges, balance_classes, balance_exactly, edge_rounding, imbalance
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss, dual_rounding, rise
 from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
-from cvxens.problems.multipliers import DISTANCES, fit_slopes
+from cvxens.problems.multipliers import CLOSED, DISTANCES, SOLVABLE, fit_slopes
 from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, UNDERFLOW, dot, sum_error
 from cvxens.types import Array, Point, Solution
@@ -264,6 +264,11 @@ class Problem:
         return self.formulation.terms[1]
 
     @property
+    def size(self) -> float:
+        """What gaps are relative to where both objectives are smaller; see `Formulation.find_size`."""
+        return self.formulation.find_size(self.unit * self.H.largest) if self.formulation.find_size(1.0) else 0.0
+
+    @property
     def maximise(self) -> bool:
         return self.formulation.maximise
 
@@ -419,7 +424,8 @@ class Problem:
         """Return the multipliers with the highest dual value among `known` ones, 0 and those of -loss'(z).
 
         At kinks those are taken that suit the weights best; as nobody knows how exact the weights are, that is done for
-        margins at several distances from a kink.
+        margins at several distances from a kink. If they leave a gap, because sums of weights or of multipliers have
+        kinks, too, or because the model alone knows the slopes, as that of an expression, a solver of cvxpy's chooses.
         """
         (loss, penalty), y, H = self.formulation.terms, self.signs, self.linear_map
         balanced = y if self.intercept else None
@@ -427,16 +433,19 @@ class Problem:
         total = loss.fixed_sum(z)
         sums = [*([(y, 0.0)] if self.intercept else []), *([] if total is None else [(np.ones(len(y)), total)])]
         seen: list[bytes] = []
+        kinked = not loss.has_slopes
+        unit = 0.0 if H.symmetric else 1 / max(self.H.largest, np.finfo(float).tiny)
         for near in DISTANCES:
             low, high = loss.slopes(z, near * max(1.0, float(np.abs(z).max())))
-            at = np.where(np.abs(w) <= near * np.abs(w).max(), 0.0, w)
+            # weights that are no more than the digits of margins are 0
+            at = np.where(np.abs(w) <= near * max(float(np.abs(w).max()), float(np.abs(z).max()) * unit), 0.0, w)
             if (key := b"".join(part.tobytes() for part in (low, high, at))) in seen:
                 continue
             seen.append(key)
             if np.array_equal(low, high) or H.symmetric or z.ndim > 1:
                 candidates.append(np.where(np.isfinite(high), (low + high) / 2, low))
                 continue
-            least, largest = penalty.slopes(at)
+            kinked, (least, largest) = True, penalty.slopes(at)
             if self.nonnegative:
                 least = np.where(at == 0, -np.inf, least)
             level = hasattr(penalty, "total")
@@ -445,7 +454,17 @@ class Problem:
         def value(u: Array) -> float:
             return self.bound(u, H.summarise(y * u, H.edges(y * u), self.nonnegative))
 
-        return max((loss.repair(u, balanced) for u in candidates), key=value)
+        best = max((loss.repair(u, balanced) for u in candidates), key=value)
+        if not kinked or H.symmetric or z.size * w.size > SOLVABLE:
+            return best
+        primal = loss.value(z) + penalty.value(w)
+        if primal - value(best) <= CLOSED * abs(primal):
+            return best
+        try:
+            solved = solve_model(self._model, None, {}).duals[self.letters[2]]
+        except SolverFailed:
+            return best
+        return max(best, loss.repair(np.reshape(solved, z.shape), balanced), key=value)
 
     @final
     def evaluate_at(

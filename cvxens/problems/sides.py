@@ -21,7 +21,8 @@ import numpy as np
 
 from cvxens.problems.constraints import HELD, ROOM, Measured
 from cvxens.problems.expressions import ConicLoss
-from cvxens.problems.losses import Hinge, Hinges, Loss, find_shortfall, rise
+from cvxens.problems.linear_dual import LinearDual
+from cvxens.problems.losses import Hinge, Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
@@ -82,6 +83,10 @@ class SideLoss(ConicLoss):
         return self.loss.on_scores
 
     @property
+    def is_margin(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
+        return self.loss.is_margin
+
+    @property
     def basis(self) -> str:  # type: ignore[override]  # of the loss, not of the class
         """The ground of bounds: multipliers of the constraints where the loss has a conjugate."""
         return "by multipliers of the constraints" if self.is_known else ConicLoss.basis
@@ -97,12 +102,12 @@ class SideLoss(ConicLoss):
         return not isinstance(self.loss, ConicLoss) and (isinstance(self.loss, Hinge) or not self.has_charges)
 
     @property
-    def sided_hinges(self) -> tuple[Hinges, ...]:
-        """The hinges of the loss, where it has them, and constraints are on scores alone."""
-        hinges: tuple[Hinges, ...] = getattr(self.loss, "hinges", ())
-        if self.has_charges or len(hinges) != 1 or self.on_scores:
-            raise AttributeError("sided_hinges: the loss is no hinge loss of one side, or constraints are on slacks")
-        return hinges
+    def linear_dual(self) -> LinearDual | None:
+        """That of the loss, a sum of hinges of one side, with multipliers of constraints on scores alone."""
+        dual = self.loss.linear_dual
+        if self.has_charges or dual is None or not dual.is_separable or len(dual.hinges) != 1 or self.on_scores:
+            return None
+        return replace(dual, pulls=self.pulls, limits=self.tighten().limits)
 
     def term(self, z: Any) -> Term:
         term = self.loss.term(z)

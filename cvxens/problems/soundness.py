@@ -7,7 +7,12 @@ what they are by definition, at random points and by a solver:
   edges; a violation would be a bound above the optimum;
 - Fenchel's equality: the minimum of ``loss(z) + u'z`` over z, by the model, is `dual_value(u)`, and likewise of the
   penalty; less would be a bound that never meets the optimum, and a model of something else;
-- convexity, and that repaired multipliers are in the conjugate's domain and balanced;
+- convexity, and that repaired multipliers are in the conjugate's domain and balanced, from wherever they come: inside,
+  at the border and outside of it;
+- slopes, curvatures and the forms that fast masters ask for, against differences of `value`, or `value` itself;
+- what a penalty says of hypotheses outside of a master: `shrink`, `conjugate` and `threshold`, where edges of some are
+  known and of others a bound alone;
+- that no method returns NaN or None;
 - that a penalty does not depend on the order of the weights, on their signs where they are free, or on further weights
   that are 0, which the rule for outside hypotheses takes for granted.
 
@@ -16,20 +21,20 @@ It is a spot check: what it finds is wrong, what it does not find may be wrong t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.expressions import ExpressionLoss
+from cvxens.problems.duality import Edges, as_rows, row_sizes
+from cvxens.problems.expressions import ConicLoss, ConstrainedLoss
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import Loss
-from cvxens.problems.maps import ColumnMap, DenseColumns
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import Penalty, check_symmetry
+from cvxens.problems.penalties import check_symmetry
 from cvxens.types import Array
 
 ROUNDED = 1e-9
@@ -38,14 +43,39 @@ ROUNDED = 1e-9
 SOLVED = 1e-5
 """A difference up to this, relative likewise, may be a solver's."""
 
-SCALES = (0.1, 1.0, 10.0)
+DIFFERED = 0.02
+"""A difference up to this, relative likewise, may be that between a slope and a quotient of differences: of the power
+1.5 of a weight it is the square root of the step."""
+
+SCALES = (0.1, 1.0, 10.0, 100.0)
 """Sizes of random margins and weights; a margin of 1 is where many losses have a kink."""
+
+SHARES = (-0.5, 0.0, 1e-3, 0.5, 0.97, 1.0, 1.5)
+"""Factors on multipliers: outside of a domain, at its border, and inside."""
+
+SHRUNK = (0.5, 0.99)
+"""Factors on repaired multipliers, as penalties have them."""
+
+FACTORS = (0.3, 1.0, 3.0)
+"""Factors on edges of the size of a penalty's mean slope: within the domain of its conjugate, and beyond."""
+
+STEP = 1e-6
+"""Step of a quotient of differences, relative to the largest margin or weight."""
+
+DIRECTIONS = 3
+"""Random directions of such steps."""
+
+HALVINGS = 45
+"""Bisections for the margins with given multipliers: to ten digits."""
+
+LARGE = 1e100
+"""What stands for an infinite slope where it is multiplied by a step; values beyond it are not compared."""
 
 FEW = 6
 """Samples, where the loss fits any number of them, and weights."""
 
 QUICK = 4
-"""Points in a run of column generation, of which one is held against a solver: some 50 milliseconds."""
+"""Points in a run of column generation, one of every scale, of which one is held against a solver: 0.1 seconds."""
 
 MANY = 200
 """Margins up to which a solver is asked."""
@@ -57,7 +87,27 @@ DUAL_VALUE = "the dual value is the minimum of value(z) + u'z over all z; correc
 
 CONJUGATE = "the conjugate is the maximum of edges'w - value(w) over all w; correct `conjugate`, `shrink` or `value`"
 
+SLOPES = "let `slopes` and `multipliers` be those of `value` (multipliers with the sign changed), or correct `value`"
+
 TINY = float(np.finfo(float).tiny)
+
+SHAPED = frozenset({"multipliers", "slopes", "curvature", "repair"})
+"""Methods that return arrays of the shape of what they are given."""
+
+FORMS_OF_LOSSES: Mapping[str, Callable[[Any, Array], float]] = {
+    "hinges": lambda loss, z: sum(float((p * np.maximum(sign * (k - z), 0)).sum()) for sign, k, p in loss.hinges),
+}
+"""What the value of a loss is that has something for a fast master, by its name."""
+
+FORMS_OF_PENALTIES: Mapping[str, Callable[[Any, Array], float]] = {
+    "edge_limit": lambda penalty, w: penalty.edge_limit * float(np.abs(w).sum()),
+    "ridge": lambda penalty, w: penalty.ridge / 2 * float((w * w).sum()),
+    "entry_sizes": lambda penalty, w: float(np.dot(penalty.entry_sizes, [np.abs(w).sum(), (w * w).sum()])),
+    "row_sizes": lambda penalty, w: float(
+        np.dot(penalty.row_sizes, [np.linalg.norm(as_rows(w), axis=1).sum(), (w * w).sum()])
+    ),
+}
+"""The same of a penalty."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +181,8 @@ def check_formulation(
     >>> check_formulation(Formulation(Careless(C=1.0), L1()))
     Traceback (most recent call last):
     cvxens.errors.InvalidInput: loss: found Careless with dual_value(u) = 3.72122 at u = [0.3976 0.1125 0.344  0.1606 \
-0.4129 0.2843], where value(z) + u'z = 3.38294 at z = [0.4216 2.0521 0.6469 1.6529 0.36   0.9234]; the dual value is \
-the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
+0.4129 0.2843], where value(z) + u'z = 3.38292 at z = [0.4156 2.0655 0.6455 1.6535 0.3521 0.9233]; \
+the dual value is the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
     """
     validation.instance("formulation", formulation, Formulation)
     validation.whole("n_points", n_points)
@@ -145,21 +195,26 @@ the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
         y = np.where(np.arange(n_samples) % 2, -1.0, 1.0)
     signs, random = formulation.signs(y, n_samples), validation.generator(random_state)
     outputs = () if formulation.outputs is None else (formulation.outputs,)
+    # constraints claim nothing, nor do expressions: cvxpy's rules say that they are convex, and proofs are of the model
+    loss = loss.loss if isinstance(loss, ConstrainedLoss) else loss
     of_loss = _Claims("loss", type(loss).__name__)
     of_penalty = _Claims("penalty", type(penalty).__name__)
-    check_symmetry(penalty, formulation.outputs, formulation.nonnegative)
+    watched_loss: Any = _Watched(of_loss, loss)
+    watched_penalty: Any = _Watched(of_penalty, penalty)
+    check_symmetry(watched_penalty, formulation.outputs, formulation.nonnegative)
     for number in range(n_points):
         scale, solved = SCALES[number % len(SCALES)], number % 10 == 0
-        # an expression claims nothing: rules of cvxpy's say that it is convex, and proofs are of the model itself
-        if getattr(loss, "has_conjugate", True) and not isinstance(loss, ExpressionLoss):
+        if not isinstance(loss, ConicLoss):
             z = scale * random.normal(size=(2, n_samples, *outputs))
-            share = random.uniform(0.2, 0.9, size=z.shape[1:])
-            _check_loss(of_loss, loss, z, share, signs if formulation.intercept else None, solved)
+            shares = np.stack([random.uniform(0.2, 0.9, z.shape[1:]), random.choice(SHARES, z.shape[1:])])
+            with np.errstate(over="ignore"):
+                _check_loss(of_loss, watched_loss, z, shares, signs if formulation.intercept else None, solved)
         w, edges = scale * random.normal(size=(2, FEW, *outputs))
-        w = penalty.repair(np.abs(w) if formulation.nonnegative else w)
-        if getattr(penalty, "has_conjugate", True):
-            slope = abs(penalty.value(w)) / float(np.abs(w).sum())
-            _check_penalty(of_penalty, penalty, w, edges * (slope or 1.0), formulation.nonnegative, solved)
+        if formulation.has_conjugate:
+            w = watched_penalty.repair(np.abs(w) if formulation.nonnegative else w)
+            slope = abs(watched_penalty.value(w)) / float(np.abs(w).sum())
+            edges = edges / scale * (slope or 1.0)
+            _check_penalty(of_penalty, watched_penalty, w, edges, formulation.nonnegative, solved)
     return Checked({**of_loss.violations, **of_penalty.violations}, n_points)
 
 
@@ -180,18 +235,74 @@ class _Claims:
         self.violations[claim] = max(self.violations.get(claim, 0.0), violation)
 
 
+class _Watched:
+    """A part whose methods are refused by name where they return None, NaN, or another shape than they are given."""
+
+    def __init__(self, claims: _Claims, part: Any) -> None:
+        self._claims, self._part = claims, part
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._part, name)
+        return partial(self._call, name, found) if callable(found) else found
+
+    def _call(self, name: str, method: Callable[..., Any], *given: Any) -> Any:
+        returned = method(*given)
+        values = returned if isinstance(returned, tuple) and name == "slopes" else (returned,)
+        wrong = [str(value) for value in values if value is None]
+        if not wrong and name != "term" and not (name == "fixed_sum" and returned is None):
+            arrays = [np.asarray(value, np.float64) for value in values]
+            wrong = [_show(array) if array.ndim else "nan" for array in arrays if np.isnan(array).any()]
+            if name in SHAPED:
+                wrong += [f"the shape {array.shape}" for array in arrays if array.shape != np.shape(given[0])]
+        if wrong:
+            at = f" at {_show(given[0])}" if given and isinstance(given[0], np.ndarray) else ""
+            found = f"found {self._claims.name} whose `{name}` returns {wrong[0]}{at}"
+            remedy = "return numbers, as many as there is one of each, and inf or -inf outside of a domain"
+            raise InvalidInput(self._claims.part, found, remedy)
+        return returned
+
+
 def _show(values: Array) -> str:
     return np.array2string(np.ravel(values), precision=4, threshold=8, max_line_width=10_000)
 
 
-def _check_loss(claims: _Claims, loss: Loss, z: Array, share: Array, y: Array | None, solved: bool) -> None:
-    """Check a loss at two margins, and at a share of its multipliers at the first."""
-    ends = (loss.value(z[0]) + loss.value(z[1])) / 2
+def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | None, solved: bool) -> None:
+    """Check a loss at two margins, and at shares of its multipliers at the first."""
+    at_z = loss.value(z[0])
+    ends = (at_z + loss.value(z[1])) / 2
     if np.isfinite(ends):
         middle = loss.value((z[0] + z[1]) / 2)
         found = f"that is not convex between {_show(z[0])} and {_show(z[1])}"
         claims.hold("convexity", middle - ends, abs(middle) + abs(ends), found, "give a convex one")
-    u = loss.repair(share * loss.multipliers(z[0]), y)
+    slopes = loss.multipliers(z[0])
+    if not np.abs(slopes).max() < LARGE:
+        return
+    # beyond the border where a multiplier is 0, too
+    larger = np.where(slopes == 0, np.abs(slopes).mean(), slopes)
+    for raw in (shares[0] * slopes, shares[1] * larger):
+        _check_multipliers(claims, loss, z[0], loss.repair(raw, y), y, solved)
+    if not abs(at_z) < LARGE:
+        return
+    least, largest = loss.slopes(z[0], 0.0)
+    _check_slopes(claims, loss.value, z[0], (-largest, -least), lambda v: v)
+    if np.array_equal(least, largest):
+        _check_equality(claims, loss, z[0], loss.repair(least, None))
+    if hasattr(loss, "curvature"):
+        _check_curvature(claims, loss, z[0])
+    _check_forms(claims, loss, z[0], FORMS_OF_LOSSES)
+    if y is not None:
+        f = y * z[0]
+        b = loss.best_intercept(f, y)
+        at_best = loss.value(y * (f + b))
+        for step in (-0.01, 0.01):
+            other = loss.value(y * (f + b + step))
+            found = f"whose best_intercept(f, y) is {_show(b)} with the value {at_best:.6g}, {step:+g} has {other:.6g}"
+            remedy = "let it return the b with the least value(y (f + b)), or leave it out"
+            claims.hold("intercept", max(at_best - other, 0.0), abs(at_best), found, remedy, SOLVED)
+
+
+def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array | None, solved: bool) -> None:
+    """Check repaired multipliers: that they are in the domain and balanced, and that what they bound is bounded."""
     dual, off = loss.dual_value(u), loss.dual_violation(u)
     claims.hold(
         "repair",
@@ -205,13 +316,23 @@ def _check_loss(claims: _Claims, loss: Loss, z: Array, share: Array, y: Array | 
         found = f"whose repair(u, y) leaves y'u = {missed:.3g} at u = {_show(u)}"
         remedy = "let `repair` return multipliers with y'u = 0 where it is given labels, as `balance_classes` does"
         claims.hold("balance", missed, size, found, remedy)
-    unit = abs(loss.value(z[0])) + float(np.abs(u * z[0]).sum())
+    unit = abs(loss.value(z)) + float(np.abs(u * z).sum())
     unit = abs(dual) + (unit if np.isfinite(unit) else 0.0)
     found = f"with dual_value(u) = {dual:.6g} at u = {_show(u)}"
-    v, least = _descend(lambda v: loss.value(v) + float((u * v).sum()), lambda v: loss.multipliers(v) - u, z[0])
+    v, lowest = _descend(loss, u, z)
     size = unit + abs(loss.value(v)) + float(np.abs(u * v).sum())
-    beyond = f"{found}, where value(z) + u'z = {least:.6g} at z = {_show(v)}"
-    claims.hold("weak duality", dual - least, size, beyond, DUAL_VALUE)
+    beyond = f"{found}, where value(z) + u'z = {lowest:.6g} at z = {_show(v)}"
+    claims.hold("weak duality", dual - lowest, size, beyond, DUAL_VALUE)
+    for share in SHRUNK:
+        # a penalty may want a share of u, and -inf is a bound, too
+        bound, least_there = loss.dual_value(share * u), loss.value(v) + share * float((u * v).sum())
+        beyond = f"with dual_value(u) = {bound:.6g} at u = {_show(share * u)}, where value(z) + u'z = {least_there:.6g}"
+        beyond = f"{beyond} at z = {_show(v)}"
+        claims.hold("weak duality", max(bound - least_there, 0.0), size, beyond, DUAL_VALUE)
+    if np.allclose(loss.multipliers(v), u, rtol=1e-7, atol=1e-9 * float(np.abs(u).max())):
+        least_there, largest_there = loss.slopes(v, 0.0)
+        if np.array_equal(least_there, largest_there):
+            _check_equality(claims, loss, v, u)
     if not (solved and u.size <= MANY):
         return
     variable = cp.Variable(u.shape)
@@ -224,60 +345,222 @@ def _check_loss(claims: _Claims, loss: Loss, z: Array, share: Array, y: Array | 
             # else a solver's digits have left the domain
             differs = f"whose `term` is {least - linear:.6g} and whose `value` is {at_v:.6g} at z = {_show(v)}"
             claims.hold("model", abs(least - linear - at_v), size, differs, "let both be the same function", SOLVED)
+        # a solver's least may not be one
+        least = min(least, lowest)
         differs = f"{found}, where the least value(z) + u'z is {least:.6g}"
         claims.hold("Fenchel's equality", abs(dual - least), size, differs, DUAL_VALUE, SOLVED)
 
 
-def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
+def _check_equality(claims: _Claims, loss: Any, z: Array, u: Array) -> None:
+    """Hold the dual value at the one u in ``-loss'(z)`` against what it is there: value(z) + u'z."""
+    dual, at_z, linear = loss.dual_value(u), loss.value(z), float((u * z).sum())
+    found = f"with dual_value(u) = {dual:.6g} at the multipliers u = {_show(u)} of z = {_show(z)}"
+    size = abs(dual) + abs(at_z) + float(np.abs(u * z).sum())
+    differs = f"{found}, where value(z) + u'z = {at_z + linear:.6g}"
+    claims.hold("Fenchel's equality", abs(dual - at_z - linear), size, differs, DUAL_VALUE, SOLVED)
+
+
+def _check_slopes(
+    claims: _Claims,
+    value: Callable[[Array], float],
+    at: Array,
+    slopes: tuple[Array, Array],
+    repair: Callable[[Array], Array],
+) -> None:
+    """Hold the least and the largest slopes of a convex function against differences of its values."""
+    random, here = np.random.default_rng(0), value(at)
+    clipped = np.clip(np.stack(slopes), -LARGE, LARGE)
+    for _ in range(DIRECTIONS):
+        direction = random.normal(size=at.shape)
+        # weights that are 0 may be bound to be 0 or above
+        step = STEP * float(np.abs(at).max()) * np.where(at == 0, np.abs(direction), direction)
+        there, half = repair(at + step), repair(at + step / 2)
+        moved, change = there - at, value(there) - here
+        found = f"whose slopes are {_show(slopes[0])} to {_show(slopes[1])} at {_show(at)}"
+        found = f"{found}, where its value changes by {change:.6g} along {_show(moved)}"
+        least, largest = (moved * clipped).min(axis=0), (moved * clipped).max(axis=0)
+        # what is below 1e-12 of the value is its rounding
+        rounding = abs(here) * 1e-12 / DIFFERED
+        if not np.isfinite(change):
+            continue
+        size = float(np.abs(least).sum()) + rounding
+        claims.hold("slopes", float(least.sum()) - change, size, found, SLOPES, DIFFERED)
+        if np.allclose(moved, step, rtol=1e-6, atol=0.0):
+            # 4 (v(h/2) - v(0)) - (v(h) - v(0)) is h times the slope, but for terms of the third order
+            slope, size = 4 * (value(half) - here) - change, float(np.abs(largest).sum()) + rounding
+            claims.hold("slopes", slope - float(largest.sum()), size, found, SLOPES, DIFFERED)
+
+
+def _check_curvature(claims: _Claims, loss: Any, z: Array) -> None:
+    """Hold curvatures against differences of multipliers: in between are those on the way, unless they jump there."""
+    step = STEP * float(np.abs(z).max())
+    u = [loss.multipliers(z + share * step) for share in (0.0, 0.5, 1.0)]
+    told, measured = np.stack([loss.curvature(at) for at in u]), (u[0] - u[2]) / step
+    low, high = told.min(axis=0), told.max(axis=0)
+    off = np.maximum(2 * low - high - measured, measured - 2 * high + low)
+    worst = int(np.argmax(off))
+    found = f"whose curvature(u) is {high.flat[worst]:.6g} at a margin of {z.flat[worst]:.6g}"
+    differs = f"{found}, where differences of its multipliers are {measured.flat[worst]:.6g}"
+    size = float(np.abs(high).max() + np.abs(measured).max()) + 1e-12 * float(np.abs(u[0]).max()) / step / DIFFERED
+    remedy = "let it be the second derivative, or leave it out"
+    claims.hold("curvature", max(float(off.max()), 0.0), size, differs, remedy, DIFFERED)
+
+
+def _check_forms(claims: _Claims, part: Any, at: Array, forms: Mapping[str, Callable[[Any, Array], float]]) -> None:
+    """Hold what a part has for fast masters against its value."""
+    value = part.value(at)
+    for name, evaluate in forms.items():
+        if hasattr(part, name):
+            formed = evaluate(part, at)
+            differs = f"whose `{name}` make {formed:.6g} and whose `value` is {value:.6g} at {_show(at)}"
+            remedy = f"let both be the same function, or leave `{name}` out"
+            claims.hold("forms", abs(formed - value), abs(value) + abs(formed), differs, remedy)
+
+
+def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
     """Check a penalty at weights and at edges, shrunk to where a dual bound takes them."""
-    known = ColumnMap(DenseColumns(np.eye(len(edges)))).summarise(edges, edges, nonnegative)
-    unit = abs(penalty.value(w)) + float(np.abs(edges * w).sum())
-    for outside in {known.outside, known.bound}:
-        summary = replace(known, outside=outside)
-        e, conjugate = penalty.shrink(summary) * edges, penalty.conjugate(summary)
-        if conjugate == np.inf and outside > known.outside:
-            # nothing is claimed: every other hypothesis may add to the conjugate, and their number is not known
-            continue
+    trials = np.stack(_list_weights(penalty, w, edges, nonnegative))
+    values = np.array([penalty.value(v) for v in trials])
+    for factor in FACTORS:
+        e = factor * edges
+        for summary in _summarise(penalty, e, nonnegative):
+            _check_conjugate(claims, penalty, e, summary, trials, values)
 
-        def gain(v: Array, e: Array = e) -> float:
-            return float((e * v).sum()) - penalty.value(v)
+    def repair(v: Array) -> Array:
+        return np.asarray(penalty.repair(np.maximum(v, 0) if nonnegative else v))
 
-        found = f"with the conjugate {conjugate:.6g} at edges {_show(e)}"
-        v = max(_list_weights(penalty, w, e, nonnegative), key=gain)
-        size = unit + abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
-        beyond = f"{found}, where edges'w - value(w) is {gain(v):.6g} at w = {_show(v)}"
-        claims.hold("weak duality", gain(v) - conjugate, size, beyond, CONJUGATE)
-        if not solved or outside > known.outside:
-            # a bound over others, of which the largest edge alone is known, need not be attained by these
-            continue
-        variable = cp.Variable(e.shape, nonneg=nonnegative)
-        if (solution := _solve(penalty.term(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
-            v, least = solution
-            size = unit + abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
-            off = f"{found}, where the largest edges'w - value(w) is {-least:.6g}"
-            claims.hold("Fenchel's equality", abs(conjugate + least), size, off, CONJUGATE, SOLVED)
+    for at in (w, repair(np.where(np.arange(w.size).reshape(w.shape) % 2, w, 0.0))):
+        slopes = penalty.slopes(at)
+        _check_slopes(claims, penalty.value, at, slopes, repair)
+        if np.array_equal(*slopes):
+            _check_attained(claims, penalty, at, slopes[0], nonnegative)
+    _check_forms(claims, penalty, w, FORMS_OF_PENALTIES)
+    if not solved:
+        return
+    known = _know_all(penalty, edges, nonnegative)
+    e, conjugate = penalty.shrink(known) * edges, penalty.conjugate(known)
+    variable = cp.Variable(e.shape, nonneg=nonnegative)
+    fixed, value = penalty.term(variable), penalty.value(w)
+    if (at_w := _solve(Term(fixed.expression, (*fixed.constraints, variable == w)), 0.0, variable)) is not None:
+        differs = f"whose `term` is {at_w[1]:.6g} and whose `value` is {value:.6g} at w = {_show(w)}"
+        claims.hold("model", abs(at_w[1] - value), abs(value), differs, "let both be the same function", SOLVED)
+    if (solution := _solve(penalty.term(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
+        v, least = solution
+        size = abs(penalty.value(w)) + float(np.abs(edges * w).sum())
+        size += abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
+        off = f"with the conjugate {conjugate:.6g} at edges {_show(e)}"
+        off = f"{off}, where the largest edges'w - value(w) is {-least:.6g}"
+        claims.hold("Fenchel's equality", abs(conjugate + least), size, off, CONJUGATE, SOLVED)
+        _check_threshold(claims, penalty, v, e, nonnegative)
 
 
-def _list_weights(penalty: Penalty, w: Array, e: Array, nonnegative: bool) -> list[Array]:
-    """List weights that may gain most from edges: along these, along their signs, and on the largest one alone."""
-    gains = np.maximum(e, 0.0) if nonnegative else e
-    alone = np.where(np.abs(gains) == np.abs(gains).max(), np.sign(gains), 0.0)
-    directions = (w, gains, np.sign(gains), alone)
-    return [penalty.repair(length * direction) for direction in directions for length in LENGTHS]
+def _know_all(penalty: Any, edges: Array, nonnegative: bool) -> Edges:
+    """Return what is known of edges where there are no other hypotheses."""
+    return next(_summarise(penalty, edges, nonnegative))
 
 
-def _descend(value: Callable[[Array], float], slope: Callable[[Array], Array], z: Array) -> tuple[Array, float]:
-    """Return a low point of a convex function and its value there: from z and from 0, along slopes and along ones."""
+def _summarise(penalty: Any, edges: Array, nonnegative: bool) -> Iterator[Edges]:
+    """List what may be known of edges: all of them, of every other one a bound, of those a common one, and no more."""
+    counted = edges if nonnegative else np.abs(edges)
+    sizes = row_sizes(counted, penalty.row_norm, nonnegative)
+    bound, squares = float(sizes.max()), float((np.maximum(counted, 0.0) ** 2).sum())
+    yield Edges(bound, squares, lambda: counted, -np.inf)
+    yield Edges(bound, squares, lambda: counted[::2], float(sizes[1::2].max()))
+    yield Edges(bound, squares, lambda: counted[::2])
+    yield Edges(bound, squares)
+    yield Edges(bound, np.inf)
+
+
+def _check_conjugate(claims: _Claims, penalty: Any, edges: Array, summary: Edges, trials: Array, values: Array) -> None:
+    """Hold what a penalty takes off a bound, of edges of which so much is known, against what some weights gain."""
+    share, conjugate = penalty.shrink(summary), penalty.conjugate(summary)
+    found = f"with shrink = {share:.6g} at edges {_show(edges)}"
+    claims.hold("shrink", 0.0 if 0 < share <= 1 else np.inf, 1.0, found, "let it return a factor above 0, at most 1")
+    if conjugate == np.inf and summary.outside > -np.inf:
+        # nothing is claimed: every other hypothesis may add to the conjugate, and their number is not known
+        return
+    e = share * edges
+    linear = (trials * e).reshape(len(trials), -1)
+    best = int(np.argmax(linear.sum(axis=1) - values))
+    gain, v = float(linear[best].sum() - values[best]), trials[best]
+    size = abs(conjugate) + abs(values[best]) + float(np.abs(linear[best]).sum())
+    known = {-np.inf: "", np.inf: " of which not all are known"}.get(
+        summary.outside, " of which every other one is known"
+    )
+    beyond = f"with the conjugate {conjugate:.6g} at edges {_show(e)}{known}, where edges'w - value(w) is {gain:.6g}"
+    claims.hold("weak duality", gain - conjugate, size, f"{beyond} at w = {_show(v)}", CONJUGATE)
+
+
+def _check_attained(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
+    """Hold the conjugate at the slopes of a penalty against what it is there: edges'w - value(w)."""
+    known = _know_all(penalty, edges, nonnegative)
+    share, conjugate, value = penalty.shrink(known), penalty.conjugate(known), penalty.value(w)
+    gain = share * float((edges * w).sum()) - value
+    size = abs(conjugate) + abs(value) + float(np.abs(edges * w).sum())
+    found = f"with the conjugate {conjugate:.6g} at edges {_show(share * edges)}, its slopes at w = {_show(w)}"
+    differs = f"{found}, where the largest edges'w - value(w) is {gain:.6g}"
+    claims.hold("Fenchel's equality", abs(conjugate - gain), size, differs, CONJUGATE, SOLVED)
+
+
+def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
+    """Check that a further hypothesis with an edge just below the threshold changes nothing, at the best weights."""
+    counted = edges if nonnegative else np.abs(edges)
+    threshold, known = penalty.threshold(w, counted), _know_all(penalty, edges, nonnegative)
+    further = threshold - 0.05 * max(abs(threshold), float(counted.max()))
+    if not np.isfinite(further) or (further <= 0 and not nonnegative):
+        return
+    row = np.zeros((1, *edges.shape[1:]))
+    row.flat[0] = further
+    joined = _know_all(penalty, np.concatenate([edges, row]), nonnegative)
+    before, after = penalty.conjugate(known), penalty.conjugate(joined)
+    lost = (
+        max(after - before, 0.0) / max(abs(before) + abs(after), TINY) + penalty.shrink(known) - penalty.shrink(joined)
+    )
+    found = (
+        f"whose threshold is {threshold:.6g} at edges {_show(edges)}, where a further one with an edge of {further:.6g}"
+    )
+    remedy = "let `threshold` be the edge from which on a further hypothesis improves the optimum"
+    claims.hold("threshold", lost, 1.0, f"{found} improves the optimum", remedy, SOLVED)
+
+
+def _list_weights(penalty: Any, w: Array, edges: Array, nonnegative: bool) -> list[Array]:
+    """List weights that may gain most from edges: along these, their signs, the largest, and those of every other."""
+    gains = np.maximum(edges, 0.0) if nonnegative else edges
+    sizes, odd = np.abs(gains), (np.arange(len(gains)) % 2 == 1).reshape(-1, *(1 for _ in gains.shape[1:]))
+    above = [np.sign(gains) * np.maximum(sizes - share * sizes.max(), 0.0) for share in (0.2, 0.5)]
+    alone = [np.where(sizes == (sizes * of).max(), np.sign(gains), 0.0) for of in (odd, ~odd)]
+    directions = (w, gains, np.sign(gains), *above, *alone, gains * odd)
+    return [penalty.repair(length * direction) for direction in directions for length in LENGTHS[::2]]
+
+
+def _descend(loss: Any, u: Array, z: Array) -> tuple[Array, float]:
+    """Return a low point of value(z) + u'z and its value: along ones and slopes, and where the multipliers are u."""
+
+    def value(v: Array) -> float:
+        return float(loss.value(v) + (u * v).sum())
+
     best, least = z, value(z)
-    for direction in (np.ones_like(z), None, None, None, None):
-        start = np.zeros_like(z) if direction is not None else best
-        step = slope(best) if direction is None else direction
-        for length in (*LENGTHS, *(-length for length in LENGTHS)):
-            with np.errstate(over="ignore"):
-                at = value(start + length * step)
+    for start in (np.zeros_like(z), _invert(loss, u, z), None):
+        step = np.ones_like(z)
+        origin = best if start is None else start
+        if start is None:
+            step = loss.multipliers(best) - u
+        for length in (0.0, *LENGTHS, *(-length for length in LENGTHS)):
+            at = value(origin + length * step)
             if at < least:
-                best, least = start + length * step, at
+                best, least = origin + length * step, at
     return best, least
+
+
+def _invert(loss: Any, u: Array, z: Array) -> Array:
+    """Return margins at which the multipliers are u, if it is a smooth sum over samples; some margins of any other."""
+    high = np.full(z.shape, 10 * max(1.0, float(np.abs(z).max())))
+    low = -high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        larger = loss.multipliers(middle) > u
+        low, high = np.where(larger, middle, low), np.where(larger, high, middle)
+    return (low + high) / 2
 
 
 def _solve(term: Term, linear: Any, variable: Any) -> tuple[Array, float] | None:

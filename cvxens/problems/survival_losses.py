@@ -31,6 +31,7 @@ from scipy.special import xlogy
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.limits import check_time
 from cvxens.problems.losses import TINY, Loss, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON
@@ -246,7 +247,7 @@ class CoxPartialLikelihood(Loss):
         return self
 
     def curve(self, z: Array, X: Array) -> Array:
-        """Return the second derivatives in the weights of the columns X (n_columns, n_samples).
+        """Return the second derivatives in the weights of the columns X (n_columns, n_samples); `TimeUp` without time.
 
         They are ``sum_j r_j x_j x_j' - sum_k d_k m_k m_k'``, m_k the mean of x over those at risk at k.
         """
@@ -259,6 +260,7 @@ class CoxPartialLikelihood(Loss):
         ends = np.searchsorted(-self.place[order], -np.arange(len(risks), 0, -1), "right")
         start = 0
         for k, end in zip(range(len(risks) - 1, -1, -1), ends.tolist(), strict=True):
+            check_time()
             new = order[start:end]
             shares = np.exp(f[new] + np.log(self.weights[new]) - risks[k])
             total = total * np.exp(last - risks[k]) + X[:, new] @ shares

@@ -20,7 +20,8 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes
-from cvxens.problems.losses import TINY, Hinges, Loss, best_of_hinges, excess, find_balance
+from cvxens.problems.linear_dual import Hinges, LinearDual
+from cvxens.problems.losses import TINY, Loss, best_of_hinges, excess, find_balance
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -77,32 +78,32 @@ class TwoHinges(SumOverTargets, Protocol):
 
     @property
     @abstractmethod
-    def hinges(self) -> tuple[Hinges, Hinges]:
+    def linear_dual(self) -> LinearDual:
         """The hinge that pulls scores up to low, and the one that pulls them down to high."""
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        up, down = self.hinges
+        up, down = self.linear_dual.hinges
         return -down.prices, up.prices
 
     def term(self, z: Any) -> Term:
-        parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.hinges]
+        parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.linear_dual.hinges]
         return Term(cp.sum(parts[0] + parts[1]))
 
     def value(self, z: Array) -> float:
-        return float(sum((h.prices * np.maximum(h.sign * (h.knots - z), 0)).sum() for h in self.hinges))
+        return float(sum((h.prices * np.maximum(h.sign * (h.knots - z), 0)).sum() for h in self.linear_dual.hinges))
 
     def dual_value(self, u: Array) -> float:
-        return float(sum((h.sign * h.knots * np.maximum(h.sign * u, 0)).sum() for h in self.hinges))
+        return float(sum((h.sign * h.knots * np.maximum(h.sign * u, 0)).sum() for h in self.linear_dual.hinges))
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``sum |u_i| max(|low_i|, |high_i|)``."""
-        up, down = self.hinges
+        up, down = self.linear_dual.hinges
         return float((np.abs(u) * np.maximum(np.abs(up.knots), np.abs(down.knots))).sum())
 
     def multipliers(self, z: Array) -> Array:
         """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
-        up, down = self.hinges
+        up, down = self.linear_dual.hinges
         least, largest = self.slopes(z, KINK * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
         width = float((largest - least).sum())
         share = np.clip(-float(least.sum()) / width, 0.0, 1.0) if width > 0 else 0.0
@@ -110,20 +111,20 @@ class TwoHinges(SumOverTargets, Protocol):
 
     def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
         """Return below and -above on either side, 0 between the two kinks, and what lies between them at a kink."""
-        (_, low, below), (_, high, above) = self.hinges
+        (_, low, below), (_, high, above) = self.linear_dual.hinges
         least = np.where(z < low - near, below, np.where(z < high - near, 0.0, -above))
         return least, np.where(z > high + near, -above, np.where(z > low + near, 0.0, below))
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the middle of all best b, exactly: the loss is piecewise linear in b."""
-        up, down = self.hinges
+        up, down = self.linear_dual.hinges
         kinks = np.concatenate([up.knots - f, down.knots - f])
         return best_of_hinges(kinks, np.concatenate([up.prices, down.prices]), float(up.prices.sum()))
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return the largest product of a score's distance from a kink and what u then lacks; relative to C and t."""
         products = []
-        for sign, knots, prices in self.hinges:
+        for sign, knots, prices in self.linear_dual.hinges:
             v, short = np.maximum(sign * u, 0), sign * (knots - z)
             products += [(prices - v) / self.C * np.maximum(short, 0), v / self.C * np.maximum(-short, 0)]
         return excess(np.stack(products)) / max(float(np.ptp(self.t)), TINY)
@@ -154,9 +155,9 @@ class AbsoluteError(TwoHinges):
         self.check()
 
     @property
-    def hinges(self) -> tuple[Hinges, Hinges]:
+    def linear_dual(self) -> LinearDual:
         C = np.broadcast_to(self.C, self.t.shape)
-        return Hinges(1.0, self.t, C), Hinges(-1.0, self.t, C)
+        return LinearDual((Hinges(1.0, self.t, C), Hinges(-1.0, self.t, C)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +194,9 @@ class Pinball(TwoHinges):
             raise InvalidInput("q", f"found {self.q!r:.100}", "give the level of a quantile, above 0 and below 1")
 
     @property
-    def hinges(self) -> tuple[Hinges, Hinges]:
+    def linear_dual(self) -> LinearDual:
         C = np.broadcast_to(self.C, self.t.shape)
-        return Hinges(1.0, self.t, self.q * C), Hinges(-1.0, self.t, (1 - self.q) * C)
+        return LinearDual((Hinges(1.0, self.t, self.q * C), Hinges(-1.0, self.t, (1 - self.q) * C)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +228,9 @@ class EpsilonInsensitive(TwoHinges):
             raise InvalidInput("epsilon", f"found {self.epsilon!r}", "give a width of 0 or more")
 
     @property
-    def hinges(self) -> tuple[Hinges, Hinges]:
+    def linear_dual(self) -> LinearDual:
         C = np.broadcast_to(self.C, self.t.shape)
-        return Hinges(1.0, self.t - self.epsilon, C), Hinges(-1.0, self.t + self.epsilon, C)
+        return LinearDual((Hinges(1.0, self.t - self.epsilon, C), Hinges(-1.0, self.t + self.epsilon, C)))
 
 
 @dataclass(frozen=True, eq=False)

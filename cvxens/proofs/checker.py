@@ -15,7 +15,7 @@ import json
 import re
 import sys
 from bisect import bisect_left
-from contextlib import suppress
+from collections import defaultdict
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import accumulate, combinations
@@ -33,6 +33,7 @@ KERNELS = [f"functions of the {name} kernel" for name in ("stump", "perceptron",
 HYPOTHESES = dict.fromkeys(["stumps", "stumps and constant"], "edges by sorting")  # and how all are bounded
 HYPOTHESES |= dict.fromkeys(["pool", "one-sided pool"], "edges by evaluation") | dict.fromkeys(KERNELS, "by u'Ku")
 UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-2000, Emax=2000)  # tiny results become 1e-2000
+MOST_TOLD = 20  # texts of a column whose numbers the claim repeats
 UNITS = 10**40  # of roots and exponentials in kernels
 
 
@@ -73,37 +74,61 @@ def digest(lines):
 
 
 def parse(text):
-    """Return the finite double that a text is, or the text; -0.0 is 0.0."""
-    with suppress(ValueError):
-        text = str(text) if not isfinite(float(text)) else float(text) + 0.0
-    return text
+    """Return the finite double that a text is, in decimal digits, or the text; -0.0 is 0.0."""
+    written = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII)
+    return float(text) + 0.0 if written and isfinite(float(text)) else text
 
 
-def read_samples(path, kind, separator, header, target, features):
-    """Return the text of the target and the features of every sample; what a line of LIBSVM leaves out is 0."""
+def read_columns(path, kind, separator, header):
+    """Return the cells of all columns: of a CSV file under names or numbers, of LIBSVM under indices, 0 the label."""
     with open(path, newline="", encoding="utf-8-sig") as file:
         if kind == "csv":
-            rows = [row for row in csv.reader(file, delimiter=separator) if row]
-            names = [cell.strip() for cell in rows.pop(0)] if header else list(range(len(rows[0])))
-            require(all(names.count(name) == 1 for name in (target, *features)), "the data have not the columns named")
-            rows = [dict(zip(names, row, strict=False)) for row in rows]
-        else:
-            lines = [line.split("#")[0].replace(":", " ").split() for line in file]
-            rows = [{0: line[0]} | dict(zip(map(int, line[1::2]), line[2::2], strict=True)) for line in lines if line]
-            require(all(row.keys() <= {0, *features} for row in rows), "the data have features that the proof has not")
-            rows = [dict.fromkeys(features, "0") | row for row in rows]
-    require(all(row.keys() >= {target, *features} for row in rows), "a line of the data has too few cells")
-    return [row[target].strip() for row in rows], [[parse(row[name]) for name in features] for row in rows]
+            rows = [[cell.strip() for cell in row] for row in csv.reader(file, delimiter=separator, strict=True) if row]
+            names = rows.pop(0) if header else range(len(rows[0]))
+            require(len(set(names)) == len(names), "two columns of the data have one name")
+            require(all(len(row) == len(names) for row in rows), "a line of the data has too few or too many cells")
+            return dict(zip(names, zip(*rows, strict=True), strict=True))
+        lines = [cells for line in file if (cells := line.split("#")[0].split())]
+    columns = defaultdict(lambda: ["0"] * len(lines), {0: [label for label, *_ in lines]})  # what is left out is 0
+    for i, (_, *cells) in enumerate(lines):
+        pairs = dict(cell.split(":") for cell in cells)
+        alone = len(pairs) == len(cells) and all(re.fullmatch("[1-9][0-9]*", index) for index in pairs)
+        require(alone, f"sample {i + 1} has an index below 1, or one twice")
+        for index, value in pairs.items():
+            columns[int(index)][i] = value
+    return columns
+
+
+def read_coding(feature):
+    """Return the column of a feature, numbers that texts in it stand for, and what others do, if not for themselves."""
+    coded = isinstance(feature, dict)
+    return fields(feature, "column, codes, others", "a coded feature") if coded else [feature, {}, None]
+
+
+def read_samples(path, kind, separator, header, target, features, unused=None):
+    """Return the text of the target and the features of every sample; what is `unused` has to be so, if it is given."""
+    columns, codings, read = read_columns(path, kind, separator, header), list(map(read_coding, features)), []
+    used = {target, *(column for column, _, _ in codings)}
+    require(kind == "libsvm" or used <= columns.keys(), "the data have not the columns named")
+    require(unused in (None, [name for name in columns if name not in used]), "the data have other columns unused")
+    for column, codes, others in codings:
+        read.append([parse(codes.get(text, text if others is None else others)) for text in columns[column]])
+    return columns[target], list(zip(*read, strict=True))
 
 
 def read_data(path, data):
     """Return features and labels if they are those that the proof is about."""
-    names = "kind, separator, header, target, features, labels, samples, X sha256, y sha256"
-    kind, separator, header, target, features, labels, n_samples, of_X, of_y = fields(data, names, "data")
+    names = "kind, separator, header, target, features, labels, unused, samples, X sha256, y sha256"
+    kind, separator, header, target, features, labels, unused, n_samples, of_X, of_y = fields(data, names, "data")
     require(kind == "csv" or [kind, separator, header, target] == ["libsvm", "", False, 0], "data: a kind that is not")
-    texts, X = read_samples(path, kind, separator, header, target, features)
+    named = [target, *(read_coding(feature)[0] for feature in features)]
+    known = str if header is True else int
+    require(all(type(name) is known for name in named) and (header or min(named) >= 0), "data: columns of other kinds")
+    require(target not in named[1:], "the target is among the features")
+    texts, X = read_samples(path, kind, separator, header, target, features, unused)
     for i, row in enumerate(X, 1):
         require(all(isinstance(cell, float) for cell in row), f"row {i} of the data has a cell that is no number")
+    require(len(set(zip(named[1:], zip(*X, strict=True), strict=True))) == len(features), "two features are one")
     negative, positive = map(parse, labels)
     require(negative != positive, "data: the two labels are one")
     require(len(X) == n_samples > 0, f"the data have {len(X)} samples, the proof another number")
@@ -248,7 +273,9 @@ def evaluate(proof, X, y):
         f, weights = evaluate_scores(X, terms, over)
         size, f = sum(map(abs, weights)), [Fraction(e) / d for e in f]
         require(over != "one-sided pool" or size == sum(weights), "a weight below 0")
-        require(penalty != "simplex" or size == d, "weights whose sizes do not add up to 1")
+        # of h and -h a half each adds nothing to f: with negations sizes below 1 are weights of sum 1, if there is an h
+        summed = size == d or (weights and size < d and over != "one-sided pool")
+        require(penalty != "simplex" or summed, "weights whose sizes do not add up to 1")
         norm = Fraction(sum(w * w for w in weights), 2 * d * d)
         paid = weight * {"l1": Fraction(size, d), "squared l2": norm, "simplex": 0}[penalty]
     lost = {"l1": 0, "squared l2": squares / (2 * weight * q**2), "simplex": Fraction(largest) / q}[penalty]
@@ -256,24 +283,47 @@ def evaluate(proof, X, y):
     return evaluate_loss(loss, prices, z) + paid, bound_loss(loss, prices, u) - lost
 
 
+def describe(feature):
+    """Say which column a feature is, and what texts in it count as."""
+    column, codes, others = read_coding(feature)
+    told = [f"{text!a} as {number}" for text, number in sorted(codes.items())]
+    told[MOST_TOLD:] = [f"{len(told) - MOST_TOLD} more as the proof lists"] * (len(told) > MOST_TOLD)
+    return f"{column!a} ({', '.join(told + [f'others as {others}'] * (others is not None))})"
+
+
 def state_claim(proof, objective, bound):
     """Write the claim in one sentence, with twelve digits rounded to the safe side."""
     form, data, over = proof["formulation"], proof["data"], proof["formulation"]["hypotheses"]
-    on = f"on these {data['samples']} samples of {len(data['features'])} features"
-    over = f"Over all {over} ({HYPOTHESES[over]}) {on},"
+    coded = ", ".join(describe(feature) for feature in data["features"] if isinstance(feature, dict))
+    where = "below a line of names" if data["header"] else "from the first line on"
+    where += "; target {!a}, {!a} as -1, {!a} as 1".format(data["target"], *data["labels"])
+    where += f"; columns not used: {', '.join(map(ascii, data['unused'])) or 'none'}{'; coded: ' * bool(coded)}{coded}"
+    on = f"on these {data['samples']} samples of {len(data['features'])} features ({where})"
+    over = f"Over all {over}{' with gamma ' + form['gamma'] if over in KERNELS[2:] else ''} ({HYPOTHESES[over]}) {on},"
+    free = form["intercept"]
     if objective is None:
-        return f"{over} no weighted vote has a margin above 0 on every sample."
+        return f"{over} no weighted vote has a margin above 0 on every sample{', whatever its intercept' * free}."
+    unit, *prices = map(int, form["prices"])
+    prices = " to ".join(str(Fraction(price, unit)) for price in sorted({min(prices), max(prices)}))
+    terms = f"{form['loss']} loss{f' at {prices} a sample' * (form['loss'] != 'hard')} + {form['penalty']} penalty"
+    terms += f" of weight {form['weight']}" * (form["penalty"] != "simplex")
     at_most = Context(prec=12, rounding=ROUND_CEILING).divide(objective.numerator, objective.denominator)
     at_least = Context(prec=12, rounding=ROUND_FLOOR).divide(bound.numerator, bound.denominator)
     exact = "exactly the least" if objective == bound else f"and the least is not below {at_least}"
-    return f"{over} the model's {form['loss']} loss + {form['penalty']} penalty is at most {at_most}, {exact}."
+    return f"{over} the model's {terms}, with{'out' * (not free)} an intercept, is at most {at_most}, {exact}."
+
+
+def read_once(pairs):
+    """Return an object of JSON; of a key that is there twice others would read the other value."""
+    require(len(dict(pairs)) == len(pairs), "the proof has a key twice")
+    return dict(pairs)
 
 
 def check(proof, path):
     """Return the claim of a proof if it holds for the data at `path`; raise Refused with the first thing that fails."""
     names = "cvxens proof, claim, not established, data, formulation, model, multipliers, values, sha256"
     version, claim, not_established, data, *_, values, seal = fields(proof, names, "the proof")
-    known = json.dumps([version, not_established]) == json.dumps([1, NOT_ESTABLISHED])
+    known = json.dumps([version, not_established]) == json.dumps([2, NOT_ESTABLISHED])
     require(known, "another version, or another list of what is not established")
     content = json.dumps({key: value for key, value in proof.items() if key != "sha256"}, sort_keys=True)
     require(digest([content]) == seal, "the proof is not as it was written: its hash differs")
@@ -289,9 +339,11 @@ def main(arguments):
     """Check PROOF against DATA, print the outcome, and return the exit status."""
     try:
         with open(arguments[0], encoding="utf-8") as file:
-            print(f"PASS: {check(json.load(file), arguments[1])}")
+            proof = json.load(file, object_pairs_hook=read_once)
+        print(f"PASS: {check(proof, arguments[1])}")
     except Exception as error:  # whatever is wrong with one of the files, nothing is proven
-        print(f"FAIL: {error}" if isinstance(error, Refused) else f"FAIL: {type(error).__name__}: {error}")
+        told = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+        print("FAIL:", f"{error.filename!r} cannot be read" if isinstance(error, OSError) else told)
         return 1
     return 0
 

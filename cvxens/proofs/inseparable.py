@@ -70,7 +70,7 @@ def prove_inseparable(
     >>> from cvxens.colgen import formulations
     >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     >>> proof = prove_inseparable(formulations.hard_margin(), X, [-1.0, 1.0, 1.0, -1.0])
-    >>> proof.claim.partition(", ")[2]
+    >>> proof.claim.partition("), ")[2]
     'no weighted vote has a margin above 0 on every sample.'
     >>> proof.document["multipliers"]
     ['4', '1', '1', '1', '1']

@@ -158,9 +158,9 @@ def _list_columns(
         found += [(feature, k) for k in ([0] if pool else range(1, n)) if pool or table[k - 1] < table[k]]
     names, columns, weights = [], [], []
     for feature, place in found:
-        vote = votes.get((feature, place), Fraction(0))
-        if restricted and not vote:
+        if restricted and (feature, place) not in votes:
             continue
+        vote = votes.get((feature, place), Fraction(0))
         if feature is None or place is None:
             name, values = "one", [Fraction(1)] * n
         elif pool:
@@ -220,6 +220,9 @@ def _state_program(
     if model is None:
         return LinearProgram(variables, costs, rows, n_bounds, None, None)
     b = Fraction(int(model["intercept"]), int(model["denominator"]))
+    if simplex and (rest := 1 - sum(votes, Fraction(0))):
+        # what h and -h share adds nothing to the scores
+        votes = [votes[0] + rest / 2, votes[1] + rest / 2, *votes[2:]]
     z = [
         s * (b + sum((w * column[i] for w, column in zip(votes, columns, strict=True) if w), Fraction(0)))
         for i, s in enumerate(signs)

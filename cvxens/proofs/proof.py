@@ -16,22 +16,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Constant, Hypothesis, Stump, TabulatedColumn
+from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump, TabulatedColumn
 from cvxens.problems.formulation import Formulation
 from cvxens.proofs import checker
 from cvxens.proofs.forms import Form, Point, Term
 from cvxens.proofs.programs import LinearProgram
 from cvxens.proofs.rational import to_integers
+from cvxens.proofs.readings import Reading
 from cvxens.proofs.vertices import find_vertex
 from cvxens.types import Array
 
 GRID = 60
 """Binary digits to which multipliers are rounded, below the largest price: what that costs is far below a double's."""
+
+ExactTerm: TypeAlias = tuple[int | None, float | None, Fraction]
+"""A feature and a threshold with the weight of that stump, as a rational number."""
 
 MOST_MORE = 140
 """Binary digits beside these that multipliers may have which are to stay as they are: for sizes down to 1e-60."""
@@ -50,7 +54,8 @@ class Layout:
     Parameters
     ----------
     features : list of str or int
-        The columns, by the names of the header, or by number from 0; from 1 in LIBSVM files.
+        The column of the file that each column of the sample is made of, by the names of the header, or by number from
+        0; from 1 in LIBSVM files.
     target : str or int
         The column of labels.
     labels : tuple of str
@@ -59,11 +64,14 @@ class Layout:
     separator : str
     header : bool
         True if the first line names the columns.
+    path : str or Path, optional
+        The file. It is read by the proof to state what texts in it stand for, such as levels and missing values, and
+        which of its columns are not used. Without it all cells are the numbers themselves, and all columns are used.
 
     Examples
     --------
-    >>> Layout.of_width(2)
-    Layout(features=['x0', 'x1'], target='target', labels=('-1', '1'), kind='csv', separator=',', header=True)
+    >>> Layout.of_width(2).features
+    ['x0', 'x1']
     """
 
     features: Sequence[Any]
@@ -72,18 +80,45 @@ class Layout:
     kind: str = "csv"
     separator: str = ","
     header: bool = True
+    path: str | Path | None = None
 
     @classmethod
-    def of_width(cls, n_features: int) -> Layout:
+    def of_width(cls, n_features: int, labels: tuple[str, str] = ("-1", "1")) -> Layout:
         """Return the layout of a table with the columns x0, x1, ... and target."""
-        return cls([f"x{j}" for j in range(n_features)])
+        return cls([f"x{j}" for j in range(n_features)], labels=labels)
 
-    def read(self, path: str | Path) -> tuple[list[str], list[list[float | str]]]:
-        """Read such a file as the checker does: the text of the target, and the features of every sample."""
-        found = checker.read_samples(path, self.kind, self.separator, self.header, self.target, self.features)
-        texts: list[str] = found[0]
-        rows: list[list[float | str]] = found[1]
-        return texts, rows
+    def describe(self, X: Array, y: Array, readings: Sequence[Reading] | None) -> dict[str, Any]:
+        """Say where the features X and the labels of a proof are, as its file has it.
+
+        `InvalidInput` where the file has other ones, or a text that stands for several numbers in one feature.
+        """
+        features, unused = list(self.features), []
+        if self.path is not None:
+            try:
+                columns = checker.read_columns(self.path, self.kind, self.separator, self.header)
+                of = [self.features[reading.column] for reading in readings] if readings is not None else features
+                features = [_code(name, columns[name], x) for name, x in zip(of, X.T.tolist(), strict=True)]
+                unused = [name for name in columns if name not in {self.target, *self.features}]
+                signs = {checker.parse(text): sign for text, sign in zip(self.labels, (-1, 1), strict=True)}
+                if [signs.get(checker.parse(text)) for text in columns[self.target]] != y.tolist():
+                    raise ValueError(f"classes that are written in several ways in the column {self.target!r}")
+            except (checker.Refused, ValueError, LookupError, OSError, csv.Error) as failure:
+                why = f"no column {failure}" if isinstance(failure, LookupError) else failure
+                found = f"found what the checker does not read as the model does ({why})"
+                remedy = "give plain CSV or LIBSVM, or have numbers written: --plain FILE, Proof.save(PROOF, FILE)"
+                raise InvalidInput("data", found, remedy) from None
+        elif len(features) != X.shape[1]:
+            found = f"found {len(features)} columns for {X.shape[1]} features, among them those of gaps and levels"
+            raise InvalidInput("layout", found, "give the path of the file, too")
+        return {
+            "kind": self.kind,
+            "separator": self.separator,
+            "header": self.header,
+            "target": self.target,
+            "features": features,
+            "labels": list(self.labels),
+            "unused": unused,
+        }
 
     def write(self, path: str | Path, X: Array, y: Array) -> None:
         """Write features and labels as such a file; numbers as the shortest text that reads back as the same double."""
@@ -93,6 +128,20 @@ class Layout:
             table.writerow([*self.features, self.target])
             for row, sign in zip(X.tolist(), y.tolist(), strict=True):
                 table.writerow([*map(repr, row), positive if sign > 0 else negative])
+
+
+def _code(column: Any, texts: Sequence[str], values: Sequence[float]) -> Any:
+    """Return a feature of a proof: a column, with the numbers that texts stand for where these are not themselves."""
+    codes = dict(zip(texts, values, strict=True))
+    if any(codes[text] != value for text, value in zip(texts, values, strict=True)):
+        raise ValueError(f"a text that stands for several numbers in the column {column!r}")
+    if all(checker.parse(text) == value for text, value in codes.items()):
+        return column
+    # an indicator is 1 for few texts
+    others = 0.0 if set(codes.values()) <= {0.0, 1.0} else None
+    odd = {text: value for text, value in codes.items() if value != (checker.parse(text) if others is None else others)}
+    written = {text: f"{value:g}" if float(f"{value:g}") == value else repr(value) for text, value in odd.items()}
+    return {"column": column, "codes": written, "others": None if others is None else "0"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +202,15 @@ class Proof:
         return numerators, denominator
 
     def save(self, path: str | Path, data: str | Path | None = None) -> None:
-        """Write the proof as JSON to `path`, and the features and labels that it is about as CSV to `data`."""
+        """Write the proof as JSON to `path`, and the features and labels that it is about as CSV to `data`.
+
+        `InvalidInput` for data of a proof about a file with a coding, or with columns of its own: that is its data.
+        """
         if data is not None:
             of = self.document["data"]
+            plain = of["kind"] == "csv" and of["header"] and not of["unused"]
+            if not plain or any(isinstance(feature, dict) for feature in of["features"]):
+                raise InvalidInput("data", "found a proof about a file of its own", "leave it out, and give that file")
             Layout(of["features"], of["target"], tuple(of["labels"]), separator=of["separator"]).write(
                 data, self.X, self.y
             )
@@ -224,6 +279,7 @@ def prove(
     over: str = "stumps and constant",
     as_given: bool = False,
     layout: Layout | None = None,
+    readings: Sequence[Reading] | None = None,
 ) -> Proof:
     """Prove how far an ensemble is from the best over all hypotheses of a set, in rational numbers.
 
@@ -236,7 +292,7 @@ def prove(
         The features, finite; for a pool the values of its hypotheses.
     y : array-like of shape (n_samples,)
         Labels, -1 and +1.
-    hypotheses : sequence of Stump, Constant or TabulatedColumn
+    hypotheses : sequence of Stump, LevelStump, Constant or TabulatedColumn
         What votes.
     weights : array-like of shape (n_hypotheses,)
         Their weights.
@@ -254,6 +310,9 @@ def prove(
         and of the multipliers as they are, if they are feasible.
     layout : Layout, optional
         Where the numbers stand in the data file; by default as `Proof.save` writes it.
+    readings : sequence of Reading, optional
+        What the columns of X are made of, as the statement of an oracle has it: of a sample with gaps and levels, whose
+        columns the hypotheses are about. By default X is the sample.
 
     Returns
     -------
@@ -277,29 +336,26 @@ def prove(
     X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
     signs = np.asarray(y, dtype=np.float64)
     form = Form.from_formulation(formulation, len(signs), over)
-    terms = [
-        (feature, threshold, sign * weight)
-        for (feature, threshold, sign), weight in zip(
-            (_read_hypothesis(h, over) for h in hypotheses), np.asarray(weights, dtype=float).tolist(), strict=True
-        )
-        if weight
-    ]
-    terms = _merge_stumps(X, terms)
+    made_of = [Reading(j) for j in range(X.shape[1])] if readings is None else readings
+    read = [_read_hypothesis(hypothesis, over, made_of) for hypothesis in hypotheses]
+    given = zip(read, np.asarray(weights, dtype=float).tolist(), strict=True)
+    terms = [(feature, threshold, sign * weight) for (feature, threshold, sign), weight in given if weight]
     found, exact = None, as_given
     if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
         as_given = True
     if not as_given and form.is_linear:
-        found = find_vertex(form, X, signs, terms)
+        merged = ((feature, threshold, float(weight)) for feature, threshold, weight in _merge_stumps(X, terms))
+        found = find_vertex(form, X, signs, [term for term in merged if term[2]])
     if found is None:
         if isinstance(u, Proof):
             multipliers = u.multipliers
         else:
             multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=exact)
         found = Point(*_round_weights(form, X, signs, terms, float(intercept)), *multipliers)
-    return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
+    return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]), readings)
 
 
-def _merge_stumps(X: Array, terms: Sequence[Term]) -> list[Term]:
+def _merge_stumps(X: Array, terms: Sequence[tuple[int | None, float | None, Any]]) -> list[ExactTerm]:
     """Return one term for every hypothesis: a threshold is the value above it, and those of one gap add up."""
     tables = [np.unique(column) for column in X.T]
     merged: dict[tuple[int | None, float | None], Fraction] = {}
@@ -309,35 +365,34 @@ def _merge_stumps(X: Array, terms: Sequence[Term]) -> list[Term]:
             place = int(np.searchsorted(tables[feature], threshold))
             at = float(tables[feature][place]) if place < len(tables[feature]) else threshold
         merged[feature, at] = merged.get((feature, at), Fraction(0)) + Fraction(weight)
-    return [(*key, float(weight)) for key, weight in merged.items() if weight]
+    return [(*key, weight) for key, weight in merged.items()]
 
 
-def _read_hypothesis(hypothesis: Any, over: str) -> tuple[int | None, float | None, float]:
+def _read_hypothesis(hypothesis: Any, over: str, readings: Sequence[Reading]) -> tuple[int | None, float | None, float]:
     """Return feature, threshold and sign of a hypothesis of the set."""
     if "pool" in over and isinstance(hypothesis, TabulatedColumn):
         return hypothesis.index, None, float(hypothesis.sign)
-    if "stumps" in over and isinstance(hypothesis, Stump):
-        return hypothesis.feature, hypothesis.threshold, float(hypothesis.sign)
+    if "stumps" in over and isinstance(hypothesis, Stump | LevelStump):
+        for k, reading in enumerate(readings):
+            if (stump := reading.read_stump(hypothesis)) is not None:
+                return k, stump[0], float(stump[1])
     if over == "stumps and constant" and isinstance(hypothesis, Constant):
         return None, None, float(hypothesis.sign)
     remedy = "give stumps and constants, or TabulatedColumns of a pool: others cannot be proven exactly"
     raise InvalidInput("hypotheses", f"found {hypothesis} for the set {over!r}", remedy)
 
 
-def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proof:
+def write_proof(
+    form: Form, X: Array, y: Array, point: Point, layout: Layout, readings: Sequence[Reading] | None = None
+) -> Proof:
     """Write a proof down, with the values that the checker finds: none of a point without a model."""
     rows, signs = X.tolist(), y.astype(int).tolist()
     document: dict[str, Any] = {
-        "cvxens proof": 1,
+        "cvxens proof": 2,
         "claim": "",
         "not established": list(checker.NOT_ESTABLISHED),
         "data": {
-            "kind": layout.kind,
-            "separator": layout.separator,
-            "header": layout.header,
-            "target": layout.target,
-            "features": list(layout.features),
-            "labels": list(layout.labels),
+            **layout.describe(X, y, readings),
             "samples": len(rows),
             "X sha256": checker.digest(",".join(map(float.hex, row)) for row in rows),
             "y sha256": checker.digest(signs),
@@ -364,18 +419,21 @@ def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) ->
 
 def _round_weights(
     form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: float
-) -> tuple[list[tuple[int | None, float | None, Fraction]], Fraction]:
+) -> tuple[list[ExactTerm], Fraction]:
     """Round weights and intercept to a grid, and scale them, exactly, to a feasible point."""
     largest = max((abs(weight) for *_, weight in terms), default=1.0)
     grid = Fraction(2) ** (int(np.frexp(largest)[1]) - WEIGHT_GRID)
     rounded = [(j, t, grid * round(Fraction(weight) / grid)) for j, t, weight in terms]
-    rounded = [term for term in rounded if term[2]]
     b = grid * round(Fraction(intercept) / grid) if form.intercept else Fraction(0)
     scale = Fraction(1)
     if form.penalty == "simplex":
+        # of h and -h, too, which cancel each other: their weights are of the sum, and of no score
         scale = 1 / sum((abs(weight) for *_, weight in rounded), Fraction(0))
-    elif form.loss == "hard":
-        model = Point(rounded, b, [], 1).to_model()
+    merged = _merge_stumps(X, rounded)
+    # one that has a weight of 0 says that there is a hypothesis
+    merged = [term for term in merged if term[2]] or merged[:1]
+    if form.loss == "hard":
+        model = Point(merged, b, [], 1).to_model()
         assert model is not None
         scores, _ = checker.evaluate_scores(X.tolist(), model["terms"], form.hypotheses)
         d = int(model["denominator"])
@@ -383,8 +441,8 @@ def _round_weights(
         if least <= 0:
             raise InvalidInput("weights", f"found a margin of {float(least):.3g}", "give weights with margins above 0")
         # above 1 the scale takes off what a margin of 1 does not need
-        scale = 1 / least
-    return [(j, t, weight * scale) for j, t, weight in rounded], b * scale
+        scale = scale if form.penalty == "simplex" else 1 / least
+    return [(j, t, weight * scale) for j, t, weight in merged], b * scale
 
 
 def round_multipliers(form: Form, X: Array, y: Array, u: Array, *, exact: bool = False) -> tuple[list[int], int]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from inspect import getdoc, signature
+from datetime import date
+from inspect import signature
 from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
+from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 
 from cvxens import validation
 from cvxens.effects import Effects, Interaction, MainEffect
@@ -18,7 +20,7 @@ from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import name_problems
 from cvxens.plotting.traces import Trace
-from cvxens.report.words import describe_proof
+from cvxens.report.words import describe_kind, describe_proof, name_hypotheses
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -34,6 +36,9 @@ MOST_CUTS = 300
 
 MOST_LEVELS = 8
 """A feature with at most so many different values in the sample is drawn as bars."""
+
+MOST_POINTS = 1000
+"""The most samples whose prediction is drawn beside the target."""
 
 MOST_ROUNDS = 400
 """The most rounds of a history that are drawn."""
@@ -79,11 +84,26 @@ class Given:
 
 
 def describe_model(
-    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, explain: Any = None, bands: Any = None
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    explain: Any = None,
+    bands: Any = None,
+    held_out: tuple[Any, Any] | None = None,
+    title: str | None = None,
+    data: str | None = None,
 ) -> Content:
     """Return the content of the report of a fitted model, on samples where there are any."""
     given = Given.from_sample(model, X, y, sample_weight)
-    content: Content = {"title": type(model).__name__, "overview": _describe_overview(model, given)}
+    unseen = None if held_out is None else Given.from_sample(model, *held_out, None)
+    name, target = type(model).__name__, _name_target(model, y)
+    content: Content = {
+        "title": title or (f"{target}, by {name}" if target else name),
+        "kind": f"Report of a fitted model, {date.today().isoformat()}{f', on {data}' * bool(data)}",
+        "overview": _describe_overview(model, given, unseen, target, data),
+        "quality": _describe_quality(model, given, unseen),
+    }
     content["parameters"] = [[name, repr(value)[:200]] for name, value in model.get_params(deep=False).items()]
     content["certificates"] = _describe_certificates(model)
     content["histories"] = _describe_histories(model)
@@ -100,10 +120,18 @@ def describe_model(
     return content
 
 
-def _describe_overview(model: Any, given: Given | None) -> list[list[str]]:
+def _name_target(model: Any, y: Any) -> str:
+    """Return the name of what is predicted, where y or the table of the fit has one."""
+    encoder = getattr(model, "encoder_", None)
+    return str(getattr(y, "name", None) or (encoder.target if encoder else ""))
+
+
+def _describe_overview(
+    model: Any, given: Given | None, unseen: Given | None, target: str, data: str | None
+) -> list[list[str]]:
     """Return lines of a name and a text."""
-    what = (getdoc(type(model)) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
-    lines = [["What it is", what], ["Features", str(model.n_features_in_)]]
+    lines = [["What it is", describe_kind(model)], ["Target", target], ["Data", data or ""]]
+    lines = [line for line in [*lines, ["Features", str(model.n_features_in_)]] if line[1]]
     if hasattr(model, "classes_"):
         lines.append(["Classes", ", ".join(map(str, model.classes_))])
     parts = model._parts()
@@ -121,8 +149,60 @@ def _describe_overview(model: Any, given: Given | None) -> list[list[str]]:
         return lines
     lines.append(["Samples of this report", str(len(given.rows))])
     if given.y is not None:
-        lines.append(["Score on these samples", _describe_score(model, given)])
+        found = _describe_score(model, given)
+        asked = "; a training score, if the model was fitted to them"
+        lines.append(["Score on these samples", found + asked] if unseen is None else ["Training score", found])
+    if unseen is not None:
+        lines.append([f"Score on {len(unseen.rows)} others, not seen by the fit", _describe_score(model, unseen)])
     return lines
+
+
+def _describe_quality(model: Any, given: Given | None, unseen: Given | None) -> Content:
+    """Return what the model gets right and wrong: confusion, ROC and calibration, or predictions beside targets."""
+    of = given if unseen is None else unseen
+    if of is None or of.y is None:
+        return {"lacking": "The report was made without samples whose targets are known."}
+    on = f"On {len(of.rows)} samples that the fit has not seen."
+    if unseen is None:
+        on = "On the samples of this report: if the model was fitted to them, it does worse on others."
+    predicted = np.asarray(model.predict(of.raw))
+    if hasattr(model, "classes_"):
+        names = np.union1d(model.classes_, of.y)
+        counts = confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
+        found: Content = {
+            "on": on,
+            "classes": [str(name) for name in names],
+            "confusion": [_numbers(r) for r in counts],
+        }
+        positive = of.y == model.classes_[-1]
+        if len(names) == 2 and positive.any() and not positive.all():
+            scores = np.asarray(model.decision_function(of.raw)).reshape(len(positive), -1)[:, -1]
+            wrong, right, _ = roc_curve(positive, scores, sample_weight=of.weights)
+            thin = _thin(len(wrong), MOST_CUTS)
+            area = _number(roc_auc_score(positive, scores, sample_weight=of.weights))
+            found["roc"] = {"x": _numbers(wrong[thin]), "y": _numbers(right[thin]), "area": area}
+        if len(names) == 2 and hasattr(model, "predict_proba"):
+            found["calibration"] = _describe_calibration(model.predict_proba(of.raw)[:, 1], positive, of.weights)
+        return found
+    if not is_regressor(model) or predicted.ndim > 1:
+        return {"lacking": "What there is to say is the score above."}
+    thin = _thin(len(predicted), MOST_POINTS)
+    errors = np.abs(predicted - of.y)
+    return {
+        "on": on,
+        "errors": [_number(np.average(errors, weights=of.weights)), _number(np.quantile(errors, 0.9))],
+        "points": {"x": _numbers(predicted[thin]), "y": _numbers(np.asarray(of.y)[thin])},
+    }
+
+
+def _describe_calibration(probabilities: Array, positive: NDArray, weights: Array | None) -> Content:
+    """Return the mean probability, the share of the class and the number of samples of each tenth of probabilities."""
+    masses = np.ones(len(positive)) if weights is None else weights
+    places = np.minimum((10 * probabilities).astype(np.intp), 9)
+    totals = np.bincount(places, masses, 10)
+    used = np.flatnonzero(totals)
+    means, shares = (np.bincount(places, masses * of, 10)[used] / totals[used] for of in (probabilities, positive))
+    return {"x": _numbers(means), "y": _numbers(shares), "counts": _numbers(totals[used])}
 
 
 def _describe_score(model: Any, given: Given) -> str:
@@ -142,8 +222,7 @@ def _describe_certificates(model: Any) -> list[Content]:
     found = model.certificate_
     certificates = list(found) if isinstance(found, list | tuple) else [found]
     names = name_problems(model) if len(certificates) > 1 else [""]
-    oracle = model.get_params(deep=False).get("oracle")
-    over = f"all hypotheses of the oracle {oracle!r}" if isinstance(oracle, str) else "all hypotheses of its oracle"
+    over = f"all {name_hypotheses(model)}"
     tol, what = model.get_params().get("tol"), getattr(type(model), "certified", "the objective")
     return [
         {
@@ -278,7 +357,9 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
             drawn["counts"] = _numbers(np.bincount(places, weights[known], len(levels)))
             drawn["bars"] = [_numbers(values) for values in main.at(levels).T]
             return drawn
-        drawn["density"] = _numbers(np.histogram(x[known], BINS, (low, high), weights=weights[known])[0])
+        # numpy's histogram refuses numbers whose range has fewer than so many digits to be told apart
+        places = np.clip((x[known] - low) / ((high - low) or 1.0) * BINS, 0, BINS - 1).astype(np.intp)
+        drawn["density"] = _numbers(np.bincount(places, weights[known], BINS))
     points, lines = main.outline(low, high, MOST_CUTS)
     drawn["x"], drawn["lines"] = _numbers(points), [_numbers(values) for values in lines.T]
     drawn["thinned"] = len(main.cuts) if len(main.cuts) > MOST_CUTS else 0
@@ -307,6 +388,8 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     by_effect = effects.contributions(samples).reshape(n, -1, n_outputs)
     by_feature = effects.shapley_values(samples).reshape(n, -1, n_outputs)
     predicted = model.predict(samples)
+    # of the class that is predicted
+    sure = model.predict_proba(samples).max(axis=1) if hasattr(model, "predict_proba") else None
     picked = given.X[rows]
     values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
@@ -324,6 +407,7 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
             {
                 "name": given.rows[row],
                 "predicted": _cell(np.asarray(predicted)[i]),
+                "probability": None if sure is None else _number(sure[i]),
                 "target": None if given.y is None else _cell(given.y[row]),
                 "scores": _numbers(scores[row]),
                 "by_effect": _with_others(by_effect[i], shown_effects),

@@ -75,6 +75,10 @@
     document.querySelector(`#${id} .more`)?.remove();
   }
   const lacking = (id, why) => body(id).replaceChildren(el("p", { class: "note" }, why));
+  function hide(id) {
+    document.getElementById(id).hidden = true;
+    document.querySelector(`nav [href="#${id}"]`).hidden = true;
+  }
   const outputName = () => (effects.outputs.length ? effects.outputs[state.output] : "");
   const color = (k) => `var(--series-${k % 10})`;
 
@@ -105,6 +109,53 @@
           + " the error, whatever found the model."),
         el("details", {}, el("summary", {}, "The certificate"), table(["quantity", "value"], found.rows))));
     }
+  }
+
+  // --- quality ---
+
+  // points between 0 and 1, or of a range, over the diagonal that they should be above or on
+  function drawPoints(title, of, [across, upwards], range, line, name) {
+    const [x, y] = [scale(range, [LEFT, W - RIGHT]), scale(range, [BOTTOM, TOP])];
+    const picture = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": name });
+    picture.append(...ticks(...range).map((tick) => svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, format(tick, 3))),
+      ...xAxis(x, ticks(...range), BOTTOM + 14),
+      svg("rect", { class: "frame", x: LEFT, y: TOP, width: W - RIGHT - LEFT, height: BOTTOM - TOP }),
+      svg("line", { class: "zero", x1: x(range[0]), y1: y(range[0]), x2: x(range[1]), y2: y(range[1]) }),
+      svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 5, "text-anchor": "middle" }, across));
+    if (line) {
+      const path = of.x.map((value, k) => `${k ? "L" : "M"}${x(value).toFixed(1)},${y(of.y[k]).toFixed(1)}`).join("");
+      picture.append(svg("path", { class: "curve", d: path, stroke: color(0) }));
+    }
+    const most = Math.max(...(of.counts ?? [1]));
+    if (of.counts || !line) of.x.forEach((value, k) => picture.append(svg("circle", { cx: x(value), cy: y(of.y[k]),
+      r: of.counts ? 2 + 5 * Math.sqrt(of.counts[k] / most) : 2, fill: color(0), "fill-opacity": of.counts ? 1 : 0.5 })));
+    return el("figure", { class: "card" }, el("h3", {}, title), el("p", { class: "hint" }, `upwards: ${upwards}`), picture);
+  }
+
+  function showQuality() {
+    const found = data.quality;
+    if (found.lacking) return hide("quality");
+    const cards = [];
+    if (found.confusion) {
+      cards.push(el("figure", { class: "card" }, el("h3", {}, "Which classes it takes for which"),
+        table(["it is", ...found.classes.map((name) => `taken for ${shorten(name, 16)}`)],
+          found.confusion.map((row, k) => [found.classes[k], ...row]))));
+    }
+    const [last] = (found.classes ?? [""]).slice(-1);
+    if (found.roc) {
+      cards.push(drawPoints(`ROC curve, area ${format(found.roc.area, 3)}`, found.roc, ["share of the others taken for it",
+        `share of ${shorten(last, 30)} that is found`], [0, 1], true, `ROC curve, with an area of ${format(found.roc.area, 3)} below it`));
+    }
+    if (found.calibration) {
+      cards.push(drawPoints("Calibration", found.calibration, [`probability of ${shorten(last, 30)}`, "how often it is one"],
+        [0, 1], true, "Calibration: the share of a class by its probability"));
+    }
+    if (found.points) {
+      const range = widen(extent([...found.points.x, ...found.points.y]), 0.04);
+      cards.push(drawPoints(`Predictions: off by ${format(found.errors[0], 3)} in the mean, by more than ${format(found.errors[1], 3)} for a tenth`,
+        found.points, ["prediction", "target"], range, false, "Targets beside predictions"));
+    }
+    return body("quality").replaceChildren(el("p", {}, found.on), el("div", { class: "cards" }, ...cards));
   }
 
   // --- importance ---
@@ -378,7 +429,7 @@
   }
 
   function showPairs() {
-    if (!effects.pairs.length) return lacking("pairs", "This model has no effects of two features.");
+    if (!effects.pairs.length) return hide("pairs");
     const drawn = effects.pairs.filter((pair) => pair.tables[state.output].flat().some((value) => value !== 0));
     if (!drawn.length) return lacking("pairs", `The score of ${outputName()} has no effects of two features.`);
     const cards = drawn.map((pair) => {
@@ -445,10 +496,11 @@
       showExplained();
       document.getElementById("shapley").focus();
     } });
+    const sure = sample.probability === null ? "" : `, with a probability of ${format(sample.probability, 3)}`;
     const target = sample.target === null ? "" : `; it is ${format(sample.target)}`;
     return body("explained").replaceChildren(
       el("div", { class: "tools" }, el("label", {}, "Explain ", choice), el("label", {}, box, " Shapley values, by feature")),
-      el("p", { "aria-live": "polite" }, `Predicted: ${format(sample.predicted)}${target}`
+      el("p", { "aria-live": "polite" }, `Predicted: ${format(sample.predicted)}${sure}${target}`
         + (outputName() ? `. Score of ${outputName()}` : ` (${effects.score})`)),
       el("ol", { class: "bars", id: "waterfall" }, ...rows));
   }
@@ -533,6 +585,7 @@
 
   function showHistory() {
     if (!data.histories.length) return lacking("history", "This model was not fitted in rounds.");
+    if (data.histories.every((history) => history.round.length < 3)) return hide("history");
     const cards = data.histories.flatMap((history) => {
       const title = history.name ? `${history.name}: ` : "";
       const last = history.gap.at(-1);
@@ -553,10 +606,7 @@
   function showEffects() {
     if (effects.lacking) {
       lacking("importance", effects.lacking);
-      for (const id of ["shapes", "pairs", "explained"]) {
-        document.getElementById(id).hidden = true;
-        document.querySelector(`nav [href="#${id}"]`).hidden = true;
-      }
+      ["shapes", "pairs", "explained"].forEach(hide);
       return;
     }
     showImportance();
@@ -583,6 +633,7 @@
     theme.textContent = `Theme: ${themes[chosen][1]}`;
   });
   showOverview();
+  showQuality();
   showEffects();
   showRules();
   showHistory();

@@ -17,7 +17,7 @@ from cvxens.report.content import describe_model
 
 FOLDER = Path(__file__).parent
 
-PLACE = re.compile(r"@(TITLE|POLICY|STYLE|SCRIPT|DATA)@")
+PLACE = re.compile(r"@(TITLE|KIND|POLICY|STYLE|SCRIPT|DATA)@")
 """Where the template has room for what differs."""
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -25,7 +25,16 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def make_page(
-    model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, explain: Any = None, bands: Any = None
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    explain: Any = None,
+    bands: Any = None,
+    held_out: tuple[Any, Any] | None = None,
+    title: str | None = None,
+    data: str | None = None,
 ) -> str:
     """Return the report of a fitted model as HTML; `report` of the estimators writes it to a file.
 
@@ -36,7 +45,7 @@ def make_page(
     ----------
     model : estimator
         Fitted.
-    X, y, sample_weight, explain, bands
+    X, y, sample_weight, explain, bands, held_out, title, data
         As of `report`.
 
     Examples
@@ -49,13 +58,14 @@ def make_page(
     (2, False)
     """
     check_is_fitted(model)
-    content = describe_model(model, X, y, sample_weight, explain, bands)
-    data = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    content = describe_model(model, X, y, sample_weight, explain, bands, held_out, title, data)
+    packed = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for character, written in UNSAFE.items():
-        data = data.replace(character, written)
+        packed = packed.replace(character, written)
     style, script = (f"\n{(FOLDER / name).read_text(encoding='utf-8')}" for name in ("page.css", "page.js"))
     policy = f"default-src 'none'; style-src {_allow(style)}; script-src {_allow(script)}"
-    parts = {"TITLE": escape(content["title"]), "POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": data}
+    parts = {"TITLE": escape(content["title"]), "KIND": escape(content["kind"])}
+    parts |= {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": packed}
     template = (FOLDER / "page.html").read_text(encoding="utf-8")
     return PLACE.sub(lambda place: parts[place[1]], template)
 

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from dataclasses import replace
+from math import inf, isfinite
+from typing import Any
+
+from sklearn.base import is_regressor
 
 from cvxens.certificates import Certificate
+
+HYPOTHESES = {
+    "stumps": "thresholds of single features",
+    "quantile_stumps": "thresholds of single features at their quantiles",
+    "ramps": "hinge functions of single features",
+    "additive": "steps, lines and pairs of features",
+    "depth_two_trees": "trees of two features",
+    "depth_three_trees": "trees of three features",
+    "pair_rules": "rules of two conditions",
+    "boxes": "rules of some conditions",
+    "trees": "decision trees",
+    "perceptrons": "half-spaces",
+    "fourier": "waves",
+}
+"""What the hypotheses of the oracles are, in the plural."""
 
 MEAN = "a mean of"
 """What the note of a certificate says of an average of ensembles."""
@@ -30,6 +49,9 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     >>> describe_proof(mean, 0.001, "the objective", "all stumps")
     'Proven: the objective of a mean of 3 ensembles is within 2 % of the best possible over all stumps.'
     """
+    if certificate.about:
+        sentence = describe_proof(replace(certificate, about=""), tol, what, over)
+        return f"{certificate.about[0].upper()}{certificate.about[1:]}. {sentence}"
     among = f" over {over}" if "hypothes" in certificate.note else ""
     asked = "" if tol is None else f" (asked: {as_percent(tol)})"
     within = f"{what} is within {as_percent(certificate.relative_gap)} of the best possible{among}"
@@ -53,6 +75,39 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     if certificate.relative_gap <= TO_ROUNDING:
         return f"Proven: {what} is the best possible{among}, to rounding{asked}."
     return f"Proven: {within}{asked}."
+
+
+def keeps_promise(certificate: Certificate, tol: float | None) -> bool:
+    """Return True if what was asked is proven; without a tolerance, and of a mean of ensembles, that is any bound."""
+    if tol is None or MEAN in certificate.note:
+        return certificate.proven and 0 <= certificate.relative_gap < inf
+    return certificate.holds(tol)
+
+
+def name_hypotheses(model: Any) -> str:
+    """Return what the weak learners of an ensemble are drawn from, in the plural.
+
+    Examples
+    --------
+    >>> from cvxens import LPBoostClassifier
+    >>> name_hypotheses(LPBoostClassifier())
+    'thresholds of single features'
+    """
+    oracle = model.get_params(deep=False).get("oracle")
+    return HYPOTHESES.get(oracle, "hypotheses of its oracle") if isinstance(oracle, str) else "hypotheses of its oracle"
+
+
+def describe_kind(model: Any) -> str:
+    """Say in a plain sentence what a fitted model does."""
+    purpose = "It predicts a number" if is_regressor(model) else "It puts samples in order"
+    if hasattr(model, "classes_"):
+        purpose = f"It tells {len(model.classes_)} classes apart"
+    parts = model._parts()
+    if hasattr(parts[0], "weak_learners_"):
+        return f"{purpose} by a score, which is a weighted sum of {name_hypotheses(model)}."
+    if hasattr(parts[0], "support_"):
+        return f"{purpose} by a score, which is a weighted sum of how alike a sample is to some samples of the fit."
+    return f"{purpose} by a score."
 
 
 def as_percent(share: float) -> str:

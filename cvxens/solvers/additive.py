@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -277,6 +277,15 @@ class AdditiveMap(KernelMap):
         return self.kernel.product(c, compensated=True), np.full(len(c), self.kernel.product_error(c))
 
 
+class Others(NamedTuple):
+    """What a problem knows of samples that are not in it, whose multipliers stay as they are."""
+
+    f: Array | float = 0.0
+    """What they add to the scores of those that are."""
+    balance: float = 0.0
+    """The sum of their y u."""
+
+
 class AdditiveSVM(SVMDual):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K = const - sum_d scale_d |x_d - x'_d|.
 
@@ -309,6 +318,8 @@ class AdditiveSVM(SVMDual):
     repair                   u moved by 0, b moved by 0
     proven                   yes
     """
+
+    others: ClassVar[Others] = Others()
 
     def __init__(self, kernel: AdditiveKernel, y: Array, C: Array) -> None:
         self.kernel, self.gram, self.y = kernel, AdditiveMap(kernel), y
@@ -351,16 +362,17 @@ class AdditiveSVM(SVMDual):
 
     def solution_at(self, u: Array) -> SVMSolution[AdditiveSVM]:
         """Make multipliers feasible, and evaluate both problems at them, by one product with the kernel."""
-        u = self.loss.repair(self._spare_bounds(np.clip(u, 0.0, self.C)), self.y)
+        u = self.loss.repair(spare_bounds(np.clip(u, 0.0, self.C), self), self.y)
         return SVMSolution.from_scores(self, u, self.kernel.product(self.y * u))
 
-    def _spare_bounds(self, u: Array) -> Array:
-        """Restore y'u = 0 by scaling the multipliers between the bounds of the heavier class, where they suffice."""
-        # those of the class whose sum is too large lose |y'u| between them, each in proportion
-        excess = float(self.y @ u)
-        movable = (u > 0) & (u < self.C) & (self.y * excess > 0)
-        room = float(u[movable].sum())
-        return np.where(movable, u * (1 - abs(excess) / room), u) if room > abs(excess) else u
+
+def spare_bounds(u: Array, problem: Any) -> Array:
+    """Restore y'u + balance = 0 by scaling the multipliers between bounds of the heavier class, where they suffice."""
+    # those of the class whose sum is too large lose |y'u + balance| between them, each in proportion
+    excess = float(problem.y @ u) + problem.others.balance
+    movable = (u > 0) & (u < problem.C) & (problem.y * excess > 0)
+    room = float(u[movable].sum())
+    return np.where(movable, u * (1 - abs(excess) / room), u) if room > abs(excess) else u
 
 
 @dataclass(frozen=True, eq=False)
@@ -669,7 +681,7 @@ at C = 1 and 8 take a quarter to a third of the products that they take with 1, 
 
 @dataclass(frozen=True)
 class State:
-    """An iterate: f = K c on the sample, 1'c = 0, and the intercept."""
+    """An iterate: f = K c on the sample, 1'c = 0, and the intercept; f has what others add, 1'c = -balance."""
 
     c: Array
     f: Array
@@ -680,13 +692,15 @@ class State:
         return self.f + self.b
 
 
-def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State) -> State:
+def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, others: Others) -> State:
     """Take one Newton step, as long as it pays, then the best intercept.
+
+    The multipliers of others stay, which are known by what they add to f.
 
     At the minimum ``c = y u``. With u linearised where it is between its bounds, F, and constant elsewhere, the new c
     is y u elsewhere, and on F solves ``(K_FF + 1/tau) c_F + b = (1 + p/tau) y - K_FN c_N`` with 1'c = 0.
     """
-    b = smoothed.find_intercept(state.f, state.b)
+    b = smoothed.find_intercept(state.f, state.b, others.balance)
     u = smoothed.multipliers(smoothed.y * (state.f + b))
     change = smoothed.y * u - state.c
     free = (u > 0) & (u < smoothed.C)
@@ -698,14 +712,14 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State) -
         delta, intercept = _find_direction(kernel.among(moving), near, at, delta, np.flatnonzero(free[moving]))
     whole = np.zeros(len(u))
     whole[moving] = delta
-    df, f = kernel.product(whole), state.f[moving]
+    df, f, own = kernel.product(whole), state.f[moving], (state.f - others.f)[moving]
     # a slope below this is a sum of products that cancel
     rounding = len(moving) * EPSILON * float(np.abs(delta) @ (np.abs(f) + np.abs(df[moving])))
-    # slope and curvature of 1/2 c'K c along the step
-    norm = float(delta @ f), float(delta @ df[moving])
+    # slope and curvature of 1/2 c'K c along the step, and of the losses of others, linear in f and b
+    norm = float(delta @ own) - others.balance * (intercept - b), float(delta @ df[moving])
     t = smoothed.find_step(state.f + b, df + (intercept - b), norm, rounding)
     f = state.f + t * df
-    return State(state.c + t * whole, f, smoothed.find_intercept(f, b + t * (intercept - b)))
+    return State(state.c + t * whole, f, smoothed.find_intercept(f, b + t * (intercept - b), others.balance))
 
 
 def _find_direction(
@@ -963,7 +977,7 @@ def solve_additive_svm(
     tol, max_steps = validation.positive("tol", tol), validation.limit("max_steps", max_steps)
     max_time = validation.limit("max_time", max_time)
     with threadpool_limits(1, "blas"), limit_time(max_time) as clock:
-        search = _Search(problem, tol, max_steps, clock)
+        search = ProximalSearch(problem, tol, max_steps, clock)
         try:
             search.take(np.zeros(len(problem.y)))
             ending = _begin(search, start, sample_size, random_state) or search.run()
@@ -974,12 +988,15 @@ def solve_additive_svm(
     return search.incumbent.end(ending)
 
 
-class _Search:
-    """The incumbent, and the state and centre that the next proximal problem starts from."""
+class ProximalSearch:
+    """The incumbent, and the state and centre that the next proximal problem starts from.
 
-    def __init__(self, problem: AdditiveSVM, tol: float, max_steps: float, clock: Deadline) -> None:
+    The problem may also be one over some samples of many, while all others stay as they are.
+    """
+
+    def __init__(self, problem: Any, tol: float, max_steps: float, clock: Deadline) -> None:
         self.problem, self.tol, self.max_steps = problem, tol, max_steps
-        self.incumbent: Incumbent[SVMSolution[AdditiveSVM]] = Incumbent(clock)
+        self.incumbent: Incumbent[Any] = Incumbent(clock)
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         # no u moves by more than half its range where margins miss by 1, nor by more than a score of that size takes
@@ -987,19 +1004,19 @@ class _Search:
         self.accuracy = ACCURACY
         self.n_steps = 0
 
-    def take(self, u: Array) -> SVMSolution[AdditiveSVM]:
+    def take(self, u: Array) -> Any:
         """Certify `u`, and keep it if it is the best so far."""
         return self.incumbent.take(self.problem.solution_at(u), self.n_steps)
 
     def start_at(self, c: Array, b: float) -> None:
         """Start from the function K c + b: multipliers follow from its margins."""
         problem = self.problem
-        self.state = State(c, problem.kernel.product(c), b)
+        self.state = State(c, problem.kernel.product(c) + problem.others.f, b)
         # one proximal step from u = C/2: 0 far above the margin, C far below, between the two near it
         smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
         self.centre = np.clip(smoothed, 0.0, problem.C)
 
-    def start_near(self, solution: SVMSolution[AdditiveSVM]) -> None:
+    def start_near(self, solution: Any) -> None:
         """Start from a solution, whose C may be another; multipliers at their bound stay there."""
         C, before = self.problem.C, solution.problem.C
         self.state = State(self.problem.y * solution.u, solution.f, solution.b)
@@ -1026,7 +1043,7 @@ class _Search:
     def _solve(self, smoothed: SmoothedHinge) -> bool:
         """Take Newton steps; return True once c = y u is reached with the accuracy asked for."""
         for _ in range(STEPS):
-            self.state = newton_step(self.problem.kernel, smoothed, self.state)
+            self.state = newton_step(self.problem.kernel, smoothed, self.state, self.problem.others)
             self.n_steps += 1
             # at the solution c = y u: the residual of the optimality condition, relative to u
             u = smoothed.multipliers(smoothed.y * self.state.scores)
@@ -1052,7 +1069,7 @@ class _Search:
         return Ending.ROUNDING if self.incumbent.waited >= PATIENCE else None
 
 
-def _begin(search: _Search, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
+def _begin(search: ProximalSearch, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
     """Prepare the start; returns an ending if that was interrupted."""
     problem = search.problem
     if isinstance(start, SVMSolution):
@@ -1068,7 +1085,7 @@ def _begin(search: _Search, start: Any, sample_size: int | None, random_state: A
     return _begin_with_sample(search, sample_size, random_state)
 
 
-def _begin_with_sample(search: _Search, sample_size: int | None, random_state: Any) -> Ending | None:
+def _begin_with_sample(search: ProximalSearch, sample_size: int | None, random_state: Any) -> Ending | None:
     """Solve on a sample, with C scaled up by what it leaves out."""
     problem, n = search.problem, len(search.problem.y)
     automatic = n // SHARE if n >= LARGE else 0

@@ -26,7 +26,7 @@ from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.single import SingleKernel
-from cvxens.kernels.tiles import SIDE, cut, fill, one_blas_thread
+from cvxens.kernels.tiles import SIDE, Tile, cut, fill, one_blas_thread
 from cvxens.limits import (
     Deadline,
     Pace,
@@ -276,6 +276,18 @@ class CachedRows:
             self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)
 
 
+def _in_time(tile: Tile, n_rows: int) -> Tile:
+    """Return the tiles of a block that end with a `TimeUp` where there is no time left; a single one is always made."""
+    if n_rows <= SIDE:
+        return tile
+
+    def evaluate(rows: slice, columns: slice) -> NDArray:
+        check_time()
+        return tile(rows, columns)
+
+    return evaluate
+
+
 class EvaluatedRows:
     """Rows of a kernel that are evaluated whenever they are asked for, by tiles, until the matrix is cheaper.
 
@@ -337,7 +349,7 @@ class EvaluatedRows:
         # memory that was written to before is not new
         block = self._room.ravel()[: m * m].reshape(m, m)
         X = self.X[chosen]
-        fill(block, self.kernel.tile(X, X), symmetric=True)
+        fill(block, _in_time(self.kernel.tile(X, X), m), symmetric=True)
         self._note(max(float(block.max()), -float(block.min())), m * m / 2)
         return block
 
@@ -434,7 +446,7 @@ class SingleRows:
         if len(self._room) < m:
             self._room = np.empty((m, m), np.float32)
         block = self._room.ravel()[: m * m].reshape(m, m)
-        fill(block, self.kernel.tile(chosen, chosen), symmetric=True)
+        fill(block, _in_time(self.kernel.tile(chosen, chosen), m), symmetric=True)
         return block
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
@@ -825,6 +837,9 @@ FEW_STEPS = 1
 STEPS = 100
 """Steps in a block, per variable of it."""
 
+ROOM_FOR_UPDATE = 1.5
+"""What is kept of a limit of time for the update of all scores, relative to what its values are expected to take."""
+
 DRIFT = 1e-12
 """The error of scores that is none, relative to the largest: thousands of roundings of a sum of updates."""
 
@@ -986,6 +1001,10 @@ class _Search:
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
         self.n_blocks, self.pace = 0, Pace()
+        self.size = BLOCK
+        """Variables of a block where there is a limit of time: as many as there is time for, and no more at first."""
+        self.pace_of_values = 0.0
+        """Seconds that a value of the kernel takes."""
         # in single precision down to some gap, if rows are evaluated whenever they are asked for
         self.rows: Rows | SingleRows = problem.rows
         self.target = tol
@@ -1049,8 +1068,7 @@ class _Search:
                 else:
                     self._optimise(r, PART * violation)
             else:
-                size = getattr(self.rows, "block_size", BLOCK)
-                self.block = next_block(up, down, self.block, size)
+                self.block = next_block(up, down, self.block, self._choose_size())
                 self._optimise(r, SHARPER * violation)
             self.take()
         return Ending.OPTIMAL
@@ -1088,14 +1106,37 @@ class _Search:
             self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved)
         self.n_blocks += 1
 
+    def _choose_size(self) -> int:
+        """Return the number of variables of the next block: under a limit twice as many at most, if there is time."""
+        largest, left = getattr(self.rows, "block_size", BLOCK), time_left()
+        if left == inf:
+            return int(largest)
+        wanted = min(2 * self.size, int(largest))
+        if self.pace_of_values * wanted * (wanted + len(self.v)) < left / 2:
+            self.size = wanted
+        return self.size
+
     def _optimise(self, r: Array, tol: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
         block, rows = self.block, self.rows
+        began = time_left()
+        K = rows.block(block)
+        if began < inf:
+            # half of the values are those of the other half
+            self.pace_of_values = 2 * (began - time_left()) / K.size
         point = np.stack([self.v[block], r[block]])
         bounds = np.ascontiguousarray(self.bounds[:, block])
         # what is left of the gap, if nothing outside of the block adds to it
         gap = CLOSER * self.target * abs(self.incumbent.best.objective)
-        settle_block(rows.block(block), point, bounds, tol, gap, STEPS * len(block))
+        # the update takes its time, too
+        reserve = ROOM_FOR_UPDATE * self.pace_of_values * len(block) * len(self.v)
+        n_steps, most = 0, STEPS * len(block)
+        portion = most if began == inf else max(SPURT, len(block) // 8)
+        while n_steps < most:
+            taken = settle_block(K, point, bounds, tol, gap, portion)
+            n_steps += taken
+            if taken < portion or time_left() < reserve:
+                break
         change = point[0] - self.v[block]
         rows.add(block, change, self.f)
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|

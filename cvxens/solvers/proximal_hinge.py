@@ -65,9 +65,9 @@ class SmoothedHinge(NamedTuple):
         """Return tau for the free samples, 0 for those at a bound."""
         return np.where((u > 0) & (u < self.C), self.tau, 0.0)
 
-    def find_intercept(self, f: Array, b: float) -> float:
-        """Find the b that minimises the loss of scores f + b, where y'u = 0; searched from `b` on."""
-        return b + self._search(f + b, np.ones(len(f)), (0.0, 0.0), 0.0, 0.0)
+    def find_intercept(self, f: Array, b: float, balance: float = 0.0) -> float:
+        """Find the b that minimises the loss of scores f + b, where y'u + balance = 0; searched from `b` on."""
+        return b + self._search(f + b, np.ones(len(f)), (-balance, 0.0), 0.0, 0.0)
 
     def find_step(self, scores: Array, change: Array, norm: tuple[float, float], rounding: float) -> float:
         """Find how far to go from scores f + b along a change of them: 1, if the slope is small enough there.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import Certificate, relative
+from cvxens.certificates import Certificate, certify_evaluated, relative
 from cvxens.limits import Deadline, Ending, Pace, find_ending, limit_time
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.penalties import SquaredL2
+from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
+from cvxens.rounding import EPSILON
 from cvxens.solvers.blockwise import PATIENCE, SHARPER, STEPS, Rows, RowsMap, next_block, optimise_block
 from cvxens.solvers.svm_solution import Level
 from cvxens.types import Array
@@ -37,6 +39,8 @@ class SVRSolution:
         K u.
     history : sequence of Level
         A row for every block.
+    certificate : Certificate
+        The gap, with K u as precisely as possible, or with what f may have drifted where there is no time for that.
     ending : Ending
         Why the solver ended.
     """
@@ -45,13 +49,9 @@ class SVRSolution:
     u: Array
     b: float
     f: Array
-    history: Sequence[Level] = field(default=(), repr=False)
-    ending: Ending = Ending.OPTIMAL
-
-    @property
-    def certificate(self) -> Certificate:
-        """The gap, recomputed with K u as precisely as possible."""
-        return self.problem.certify(w=self.u, b=np.asarray(self.b), u=self.u)
+    history: Sequence[Level] = field(repr=False)
+    certificate: Certificate
+    ending: Ending
 
 
 def solve_svr(rows: Rows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_time: float = inf) -> SVRSolution:
@@ -98,13 +98,13 @@ class _Search:
     def __init__(self, rows: Rows, loss: EpsilonInsensitive, clock: Deadline) -> None:
         self.rows, self.loss, self.clock = rows, loss, clock
         n = self.n = len(loss.t)
-        up, down = loss.hinges
+        up, down = loss.linear_dual.hinges
         self.knots = np.concatenate([np.broadcast_to(hinge.knots, (n,)) for hinge in (up, down)])
         self.bounds = np.stack([np.concatenate([np.zeros(n), -down.prices]), np.concatenate([up.prices, np.zeros(n)])])
         self.v, self.f, self.block = np.zeros(2 * n), np.zeros(n), np.empty(0, np.intp)
         self.history: list[Level] = []
         self.best, self.waited, self.pace = inf, 0, Pace()
-        self.point = np.zeros(n), 0.0, self.f.copy()
+        self.point, self.drift = (np.zeros(n), 0.0, self.f.copy(), 0.0), 0.0
         self.take()
 
     @property
@@ -125,7 +125,7 @@ class _Search:
         self.history.append(row)
         self.waited = 0 if gap < self.best else self.waited + 1
         if gap < self.best:
-            self.best, self.point = gap, (u, b, f.copy())
+            self.best, self.point = gap, (u, b, f.copy(), self.drift)
 
     def run(self, tol: float) -> Ending:
         """Optimise one block after the other."""
@@ -154,10 +154,22 @@ class _Search:
         optimise_block(K, point, np.ascontiguousarray(self.bounds[:, block]), tol, STEPS * len(block))
         change: Array = np.bincount(places, point[0] - self.v[block], len(chosen)).astype(np.float64)
         self.rows.add(chosen, change, self.f)
+        # a sum of m products has an error of (m + 1) eps times that of their sizes
+        sizes = float(np.abs(change).sum()) * self.rows.largest_entry()
+        self.drift += EPSILON * ((len(block) + 1) * sizes + float(np.abs(self.f).max()))
         self.v[block] = point[0]
 
     def result(self, ending: Ending) -> SVRSolution:
         """Return the point of the least gap."""
-        u, b, f = self.point
+        u, b, f, drift = self.point
         problem = Problem(Formulation(self.loss, SquaredL2(), intercept=True), RowsMap(self.rows), np.ones(self.n))
-        return SVRSolution(problem, u, b, f, tuple(self.history), ending)
+        point = {"w": u, "b": np.asarray(b), "u": u}
+        if ending in {Ending.MAX_TIME, Ending.INTERRUPTED}:
+            # another K u may take as long as all that was before
+            products = Products(problem.linear_map, precise=False)
+            products.add_scores(u, f)
+            evaluated = replace(problem.evaluate_at(u, point["b"], u, products), drift=drift)
+            certificate = certify_evaluated(problem, evaluated, point)
+        else:
+            certificate = problem.certify(**point)
+        return SVRSolution(problem, u, b, f, tuple(self.history), certificate, ending)

@@ -25,6 +25,7 @@ from cvxens.tables.numerals import (
     is_numeral,
     recognise_dates,
     recognise_numerals,
+    tell_what_is_unread,
 )
 from cvxens.types import Array
 
@@ -215,7 +216,7 @@ def _learn_levels(name: str, cells: Any, kept: bool, texts: Sequence[str], disti
     identifying = len(distinct) == n_known >= FEWEST_IDENTIFIERS and not missing
     crowded = len(levels) > MOST_CATEGORIES and 2 * len(levels) > len(cells)
     if (identifying or crowded) and not kept:
-        return _leave_out(name, f"{len(levels)} texts identify single samples")
+        return _leave_out(name, tell_what_is_unread(distinct) or f"{len(levels)} texts identify single samples")
     notes = [f"{len(levels)} levels, each a 0/1 feature"]
     if missing:
         notes.append(f"missing values, {missing} of them, are the level ?")
@@ -257,6 +258,7 @@ class TableEncoder:
     raw: bool = False  # learners get categories and gaps as they are, as trees do: no indicators, no medians
     na: tuple[str, ...] = ()  # further texts that stand for missing values
     separator: str = ""  # of the cells of text files, if it cannot be found out
+    encoding: str = ""  # of text files that are not in UTF-8
 
     @classmethod
     def learn(

@@ -40,6 +40,12 @@ NAMED_MONTHS = ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%
 DATES = (*(day + clock for day in DAY_FORMATS for clock in CLOCKS), *NAMED_MONTHS)
 """The formats of dates that are tried after ISO 8601, in this order; of 3/4/2024 the month comes first."""
 
+CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
+"""A time of the day."""
+
+BESIDE = re.compile(r"(?P<before>[^\d+.-]*)(?P<number>[+-]?[\d.].*?)(?P<after>[^\d]*)")
+"""A number between texts, such as a currency or a unit."""
+
 ISO = "ISO8601"
 LIKE_ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?")
 
@@ -174,6 +180,26 @@ def is_numeral(text: str) -> bool:
     """Return True if a text is a number in some writing."""
     body = _without_percent(text)
     return any(written.fullmatch(body) for written in (NUMBER, *WRITTEN.values()))
+
+
+def tell_what_is_unread(texts: Collection[str]) -> str:
+    """Say what texts are that people take for quantities and are not read as such; empty for other texts.
+
+    Examples
+    --------
+    >>> tell_what_is_unread(["EUR 12.50", "EUR 7"])
+    "numbers with 'EUR' beside them: write the numbers alone"
+    """
+    if all(map(CLOCK.fullmatch, texts)):
+        return "clock times, which are not read: write numbers, such as 12.5 for 12:30"
+    parts = [BESIDE.fullmatch(text) for text in texts]
+    units = {(part["before"].strip(), part["after"].strip()) if part else ("", "") for part in parts}
+    # numbers of samples have no decimals: P0012 is no quantity
+    decimals = any(part and re.search(r"\d[.,]\d", part["number"]) for part in parts)
+    if len(units) != 1 or not decimals or not all(part and is_numeral(part["number"].strip()) for part in parts):
+        return ""
+    unit = " and ".join(repr(each) for each in units.pop() if each)
+    return f"numbers with {unit} beside them: write the numbers alone" if unit else ""
 
 
 def choose_decimal_mark(columns: Iterable[Collection[str]], separator: str) -> str:

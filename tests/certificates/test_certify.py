@@ -23,6 +23,7 @@ class Toy:
     """min x^2 subject to x >= 1; its dual is max u - u^2 / 4 on u >= 0."""
 
     maximise = False
+    size = 0.0
 
     def __init__(self):
         self.aliases, self.shapes = {"weight": "x"}, {"x": (), "u": ()}

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from command_line import python, run, small, write_csv, write_npz
 
+from cvxens.cli.options import printing_warnings
+from cvxens.errors import InvalidInput
 from cvxens.problems import FORMULATIONS
 
 BINARY = bytes(range(256)) * 8
@@ -19,7 +21,7 @@ def libsvm_lines(*labels):
 CONTENTS = {
     "empty.csv": (b"", "empty file"),
     "blank.csv": (b" \n\n", "empty file"),
-    "junk.bin": (BINARY, "neither text nor an npz archive"),
+    "junk.bin": (BINARY, "neither text nor a format that is known"),
     "latin.csv": ("a,b\n1,gr\xfcn\n2,rot\n".encode("latin-1"), "not UTF-8"),
     "header.csv": (b"a,b,class\n", "a header only"),
     "noheader.csv": (b"1,2,yes\n3,4,no\n", "no header"),
@@ -190,3 +192,11 @@ def test_no_traceback_from_a_process_either(tmp_path):
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_what_scikit_learn_refuses_is_said_of_the_data():
+    with (
+        pytest.raises(InvalidInput, match=r"DATA: found what the model cannot use \(too few\); change it"),
+        printing_warnings("DATA"),
+    ):
+        raise ValueError("too few")

@@ -1,11 +1,13 @@
 """`cvxens prove` and `cvxens check`: a proof about a file, refused for any other, and what cannot be proven."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from command_line import python, run, small, write_csv, write_libsvm, write_npz
 
+from cvxens import load_model
 from cvxens.proofs import checker
 
 
@@ -51,6 +53,63 @@ def test_the_program_is_written_for_other_checkers(capsys, tmp_path):
     assert "problem" in json.loads((tmp_path / "proof.request.json").read_text())
 
 
+def write_people(path, n_samples=40):
+    """A table as people have it: gaps, words, an index, and columns that no model uses."""
+    random = np.random.default_rng(0)
+    lines = []
+    for i in range(n_samples):
+        age, town, sex = random.integers(20, 60), random.choice(["Ulm", "Bonn", "Köln"]), random.choice(["f", "m"])
+        answer = "yes" if age + 9 * (town == "Ulm") + random.normal(0, 6) > 42 else "no"
+        gap = "?" if i % 7 == 3 else ""
+        lines.append(f"p{i};{gap or age};{'' if i % 11 == 5 else town};{sex};{age / 8:.2f};{answer}".replace(".", ","))
+    path.write_text("\n".join(["id;age;town;sex;size;class", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("model", "features"), [("LPBoostClassifier", 8), ("InfiniteEnsembleSVC", 8)], ids=["stumps", "kernel"]
+)
+def test_tables_with_text_and_gaps_are_proven_as_they_stand(capsys, tmp_path, model, features):
+    data, proof = write_people(tmp_path / "people.csv"), tmp_path / "proof.json"
+    saved = fitted(capsys, data, "C=0.2", model=model)
+    status, told, _ = run(capsys, "prove", saved, data, "--out", proof)
+    assert status == 0
+    for words in (
+        f"40 samples of {features} features (below a line of names; target 'class', 'no' as -1, 'yes' as 1",
+        "columns not used: 'id'; coded: 'age' ('?' as ",
+        "'town' ('Ulm' as 1, others as 0)",
+        "hinge loss at 1/5 a sample",
+    ):
+        assert words in told
+    assert run(capsys, "check", proof, data)[:2] == (0, f"PASS: {json.loads(proof.read_text())['claim']}\n")
+    # the same features as numbers have the same optimum
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.json"
+    assert run(capsys, "prove", saved, data, "--out", other, "--plain", plain)[0] == 0
+    assert run(capsys, "check", other, plain)[0] == 0
+    assert json.loads(other.read_text())["values"] == json.loads(proof.read_text())["values"]
+    # a gap that is read as another number is another sample
+    document = json.loads(proof.read_text())
+    next(feature for feature in document["data"]["features"] if isinstance(feature, dict))["codes"]["?"] = "21"
+    del document["sha256"]
+    proof.write_text(json.dumps({**document, "sha256": checker.digest([json.dumps(document, sort_keys=True)])}))
+    status, told, _ = run(capsys, "check", proof, data)
+    assert (status, told) == (1, "FAIL: the features are others: their hash differs\n")
+
+
+def test_the_proof_of_gaps_and_levels_is_the_optimum_of_the_fit(capsys, tmp_path):
+    data = write_people(tmp_path / "people.csv")
+    saved = fitted(capsys, data, "C=0.2", "tol=1e-9")
+    assert run(capsys, "prove", saved, data, "--out", tmp_path / "proof.json")[0] == 0
+    values = json.loads((tmp_path / "proof.json").read_text())["values"]
+    assert values["objective"] == values["bound"]
+    assert float(Fraction(values["objective"])) == pytest.approx(load_model(saved).certificate_.primal, rel=1e-8)
+
+
+def test_a_proof_that_is_not_there_is_named_in_a_sentence(capsys, tmp_path):
+    missing = tmp_path / "proof.json"
+    assert run(capsys, "check", missing, missing)[:2] == (1, f"FAIL: {str(missing)!r} cannot be read\n")
+
+
 def test_another_file_fails(capsys, tmp_path):
     X, y = small()
     data, proof = write_csv(tmp_path / "data.csv", X, y), tmp_path / "proof.json"
@@ -68,10 +127,10 @@ def test_what_no_proof_can_be_about_is_named(capsys, tmp_path):
     X, y = small()
     data = write_csv(tmp_path / "data.csv", X, y)
     towns = tmp_path / "towns.csv"
-    towns.write_text("age,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n")
+    towns.write_text("# of 1999\nage,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n")
     three = write_npz(tmp_path / "three.npz", X, np.digitize(X[:, 0], [-0.5, 0.5]))
     for on, parameters, model, words in [
-        (towns, [], "LPBoostClassifier", "text, gaps, dates"),
+        (towns, [], "LPBoostClassifier", "a line of the data has too few or too many cells"),
         (three, [], "LPBoostClassifier", "no target of two classes"),
         (data, ["oracle=trees"], "LPBoostClassifier", "hypotheses an exact proof cannot name"),
         (data, ["kernel=middle-stump"], "InfiniteEnsembleSVC", "no exact proof is known for"),

@@ -34,6 +34,24 @@ def test_a_model_is_reported_on_samples(capsys, tmp_path, model, data):
     assert {main["name"] for main in content["effects"]["mains"]} <= {"x0", "x1"}
 
 
+def test_samples_that_the_fit_has_not_seen(capsys, tmp_path, model, data):
+    X, y = small(40)
+    test, out = write_csv(tmp_path / "test.csv", X[30:], y[30:]), tmp_path / "model.html"
+    status, _, err = run(capsys, "report", model, data, "--test", test, "--title", "Good & bad", "--out", out)
+    assert (status, err) == (0, "")
+    content = content_of(out)
+    assert content["title"] == "Good & bad"
+    assert dict(content["overview"])["Target"] == "class"
+    assert "on data.csv" in content["kind"]
+    assert sum(map(sum, content["quality"]["confusion"])) == 10
+    assert "Good &amp; bad</h1>" in out.read_text()
+    status, _, err = run(capsys, "report", model, "--test", test, "--out", out)
+    assert (status, err) == (
+        2,
+        "error: --test: found it without DATA; give the samples of the fit as DATA, and others with their target\n",
+    )
+
+
 def test_without_data_no_sample_is_in_the_page(capsys, tmp_path, model):
     out = tmp_path / "model.html"
     assert run(capsys, "report", model, "--out", out)[1] == f"report of LPBoostClassifier; saved to {out}\n"

@@ -28,7 +28,6 @@ finally:
         ["fit", "--help"],
         ["predict", "--help"],
         ["export", "--help"],
-        ["reproduce", "--help"],
         ["list", "--help"],
         ["list"],
         ["--version"],

@@ -184,8 +184,8 @@ def test_a_target_that_is_not_the_last_column(capsys, tmp_path):
     status, _, err, _ = fit(capsys, file)
     assert status == 2
     assert (
-        "in the column 'x2', which are no classes; name the column of classes by --target, such as --target 'kind'"
-        in err
+        "in the column 'x2', which are no classes; take a regressor, such as --model AdditiveRegressor, or name the "
+        "column of classes by --target, such as --target 'kind'" in err
     )
     assert fitted(capsys, file, "--target", "kind")[1].classes_.tolist() == ["a", "b"]
     named = put(
@@ -456,14 +456,15 @@ def test_info_warns(capsys, tmp_path):
     table = pd.DataFrame({"kind": ["a", "b"] * 20, "row": range(40), "flat": 1, "size": RNG.normal(size=40)})
     out = run(capsys, "info", put(tmp_path, table.to_csv(index=False)))[1]
     assert (
-        "warning: the target has 40 different numbers: is it one of classes?; --target 'kind' would name another" in out
+        "warning: the target has 40 different numbers: is it one of classes, or for a regressor?; --target 'kind' "
+        "would name another" in out
     )
     out = run(capsys, "info", put(tmp_path, table[["row", "flat", "kind"]].to_csv(index=False)))[1]
     assert "warning: constant features: flat" in out
     assert "warning: row counts the rows" in out
     rare = table.assign(kind=["a"] * 39 + ["b"])[["size", "kind"]]
     out = run(capsys, "info", put(tmp_path, rare.to_csv(index=False)))[1]
-    assert "warning: a class has 1 samples only" in out
+    assert "warning: a class has 1 sample only" in out
     assert "more than 20 times the smallest" in out
 
 

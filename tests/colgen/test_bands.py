@@ -220,3 +220,39 @@ def test_several_classes_have_no_bands():
     model = LPBoostClassifier(C=0.3).fit(frame, classes)
     with pytest.raises(InvalidInput, match="several classes"):
         model.bands(frame, classes)
+
+
+def test_a_level_of_zero_has_bands_that_hold():
+    """Twins of opposite classes: the best margin of LPBoost is 0, and so is the level, whatever share is added."""
+    random = np.random.default_rng(1)
+    X = np.tile(random.integers(0, 3, (5, 2)), (2, 1)).astype(float)
+    y = np.repeat([1.0, -1.0], 5)
+    bands = find_bands(formulations.lpboost(D=0.2), Stumps, X, y, features=[0, 1], points=2)
+    assert bands.level == 0
+    for band in bands.bands:
+        # u alike for twins has no edge: every ensemble is an optimum, so nothing narrower is true
+        rows = [int(np.flatnonzero(X[:, band.feature] == point)[0]) for point in band.points]
+        for ranges, functions in ((band.shape, rows), (band.importance, [None])):
+            for k, row in enumerate(functions):
+                given = formulations.lpboost(D=0.2), X, y, 1e-9, band.feature, row
+                low, high = (solve_over_all(*given, sign) for sign in (-1.0, 1.0))
+                assert ranges.least[k] <= low + 1e-6
+                assert high - 1e-6 <= ranges.most[k]
+                assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
+
+
+class Rough(Stumps):
+    """Stumps whose values are said to be as large as 1e9, so that rounding can hide as much of an edge."""
+
+    largest = 1e9
+
+
+def test_what_rounding_can_hide_of_an_edge_is_left_to_the_bound():
+    X, y = draw()
+    found = [
+        find_bands(formulations.soft_margin(C=0.7), make, X, y, features=[0], points=2) for make in (Stumps, Rough)
+    ]
+    sharp, rough = (bands.bands[0] for bands in found)
+    # 2 eps sum |s| 1e9 is some 1e-6 of an edge; nothing else can make so much of a difference
+    assert (rough.shape.most - sharp.shape.most > 1e-8).all()
+    assert (rough.shape.least - sharp.shape.least < -1e-8).all()

@@ -509,3 +509,14 @@ def test_digests_tell_contents_apart():
     parts += [csc_array([[0.0, 1.0]]), Feature("1"), SOFT, formulations.soft_margin(2.0), np.cos, np.sin, object()]
     assert len({digest(part) for part in parts}) == len(parts)
     assert digest(formulations.soft_margin(1.0)) == digest(SOFT)
+
+
+def test_a_path_is_a_checkpoint_and_anything_else_is_named(tmp_path):
+    X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
+    file = str(tmp_path / "run")
+    column_generation(formulations.soft_margin(C=2.0), Stumps(X), y, checkpoint=file)
+    again = column_generation(formulations.soft_margin(C=2.0), Stumps(X), y, checkpoint=Checkpoint(file))
+    assert again.certificate.primal == 3.0
+    for name in ("checkpoint", "callback", "master"):
+        with pytest.raises(InvalidInput, match=f"^{name}: "):
+            column_generation(formulations.soft_margin(C=2.0), Stumps(X), y, **{name: 3})

@@ -131,6 +131,30 @@ def test_the_optimum_with_squared_weights(seed):
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-5)
 
 
+@pytest.mark.parametrize("n_levels", [62, 63, 64, 65, 66, 130, 300])
+@pytest.mark.parametrize("Oracle", [Stumps, QuantileStumps])
+def test_many_levels_are_what_their_indicators_are(n_levels, Oracle):
+    random = np.random.default_rng(n_levels)
+    codes, x = random.permutation(np.arange(320) % n_levels).astype(float), random.normal(size=(320, 1)).round(1)
+    codes[:3] = np.nan
+    y = np.where(x[:, 0] + (codes % 3 == 0) + random.normal(size=320) > 0.5, 1.0, -1.0)
+    features = [Feature("town", tuple(map(str, range(n_levels)))), Feature("x")]
+    levels = Oracle(np.column_stack([codes, x]), features=features)
+    gone = np.isnan(codes)[:, np.newaxis]
+    indicators = Oracle(np.hstack([codes[:, np.newaxis] == np.arange(n_levels), gone, x]).astype(float))
+    s = y * random.random(320)
+    found, expected = levels.price(s), indicators.price(s)
+    assert_allclose(found.edge_bound, expected.edge_bound, rtol=1e-12)
+    assert_allclose(found.edge_square_sum, expected.edge_square_sum, rtol=1e-12)
+    for column in found.columns:
+        assert_allclose(column.edge, column.values @ s, atol=1e-12)
+    left = levels.price(s, [column.hypothesis for column in found.columns])
+    assert not {column.hypothesis for column in found.columns} & {column.hypothesis for column in left.columns}
+    runs = [column_generation(formulations.soft_margin(C=0.3), oracle, y, tol=1e-9) for oracle in (levels, indicators)]
+    assert all(run.certificate.holds(1e-9) for run in runs)
+    assert_allclose(*(run.certificate.primal for run in runs), rtol=1e-9)
+
+
 def test_what_they_say():
     X = np.array([[1.0, 0], [2.0, 2], [np.nan, 1], [4.0, np.nan], [5.0, 2], [np.nan, 0]])
     kinds = [Feature("age"), Feature("sky", ("blue", "grey", "red"))]

@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 
 from cvxens.colgen import Formulation, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster
-from cvxens.colgen.masters.linear_masters import LiveProgram
-from cvxens.colgen.oracles import Pool
+from cvxens.colgen.masters.linear_masters import STARTS, LiveProgram
+from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import HardMargin, Hinge
 from cvxens.problems.penalties import L1
@@ -117,12 +117,38 @@ def test_a_row_may_leave_out_the_last_variables():
     assert_array_equal(x, [0.5, 1.0])
 
 
-def test_what_has_no_optimum_fails_after_a_warm_and_a_cold_start():
+def test_what_has_no_optimum_fails_after_every_start():
     program = LiveProgram(np.array([1.0]), np.zeros(1), np.ones(1))
     program.add_row(2.0, np.array([1.0]), np.inf)
     with pytest.raises(SolverFailed, match="HiGHS, warm start: Infeasible; HiGHS, cold start: Infeasible") as raised:
         program.solve()
-    assert [attempt.seconds >= 0 for attempt in raised.value.attempts] == [True, True]
+    assert [attempt.seconds >= 0 for attempt in raised.value.attempts] == [True] * len(STARTS)
+
+
+def test_prices_of_many_sizes_are_solved_in_other_units():
+    rng = np.random.default_rng(242)
+    n, d = int(rng.integers(4, 60)), int(rng.integers(1, 5))
+    features = rng.normal(size=(n, d)).round(int(rng.integers(0, 3)))
+    labels = np.where(features[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    price = 10.0 ** rng.uniform(-8, 8)
+    rng.integers(0, 4)
+    # HiGHS ends as "Unknown", warm and cold, where it is given 2e11 as a bound
+    prices = price * rng.choice([1e-6, 1.0, 1e6], size=n)
+    run = column_generation(formulations.soft_margin(prices), Stumps(features), labels, tol=1e-6)
+    assert run.certificate.holds(1e-6)
+
+
+def test_where_highs_fails_the_reference_answers_and_says_so(monkeypatch):
+    def fail(self):
+        raise SolverFailed([])
+
+    monkeypatch.setattr(LiveProgram, "solve", fail)
+    with pytest.warns(SolverFallbackWarning, match="cvxpy's solvers answer"):
+        run = column_generation(formulations.soft_margin(1.0), Pool(H), y, tol=1e-6, master=HighsMaster)
+    monkeypatch.undo()
+    exact = column_generation(formulations.soft_margin(1.0), Pool(H), y, tol=1e-6, master=HighsMaster)
+    assert run.certificate.holds(1e-6)
+    assert_allclose(run.certificate.primal, exact.certificate.primal, rtol=2e-6)
 
 
 def test_a_program_recovers_from_a_spoilt_basis():

@@ -198,7 +198,7 @@ def test_where_it_can_do_no_more_the_simplex_method_finishes(monkeypatch):
     def fails(self):
         raise SolverFailed([Attempt("HiGHS", "lost", 0.0)])
 
-    monkeypatch.setattr(HighsMaster, "solve", fails)
+    monkeypatch.setattr(HighsMaster, "solve_live", fails)
     with pytest.warns(SolverFallbackWarning, match="could do no more, and .*lost"):
         *_, last = iterate(InteriorPointMaster(formulation, y), Stumps(X))
     assert last.solution.exact

@@ -100,8 +100,8 @@ def test_it_gets_a_fast_master_and_a_proof_of_the_optimum(penalty, master, model
 @pytest.mark.parametrize(
     ("master", "penalty", "missing"),
     [
-        (HingeMaster, SquaredL2(), "but SmoothedHinge has no `hinges`;"),
-        (HighsMaster, L1(), "but SmoothedHinge has no `hinges`; or SmoothedHinge has no `sided_hinges`; or"),
+        (HingeMaster, SquaredL2(), "but SmoothedHinge has no `linear_dual`;"),
+        (HighsMaster, L1(), "but SmoothedHinge has no `linear_dual`; or"),
         (LeastSquaresMaster, SquaredL2(), "but SmoothedHinge has no `targets` and intercept is not True;"),
         (SmoothMaster, ElasticNet(), "but ElasticNet has no `ridge`;"),
         (SparseMaster, SquaredL2(), "but SquaredL2 has no `edge_limit`; or SmoothedHinge has no `hessian` and"),

@@ -102,5 +102,5 @@ def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
 def test_other_losses_are_for_other_masters():
     formulation = Formulation(held(0.1, Logistic(0.3)), L1(), intercept=True)
     assert not HighsMaster.supports(formulation)
-    with pytest.raises(InvalidInput, match="SideLoss has no `hinges`; or SideLoss has no `sided_hinges`"):
+    with pytest.raises(InvalidInput, match="SideLoss has no `linear_dual`"):
         InteriorPointMaster(formulation, y)

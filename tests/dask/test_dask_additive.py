@@ -1,3 +1,6 @@
+from dataclasses import replace
+from functools import partial
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -9,26 +12,27 @@ from sklearn.exceptions import ConvergenceWarning
 from cvxens import InfiniteEnsembleSVC
 from cvxens.dask import DaskInfiniteEnsembleSVC, additive
 from cvxens.dask.additive import (
+    Curve,
     Doubtful,
     Knots,
-    RoundedHinge,
+    PartialSVM,
     Search,
     bound_form,
-    find_direction,
+    choose_reach,
     integrate,
     interpolate,
-    measure_roughness,
     measure_variance,
-    merge_looks,
-    pull,
+    merge_settled,
+    sort_rows,
     sum_by_knots,
     sum_floats,
     sum_moments,
+    try_lengths,
 )
-from cvxens.dask.shards import mix
+from cvxens.dask.sums import to_float
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import Hinge
-from cvxens.solvers.additive import AdditiveKernel
+from cvxens.limits import limit_time
+from cvxens.solvers.additive import AdditiveKernel, AdditiveSVM, Others, ProximalSearch, solve_additive_svm
 
 
 def parts_of(model):
@@ -57,7 +61,7 @@ def test_the_machine_is_the_same_bits_for_all_shards_and_that_of_one_machine(n_v
 
 
 def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monkeypatch):
-    monkeypatch.setattr(additive, "MOST_ROWS", 10)
+    monkeypatch.setattr(additive, "MOST_VALUES", 10)
     X, y = two_classes(40, 2)
     model = DaskInfiniteEnsembleSVC(C=1.0, tol=1e-3).fit(cut(X, [9]), cut(y, [9]))
     alone = InfiniteEnsembleSVC(C=1.0, tol=1e-8).fit(X, y)
@@ -139,56 +143,71 @@ def test_scores_and_edges_by_knots_are_adjoint():
     assert edges.sum() == 2 * s.sum()
 
 
-@settings(max_examples=20)
-@given(st.floats(-3, 5), st.floats(0.01, 4))
-def test_a_rounded_hinge_is_above_the_hinge_and_its_multipliers_are_minus_its_slope(z, width):
-    near, hinge, z = RoundedHinge(2.0, width), Hinge(2.0), np.array([z])
-    assert 0 <= near.values(z)[0] - hinge.values(z)[0] + 1e-15 <= 2.0 * width / 8 + 1e-14
-    h = 1e-6 * width
-    assert near.multipliers(z)[0] == pytest.approx((near.values(z - h) - near.values(z + h))[0] / (2 * h), abs=1e-5)
+def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_rows_are_at_a_bound():
+    X, y = two_classes(40, 2)
+    sample = sharded(X, y, weights=np.linspace(0.5, 1.5, 40))
+    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    G = np.zeros(knots.values.shape)
+    z = np.linspace(-1, 3, 40)
+    for width in (0.0, 1.0):
+        u = Curve(knots, G, 0.0, 2.0, width).multipliers(shard, z) / (2.0 * shard.weights)
+        assert (u[z < 1 - width / 2] == 1).all()
+        assert (u[z >= 1 + width / 2] == 0).all()
+        assert (np.diff(u) <= 0).all()
+    at = Curve(knots, G, 0.0, 2.0, exponent=-40, factors=(0.5, 1.0))
+    signed = at.signed(shard, np.full(40, 1.5))
+    assert signed.tolist() == np.where(shard.y > 0, 1.5 * 2.0**40, -0.75 * 2.0**40).tolist()
 
 
-def look_at(seed, width=1.0, ends=(7, 7, 31)):
-    """A search on 40 rows, at functions of no merit."""
-    X, y = two_classes(40, 3, seed=seed)
-    search = Search(sharded(np.round(X, 1), y, ends), 0.5, 1e-3, [])
-    G = np.random.default_rng(seed).normal(size=search.knots.values.shape) / 4
-    return search, search._look(G - G[:, -1:] / 2 - G[:, :1] / 2, 0.1, width)
+def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_are_those_of_the_hinge():
+    X, y = two_classes(60, 2)
+    sample = sharded(X, y)
+    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    rng = np.random.default_rng(0)
+    G, V = rng.normal(size=(2, *knots.values.shape))
+    at, steps = Curve(knots, G, 0.1, 0.7), np.array([1.0, 0.25])
+    losses, counts = try_lengths(shard, at, V, 0.3, steps)
+    z, dz = at.margins(shard), Curve(knots, V, 0.3, 0.7).margins(shard)
+    for step, own, of_levels in zip(steps, losses, counts, strict=True):
+        ahead = z + step * dz
+        assert to_float(own) == pytest.approx(0.7 * np.maximum(0, 1 - ahead).sum(), rel=1e-14)
+        assert of_levels.sum() == 60
+        for wanted in (1, 7, 30, 59):
+            n_near = int((np.abs(1 - ahead) < choose_reach(of_levels, wanted)).sum())
+            assert wanted - 8 <= n_near <= wanted
+        assert choose_reach(of_levels, 60) == np.inf
 
 
-@settings(max_examples=10)
-@given(st.integers(0, 2**32), st.sampled_from([1.0, 0.5]))
-@example(1, 1.0)
-def test_newton_directions_balance_functions_and_multipliers_by_those_of_rows_in_doubt(seed, narrower):
-    search, at = look_at(seed)
-    rows, knots = at.doubtful, at.curve.knots
-    ahead = find_direction(at, narrower)
-    f, df = (interpolate(rows.values, rows.codes, knots, *own) for own in ((at.curve.G, 0.1), (ahead.V, ahead.v)))
-    # y u = C (y / 2 + (y - f) / width) inside of the kink; all others keep theirs
-    before = 0.5 * (rows.y / 2 + rows.y - f)
-    c = 0.5 * (rows.y / 2 + (rows.y - f - df) / narrower) - before
-    assert c.sum() == pytest.approx(-at.surplus, abs=1e-9)
-    assert np.allclose(pull(knots, at.curve.G + ahead.V), at.edges + sum_floats(rows, knots, c), atol=1e-8)
-    if narrower == at.curve.loss.width:
-        smoothed = [search._look(at.curve.G + t * ahead.V, at.curve.b + t * ahead.v, 1.0).smoothed for t in (0, 1e-4)]
-        assert (smoothed[0] - smoothed[1]) / 1e-4 == pytest.approx(2 * ahead.promised, rel=1e-2)
-
-
-@settings(max_examples=10)
-@given(st.integers(0, 2**32))
-def test_the_gap_is_what_multipliers_miss_and_how_far_functions_are_from_theirs(seed):
-    _, at = look_at(seed)
-    # multipliers that balance, with those of rows in doubt moved alike
-    rows, knots = at.doubtful, at.curve.knots
-    edges = at.edges + sum_floats(rows, knots, np.full(len(rows.y), -at.surplus / len(rows.y)))
-    G = integrate(knots, edges)
-    assert np.allclose(pull(knots, G), edges, atol=1e-9)
-    # <edges, g> = 2 R(g) for the functions that they make, whose roughness is the dual's form
-    assert float((edges * G).sum()) == pytest.approx(2 * measure_roughness(knots, G))
-    apart = measure_roughness(knots, at.curve.G - G)
-    known = measure_roughness(knots, at.curve.G) + measure_roughness(knots, G) - float((edges * at.curve.G).sum())
-    assert apart == pytest.approx(known)
-    assert find_direction(at, 1.0).apart == pytest.approx(apart + abs(at.surplus))
+@settings(max_examples=15)
+@given(st.integers(0, 2**32), st.integers(4, 60))
+@example(0, 40)
+def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(seed, n):
+    rng = np.random.default_rng(seed)
+    X, y = np.round(rng.normal(size=(n, 2)), 1), np.where(np.arange(n) % 2, 1.0, -1.0)
+    whole = AdditiveSVM.of(X, y, C=0.5)
+    known = solve_additive_svm(whole, 1e-10)
+    # what is settled keeps the multipliers of the optimum, so that the rest has it, too
+    fixed, free = np.arange(n) < n // 2, np.arange(n) >= n // 2
+    given_f = whole.kernel.product(np.where(fixed, y * known.u, 0.0))[free]
+    settled = np.where(fixed, y * known.u, 0.0)
+    others = Others(given_f, float(settled.sum()))
+    alone = float(known.u[fixed].sum() - settled @ whole.kernel.product(settled) / 2)
+    part = PartialSVM(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
+    assert part.is_feasible
+    with limit_time(np.inf) as clock:
+        search = ProximalSearch(part, 1e-8, np.inf, clock)
+        search.start_near(search.take(rng.uniform(0, 0.5, int(free.sum()))))
+        search.run()
+    best = search.incumbent.best
+    assert best.relative_gap <= 1e-8
+    assert best.dual == pytest.approx(-known.objective, rel=1e-6)
+    u = known.u.copy()
+    u[free] = best.u
+    assert float(y @ u) == pytest.approx(0.0, abs=1e-10)
+    s = y * u
+    assert s @ whole.kernel.product(s) / 2 - u.sum() == pytest.approx(known.objective, rel=1e-6)
+    far = replace(part, others=Others(given_f, float(n)))
+    assert not far.is_feasible
 
 
 def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion():
@@ -197,29 +216,52 @@ def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion
     (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
     s = np.random.default_rng(0).normal(size=40)
     s -= s.mean()
-    rows = Doubtful(mix(np.arange(40, dtype=np.uint64)), shard.values, shard.codes, shard.y, shard.weights)
+    rows = Doubtful(np.arange(40, dtype=np.uint64), shard.values, shard.codes, shard.y, shard.weights)
     in_doubt = np.arange(40) >= 30
     settled, doubt = (sum_floats(rows, knots, np.where(own, s, 0.0)) for own in (~in_doubt, in_doubt))
-    scores = interpolate(shard.values, shard.codes, knots, integrate(knots, settled + doubt), 0.0)
-    assert np.allclose(scores, AdditiveKernel.of(X).product(s), atol=1e-10)
+    for edges, own in ((settled + doubt, s), (settled, np.where(in_doubt, 0.0, s))):
+        scores = interpolate(shard.values, shard.codes, knots, integrate(knots, edges), 0.0)
+        assert np.allclose(scores, AdditiveKernel.of(X).product(own), atol=1e-10)
+    assert np.allclose(sort_rows(rows).product(s), AdditiveKernel.of(X).product(s), atol=1e-12)
 
 
 def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
-    monkeypatch.setattr(additive, "MOST_DOUBTFUL", 5)
-    found = [look_at(3, ends=ends)[1] for ends in ((), (5, 5, 11, 12, 30), (39,))]
-    assert found[0].n_doubtful > 5 == len(found[0].doubtful.y)
-    for other in found[1:]:
-        assert all(np.array_equal(a, b) for a, b in zip(found[0].doubtful, other.doubtful, strict=True))
-        assert (other.smoothed, other.missed, other.surplus) == (found[0].smoothed, found[0].missed, found[0].surplus)
-    later = found[0].doubtful._replace(ranks=found[0].doubtful.ranks + np.uint64(1))
-    sums, kept = merge_looks([((np.array(1),), own) for own in (found[0].doubtful, later)])
-    assert sums == (2,)
-    assert len(kept.y) == 5
+    X, y = two_classes(40, 3, seed=3)
+    found = []
+    for ends in ((), (5, 5, 11, 12, 30), (39,)):
+        sample = sharded(np.round(X, 1), y, ends)
+        at, firsts = Search(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
+        told = additive.settle, at, 1.5, 3
+        found.append(sample.ask(*told, each=firsts, combine=partial(merge_settled, 3)))
+    (sums, rows), *others = found
+    assert rows.y.tolist().count(1.0) == rows.y.tolist().count(-1.0) == 3
+    assert sums[2].sum() == 40
+    assert all(own.flags.c_contiguous for own in rows)
+    for other, again in others:
+        assert all(np.array_equal(a, b) for a, b in zip(sums, other, strict=True))
+        assert all(np.array_equal(a, b) and b.flags.c_contiguous for a, b in zip(rows, again, strict=True))
+
+
+def draw_rows_of(monkeypatch, most):
+    """The client takes so many rows, and half as many of each class stand for all of more."""
+    for name, number in (("MOST_DOUBTFUL", most), ("MANY_ROWS", most), ("N_DRAWN", most // 2)):
+        monkeypatch.setattr(additive, name, number)
+
+
+@pytest.mark.parametrize("most", [2**16, 40])
+def test_the_machine_is_the_same_bits_over_random_partitions(monkeypatch, most):
+    draw_rows_of(monkeypatch, most)
+    rng = np.random.default_rng(0)
+    X, y = two_classes(120, 3, noise=1.0)
+    known = parts_of(DaskInfiniteEnsembleSVC(C=0.1).fit(cut(X, []), cut(y, [])))
+    # shards of no row and of one among them
+    for ends in ([0], [1], [119], [120], [60, 60, 61], *(np.sort(rng.integers(0, 121, k)) for k in (2, 4, 9))):
+        assert parts_of(DaskInfiniteEnsembleSVC(C=0.1).fit(cut(X, list(ends)), cut(y, list(ends)))) == known
 
 
 def test_rows_that_are_all_in_doubt_or_none_and_a_draw_of_them_reach_the_optimum(monkeypatch):
     X, y = two_classes(60, 2)
-    monkeypatch.setattr(additive, "MOST_DOUBTFUL", 20)
+    draw_rows_of(monkeypatch, 40)
     for C, labels in ((1e-4, y), (1e-4, np.where(np.arange(60) < 30, 1.0, -1.0)), (0.5, y)):
         model = DaskInfiniteEnsembleSVC(C=C).fit(cut(X, [9]), cut(labels, [9]))
         alone = InfiniteEnsembleSVC(C=C, tol=1e-8).fit(X, labels).certificate_
@@ -249,6 +291,7 @@ def test_ties_with_different_labels_are_solved_in_any_unit(seed, n, unit, C):
 def test_a_fit_that_is_cut_short_is_certified_all_the_same(monkeypatch, limits):
     if "MAX_STEPS" in limits:
         monkeypatch.setattr(additive, "MAX_STEPS", limits["MAX_STEPS"])
+        draw_rows_of(monkeypatch, 6)
     X, y = two_classes(30, 2)
     model = DaskInfiniteEnsembleSVC(C=0.5, max_time=limits.get("max_time"))
     with pytest.warns(ConvergenceWarning, match="the relative gap is"):

@@ -113,12 +113,17 @@ def test_a_killed_worker_costs_no_bit():
 def test_a_client_that_disconnects_is_one_error_with_the_best_state():
     X, y = two_classes(60, 2)
     with start(1) as cluster:
-        for model, number in ((DaskLPBoostClassifier(C=0.2, tol=1e-6), 40), (DaskInfiniteEnsembleSVC(C=0.2), 10)):
+        for model, number in ((DaskLPBoostClassifier(C=0.2, tol=1e-6), 40), (DaskInfiniteEnsembleSVC(C=0.2), 5)):
             client = Client(cluster)
             with (
                 after_questions(number, client.close),
                 pytest.raises(WorkersLost, match="the workers were lost") as lost,
             ):
                 model.set_params(client=client).fit(cut(X, [20]), cut(y, [20]))
-            assert 0 < lost.value.best.bound < lost.value.best.solution.objective < 12
+            best = lost.value.best
+            if isinstance(model, DaskLPBoostClassifier):
+                assert 0 < best.bound < best.solution.objective < 12
+            else:
+                # its bound is asked for in the end
+                assert best is None
             assert not hasattr(model, "certificate_")

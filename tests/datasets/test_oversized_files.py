@@ -145,7 +145,7 @@ def test_a_parquet_table_of_few_bytes_and_many_values(tmp_path):
     path = tmp_path / "bomb.parquet"
     parquet.write_table(table, path)
     assert path.stat().st_size < MEBIBYTE / 2
-    assert "found a Parquet file of" in refusal(lambda: load_file(path))
+    assert "found a packed table of" in refusal(lambda: load_file(path))
 
 
 def test_a_table_whose_cells_take_more_than_is_left(tmp_path, monkeypatch):

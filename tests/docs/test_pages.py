@@ -12,6 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     DOCS / "index.md",
+    DOCS / "install.md",
     DOCS / "questions.md",
     *sorted(path for folder in ("learn", "do", "know") for path in (DOCS / folder).glob("*.md")),
 ]
@@ -75,6 +76,52 @@ def test_every_public_name_is_in_the_reference(monkeypatch) -> None:
     assert set(reference.public_names("cvxens")) >= {
         name for name in cvxens.__all__ if name.endswith(("er", "or", "SVC"))
     }
+
+
+def test_near_to_each_estimator_are_others(monkeypatch) -> None:
+    """Each page of one ends with them, and the list of estimators has no other name."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    monkeypatch.delitem(sys.modules, "reference", raising=False)
+    import reference
+
+    [names] = reference.entries()[reference.SECTIONS[0]].values()
+    assert "LPBoostClassifier" in names
+    assert not {"Formulation", "certify", "ClassLoss"} & set(names)
+    assert {name for name in names if not reference.near(name)} == set()
+    assert {name for family in reference.FAMILIES for name in family} == set(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("least over u: min 1/2 u'(K o yy')u - sum u.", r"min \tfrac{1}{2} u^\top (K \circ y y^\top )u - \sum u"),
+        ("K(x, x') = Delta - |x - x'|_1, with", r"K(x, x') = \Delta - |x - x'|_{1}"),
+        ("for y_i <w, phi(x_i)> >= rho - xi_i, without", r"y_{i} \langle w, \phi(x_{i})\rangle \ge \rho - \xi_{i}"),
+        ("(eta >= 0 for <=) of", r"\eta \ge 0"),
+        ("U_ik is sum_{k != y_i} v_ik", r"\sum_{k \ne y_{i}} v_{ik}"),
+        ("dual K~ = K o yy', and", r"\tilde{K} = K \circ y y^\top"),
+    ],
+)
+def test_formulas_in_docstrings_are_mathematics(monkeypatch, text: str, shown: str) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    import mathematics
+
+    assert shown in mathematics.find(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Give (n_samples, n_features), a list, or max_time = None.",
+        "A sample's weight is a factor on its C (SL (9), P4).",
+        "`oracle=stumps` and all others: 12 of 42, I say - a few.",
+    ],
+)
+def test_sentences_stay_sentences(monkeypatch, text: str) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    import mathematics
+
+    assert ":math:" not in mathematics.find(text)
 
 
 def test_what_holds_print_and_code_together_is_there() -> None:

@@ -111,6 +111,16 @@ def test_effects_add_up_to_the_scores_of_samples_old_and_new(fitted, with_sample
         )
 
 
+def test_effects_print_in_a_line(fitted):
+    model, X, _ = fitted
+    effects = model.effects(X)
+    told = repr(effects)
+    assert "\n" not in told
+    assert told.startswith(f"Effects({effects.n_features} features, {len(effects.intercept)} scores; ")
+    assert effects.names[int(np.argmax(effects.importances))] in told
+    assert len(told) < 400
+
+
 def test_effects_are_centred_and_pairs_are_pure(fitted):
     model, X, score = fitted
     weights = np.random.default_rng(1).random(len(X))

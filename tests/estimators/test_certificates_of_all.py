@@ -1,12 +1,23 @@
 """What the README promises of every estimator: a certificate with the fit, and another on any sample."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from estimator_samples import two_classes
 from public_estimators import PUBLIC, TARGETS, X, fitted
+from sklearn.base import clone
 
-from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens import (
+    AdditiveClassifier,
+    CGEnsClassifier,
+    CGEnsSLSClassifier,
+    InfiniteEnsembleSVC,
+    InfiniteEnsembleSVCCV,
+    LPBoostClassifier,
+)
 from cvxens.certificates import Certificate
+from cvxens.colgen import oracles
 
 NEW, NEW_Y = two_classes(30, random_state=7)
 
@@ -41,3 +52,26 @@ def test_the_cv_class_tells_what_its_best_estimator_tells():
     np.testing.assert_array_equal(search.shape_functions_[0], alone.shape_functions_[0])
     gaussian = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian", gamma=1.0), Cs=[1.0], gammas=[1.0], cv=2).fit(X, y)
     assert not hasattr(gaussian, "feature_importances_")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "model",
+    [
+        AdditiveClassifier(C=0.5),
+        LPBoostClassifier(C=0.2, oracle=partial(oracles.QuantileStumps, n_thresholds=4)),
+        LPBoostClassifier(C=0.2, oracle=partial(oracles.PairRules, n_bins=5)),
+        CGEnsClassifier(oracle=partial(oracles.QuantileStumps, n_thresholds=4)),
+        CGEnsSLSClassifier(oracle=partial(oracles.QuantileStumps, n_thresholds=4)),
+    ],
+)
+def test_a_certificate_on_other_samples_is_of_one_problem(model, seed):
+    """Of the hypotheses of the oracle there and those of the ensemble, as a fit that starts from these is."""
+    random = np.random.default_rng(seed)
+    A = np.column_stack([random.uniform(18, 80, 120).round(), random.normal(size=120)])
+    labels = (A[:, 0] > 45) ^ (A[:, 1] > 0.4)
+    fitted = clone(model).set_params(warm_start=True).fit(A[:70], labels[:70])
+    certificate = fitted.certify(A[20:], labels[20:])
+    assert certificate.proven
+    assert certificate.gap >= 0
+    assert certificate.dual == pytest.approx(fitted.fit(A[20:], labels[20:]).certificate_.dual, rel=1e-3)

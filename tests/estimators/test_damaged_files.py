@@ -1,8 +1,7 @@
 """Files of every estimator, damaged at random: always one error, or a model; nothing else is raised, nothing is run."""
 
-import copy
-import hashlib
 import io
+import json
 import os
 import zipfile
 from dataclasses import fields, is_dataclass
@@ -13,12 +12,10 @@ from estimator_samples import three_classes, two_classes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, is_classifier
-from skops.io import dumps, loads
+from skops.io import dumps
 
 from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, estimators, load_model
-from cvxens.errors import CvxensError, DataFileError
-from cvxens.estimators import TRUSTED_TYPES
-from cvxens.estimators.saving import FILE
+from cvxens.errors import DataFileError
 
 KINDS = [getattr(estimators, name) for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")]
 
@@ -71,15 +68,6 @@ def drawn_damage(data, content):
 PATIENT = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@PATIENT
-@given(st.data())
-def test_damage_is_always_told_of(files, place, data):
-    content = files[data.draw(st.sampled_from(sorted(files)))]
-    place.write_bytes(drawn_damage(data, content))
-    with pytest.raises(DataFileError, match=r"^model: found (no model in|version \d+ of|.* truncated or damaged)"):
-        load_model(place)
-
-
 def is_told_of_or_harmless(place):
     """Whether there is the one error that there should be, or a model."""
     try:
@@ -90,41 +78,12 @@ def is_told_of_or_harmless(place):
 
 @PATIENT
 @given(st.data())
-def test_damage_under_a_digest_that_fits_is_told_of_or_harmless(files, place, data):
-    first_line, _, payload = files[data.draw(st.sampled_from(sorted(files)))].partition(b"\n")
-    damaged = drawn_damage(data, payload)
-    digest = hashlib.sha256(damaged).hexdigest().encode()
-    place.write_bytes(first_line.rpartition(b" ")[0] + b" " + digest + b"\n" + damaged)
+def test_damage_is_told_of_or_harmless(files, place, data):
+    place.write_bytes(drawn_damage(data, files[data.draw(st.sampled_from(sorted(files)))]))
     assert is_told_of_or_harmless(place)
 
 
-RUNS = {"other": {"name": "os:system"}}
-PLAIN = st.sampled_from([None, True, 0, -1, 10**30, 1e308, "", "x", [], {}, [1], [[]]])
-TAGGED = st.sampled_from(
-    [
-        *(
-            {"tuple": []},
-            {"list": [1]},
-            {"dict": [{"tuple": [1, 2]}]},
-            {"dict": [{"list": [{"list": []}, 1]}]},
-            {"dict": [1]},
-        ),
-        *({"array": "array 0"}, {"array": 0}, {"array": []}, {"floats": "abc"}, {"floats": "\xfc"}, {"floats": "AAAA"}),
-        *(
-            {"scalar": "<f8", "of": "x"},
-            {"scalar": "<U1", "of": 3},
-            {"scalar": "?!", "of": 3},
-            {"scalar": "<i8", "of": {}},
-        ),
-        *({"objects": [1, 2], "shape": [3]}, {"objects": [1], "shape": ["x"]}, {"objects": [], "shape": [-1, 0]}),
-        *({"record": "cvxens.types:Attempt", "of": [1]}, {"record": "kernels.Sum", "of": [1]}),
-        *({"record": "trees.Tree", "of": [1, 2, 3]}, {"record": "os:stat_result", "of": [[]]}),
-        *({"record": "solvers.AdditiveModel", "of": [1, 2, 3, 4]}, {"record": ":", "of": []}),
-        *({"other": None}, RUNS, {"other": {"partial": [RUNS, {"tuple": ["true"]}, {"dict": []}]}}),
-        *({"other": {"matrix": "csr", "of": [1, 2, 3, 4]}}, {"other": {"estimator": "os:system", "of": {}}}),
-        *({"other": {"estimator": "estimators.LPBoostClassifier", "of": {}}},),
-    ]
-)
+PLAIN = st.sampled_from([None, True, 0, -1, 10**30, 1e308, "", "x", "os", "system", "TypeNode", [], {}, [1], [[]]])
 
 
 def places(written, path=()):
@@ -135,37 +94,34 @@ def places(written, path=()):
         yield from places(value, (*path, key))
 
 
-def changed(data, header):
-    """The header with something else somewhere, or without something."""
-    *way, last = data.draw(st.sampled_from([path for path in places(header) if path]), "place")
-    holder = header
-    for key in way:
-        holder = holder[key]
-    if data.draw(st.booleans(), "left out"):
-        del holder[last]
-    else:
-        holder[last] = data.draw(PLAIN | TAGGED)
-    return header
+def rewritten(content, change):
+    """The file with other members, as a function of a member's name and content says."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(packed, "w") as written:
+        for name in archive.namelist():
+            written.writestr(name, change(name, archive.read(name)))
+    return packed.getvalue()
 
 
 @PATIENT
 @given(st.data())
 def test_forged_text_is_told_of_or_harmless(files, place, data):
-    place.write_bytes(files[data.draw(st.sampled_from(sorted(files)))])
-    header, arrays = FILE.read(place)
-    FILE.write(place, changed(data, header), arrays)
+    def forge(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        *way, last = data.draw(st.sampled_from([path for path in places(schema) if path]), "place")
+        holder = schema
+        for key in way:
+            holder = holder[key]
+        if data.draw(st.booleans(), "left out"):
+            del holder[last]
+        else:
+            holder[last] = data.draw(PLAIN)
+        return json.dumps(schema)
+
+    place.write_bytes(rewritten(files[data.draw(st.sampled_from(sorted(files)))], forge))
     assert is_told_of_or_harmless(place)
-
-
-def record_in(written, name):
-    """The first record of a name in a JSON document."""
-    for path in places(written):
-        found = written
-        for key in path:
-            found = found[key]
-        if isinstance(found, dict) and str(found.get("record")).endswith(name):
-            return found
-    raise LookupError(name)
 
 
 def at(place, value):
@@ -206,18 +162,6 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("case", MALFORMED)
-def test_numbers_that_lead_compiled_code_astray_are_refused(files, place, case):
-    kind, name, part, change = MALFORMED[case]
-    place.write_bytes(files[kind])
-    header, arrays = FILE.read(place)
-    key = record_in(header, name)["of"][part]["array"]
-    arrays[key] = change(arrays[key])
-    FILE.write(place, header, arrays)
-    with pytest.raises(DataFileError, match=r"^model: found .* truncated or damaged \("):
-        load_model(place)
-
-
 def changed_records(value, name, part, change):
     """A copy of whatever holds records of a name, in which a field of these is changed, and nothing is checked."""
 
@@ -240,14 +184,13 @@ def changed_records(value, name, part, change):
 
 
 @pytest.mark.parametrize("case", MALFORMED)
-def test_skops_refuses_these_too(files, place, case):
+def test_numbers_that_lead_compiled_code_astray_are_refused(files, place, case):
     kind, name, part, change = MALFORMED[case]
     place.write_bytes(files[kind])
     model = load_model(place)
-    assert type(loads(dumps(model), trusted=TRUSTED_TYPES)) is type(model)
-    forged = dumps(changed_records(model, name, part, change))
-    with pytest.raises((ValueError, IndexError, TypeError)):
-        loads(forged, trusted=TRUSTED_TYPES)
+    place.write_bytes(dumps(changed_records(model, name, part, change)))
+    with pytest.raises(DataFileError, match=r"^model: found .* truncated or damaged \("):
+        load_model(place)
 
 
 def test_caches_in_forged_files_of_skops_are_not_kept(files, place):
@@ -269,31 +212,6 @@ def test_caches_in_forged_files_of_skops_are_not_kept(files, place):
         assert not [name for name, value in vars(made).items() if isinstance(value, str) and value == "forged"]
 
 
-def test_skops_files_are_whole_or_raise(files, place):
-    X, _ = two_classes()
-    outcomes = []
-    for family in ("InfiniteEnsembleSVC", "gaussian", "LPBoostClassifier", "RhoSVC", FOREST):
-        place.write_bytes(files[family])
-        written = dumps(load_model(place))
-        with zipfile.ZipFile(io.BytesIO(written)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        held = [name for name in members if name.endswith(".npy")]
-        # some ten, from the first to the last
-        for name in held[:: max(1, len(held) // 10)]:
-            for wrong in forged_arrays(np.load(io.BytesIO(members[name]))):
-                member, packed = io.BytesIO(), io.BytesIO()
-                np.save(member, wrong)
-                with zipfile.ZipFile(packed, "w") as archive:
-                    for other, content in members.items():
-                        archive.writestr(other, member.getvalue() if other == name else content)
-                # whatever Python raises, the process goes on
-                try:
-                    outcomes.append(len(loads(packed.getvalue(), trusted=TRUSTED_TYPES).predict(np.abs(X))) == len(X))
-                except Exception:
-                    outcomes.append("raised")
-    assert set(outcomes) == {True, "raised"}
-
-
 def forged_arrays(array):
     """An array of other types, sizes and numbers."""
     yield array.astype(str)
@@ -307,66 +225,23 @@ def forged_arrays(array):
         yield from (array[:, :-1], array.ravel())
 
 
-def forged_values(written):
-    """Values of other types for whatever there is of an estimator at the top and one step below."""
-    others = [None, True, -1, 0.5, "x", {"tuple": []}, {"tuple": ["a"]}, {"list": [1]}, {"dict": []}, 10**30]
-    ways = [path for path in places(written["of"]) if 0 < len(path) <= 4 and written["of"].get(path[0]) is not None]
-    for k, path in enumerate(ways):
-        yield path, others[k % len(others)]
-        yield path, ABSENT
-
-
-ABSENT = object()
-USES = ("decision_function", "predict", "predict_proba", "to_text", "feature_importances_")
-
-
-def use(model, X, y, *more):
-    """Whatever a model can do; errors other than ours are raised."""
-    for name in (*USES, *more):
-        try:
-            found = getattr(model, name, None)
-            if callable(found):
-                found(*{"certify": (X, y), "to_text": ()}.get(name, (X,)))
-        except CvxensError:
-            # a parameter that is no such thing any more is told of as it is in a fit
-            pass
-
-
-FAMILIES = [
-    *("LPBoostClassifier", "AdaBoostClassifier", "AdaBoostMHClassifier", "CGEnsSLSClassifier", "MultiBoostClassifier"),
-    *("InfiniteEnsembleSVC", "InfiniteEnsembleSVCCV", "RhoSVC", "PartialSVMEnsembleClassifier", FOREST),
-    *("trees", "gaussian", "decision-tree", "InfiniteEnsembleSVC of three", "LPBoostClassifier of three"),
-]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::RuntimeWarning")
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_file_is_whole_or_refused(files, place, family):
-    X, y = three_classes() if family.endswith("three") else two_classes()
-    X = np.abs(X)
-    place.write_bytes(files[family])
-    y = y if is_classifier(load_model(place)) else np.unique(y, return_inverse=True)[1]
-    header, arrays = FILE.read(place)
-    forged = [(header, arrays | {name: wrong}) for name in arrays for wrong in forged_arrays(arrays[name])]
-    for path, value in forged_values(header):
-        document = copy.deepcopy(header)
-        holder = document["of"]
-        for key in path[:-1]:
-            holder = holder[key]
-        if value is ABSENT:
-            del holder[path[-1]]
-        else:
-            holder[path[-1]] = value
-        forged.append((document, arrays))
-    step, refused = max(1, len(forged) // (8 if family == "trees" else 25)), 0
-    for content in forged[::step]:
-        try:
-            place.write_bytes(b"")
-            FILE.write(place, *content)
-            model = load_model(place)
-        except DataFileError as error:
-            refused += str(error).startswith("model: found ")
-        else:
-            # those whose certificates take no column generation
-            use(model, X, y, *(["certify"] if family in {"InfiniteEnsembleSVC of three", "gaussian"} else []))
-    assert refused > 0
+def test_forged_arrays_are_told_of_or_harmless(files, place):
+    X, _ = two_classes()
+    outcomes = []
+    for family in ("InfiniteEnsembleSVC", "gaussian", "LPBoostClassifier", "RhoSVC", FOREST):
+        with zipfile.ZipFile(io.BytesIO(files[family])) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        held = [name for name in members if name.endswith(".npy")]
+        # some ten, from the first to the last
+        for name in held[:: max(1, len(held) // 10)]:
+            for wrong in forged_arrays(np.load(io.BytesIO(members[name]))):
+                member = io.BytesIO()
+                np.save(member, wrong)
+                forged = {name: member.getvalue()}
+                place.write_bytes(rewritten(files[family], lambda each, old, forged=forged: forged.get(each, old)))
+                # whatever Python raises of a model that is odd, the process goes on
+                try:
+                    outcomes.append(len(load_model(place).predict(np.abs(X))) == len(X))
+                except DataFileError:
+                    outcomes.append("refused")
+    assert set(outcomes) == {True, "refused"}

@@ -7,6 +7,7 @@ import warnings
 from itertools import count
 from types import SimpleNamespace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from estimator_samples import two_classes
@@ -17,18 +18,25 @@ from cvxens import (
     AdaBoostClassifier,
     CGEnsClassifier,
     CGEnsSLSClassifier,
+    ClassLoss,
     ColumnGenerationClassifier,
+    ColumnGenerationSurvival,
+    EqualMeanScores,
     InfiniteEnsembleSVC,
+    InfiniteEnsembleSVR,
     LPBoostClassifier,
+    LPBoostRanker,
+    LPBoostRegressor,
     MultiBoostClassifier,
     PartialSVMEnsembleClassifier,
     RegAdaBoostClassifier,
     RhoSVC,
     limits,
 )
-from cvxens.colgen import Ending, column_generation, formulations, masters, oracles
+from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, oracles
 from cvxens.kernels import Gaussian
 from cvxens.limits import Pace, TimeUp, check_time, in_time, interruptible, limit_time, time_is_up, time_left
+from cvxens.problems.penalties import L1
 
 X, Y = two_classes(60)
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -93,6 +101,70 @@ def test_whenever_time_is_up_there_is_a_certified_state(name, looks, ticks):
     kept = getattr(model, "tol", np.inf)
     if not model.certificate_.holds(kept) and np.isfinite(kept):
         assert [word for word in map(str, (warning.message for warning in told)) if "tol is" in word]
+
+
+OTHERS = {
+    "side constraints": (LPBoostClassifier(C=0.5, constraints=[ClassLoss("yes", 0.5)], **TIGHT), Y),
+    "equal means": (CGEnsClassifier(C=1.0, constraints=[EqualMeanScores(1, at_most=0.1)], **TIGHT), Y),
+    "regression": (LPBoostRegressor(**TIGHT), X[:, 0]),
+    "regression machine": (InfiniteEnsembleSVR("perceptron", **TIGHT), X[:, 0]),
+    "ranking": (LPBoostRanker(**TIGHT), X[:, 0].round()),
+    "survival": (ColumnGenerationSurvival(**TIGHT), np.exp(X[:, 0])),
+}
+"""Of other targets, and under constraints, with targets."""
+
+GROUPED = X.copy()
+GROUPED[:, 1] = GROUPED[:, 1] > np.median(X[:, 1])
+
+
+@pytest.mark.parametrize("looks", [1, 3, 8, 30, 100])
+@pytest.mark.parametrize("name", list(OTHERS))
+def test_whenever_time_is_up_there_is_a_model(name, looks, ticks):
+    model, target = OTHERS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = clone(model).set_params(max_time=float(looks)).fit(GROUPED, target)
+    assert not model.certificate_.gap < 0
+    assert len(model.predict(GROUPED)) == len(X)
+
+
+NOISE = np.random.default_rng(0).normal(size=len(X))
+
+EXPRESSIONS = {
+    "pinball": Formulation(
+        lambda f: cp.sum(cp.maximum(0.7 * (NOISE - f), 0.3 * (f - NOISE))), L1(1.0), scores=True, intercept=True
+    ),
+    "CVaR": Formulation(lambda z: cp.sum_largest(cp.pos(1 - z), 15), L1(1.0), intercept=True),
+    "constrained": Formulation(
+        lambda z: cp.sum(cp.logistic(-z)), L1(1.0), intercept=True, constraints=lambda z: [cp.abs(NOISE @ z) <= 1]
+    ),
+    "own variable": Formulation(lambda z: cp.sum(cp.pos(cp.Variable(name="k") - z)) + 2 * cp.norm1(z), L1(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", list(EXPRESSIONS))
+@pytest.mark.parametrize("looks", [1, 4, 9, 20, 45, 90])
+def test_a_run_of_an_expression_that_is_cut_tells_no_lie(name, looks, ticks):
+    formulation = EXPRESSIONS[name]
+    y = None if formulation.scores else SIGNS
+    run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-9, max_time=float(looks))
+    ticks.looks = count()
+    whole = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6)
+    assert not run.certificate.gap < 0
+    slack = 1e-6 * abs(whole.certificate.primal)
+    assert run.certificate.dual - slack <= whole.certificate.primal <= run.certificate.primal + slack
+    assert np.isfinite(run.decision_function(X)).all()
+
+
+def test_a_first_round_that_is_cut_keeps_its_solution():
+    class Slow(oracles.Stumps):
+        def price(self, s, /, exclude=(), **options):
+            raise TimeUp
+
+    run = column_generation(formulations.svm(1.0), Slow(X), SIGNS, max_time=1e3)
+    assert run.ending is Ending.MAX_TIME
+    start = formulations.svm(1.0).terms[0]
+    assert run.certificate.primal == start.value(SIGNS * start.best_intercept(np.zeros(len(X)), SIGNS))
 
 
 @pytest.mark.parametrize("name", ["rho-SVM", "RegAdaBoost", "partial SVMs", "LPBoost", "SVM, additive"])

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import CGEnsClassifier, CGEnsSLSClassifier, ColumnGenerationClassifier, LPBoostClassifier
-from cvxens.colgen import formulations, oracles
+from cvxens.colgen import Priced, formulations, oracles
 from cvxens.problems import (
     SLSSVM,
     LPBoost,
@@ -166,6 +166,25 @@ def test_an_interrupted_fit_keeps_what_it_has():
         model.fit(X, Y)
     assert len(model.history_) == 2
     assert model.score(X, Y) > 0.5
+
+
+class Exhausted(oracles.Stumps):
+    """Stumps that answer twice, and have no hypotheses from then on, but a bound."""
+
+    rounds = 0
+
+    def price(self, s, exclude=()):
+        self.rounds += 1
+        priced = super().price(s, exclude)
+        return priced if self.rounds < 3 else Priced((), priced.edge_bound, priced.edge_square_sum)
+
+
+@pytest.mark.parametrize("estimator", [LPBoostClassifier, CGEnsClassifier])
+def test_a_fit_that_ends_short_of_its_tolerance_says_so_whatever_ended_it(estimator):
+    model = estimator(oracle=Exhausted, columns_per_round=1)
+    with pytest.warns(ConvergenceWarning, match="no hypothesis that the oracle finds improves; the relative gap is"):
+        model.fit(X, Y)
+    assert model.certificate_.relative_gap > model.tol
 
 
 def test_progress_is_shown_on_the_standard_error_when_asked(capsys):

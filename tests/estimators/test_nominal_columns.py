@@ -250,6 +250,23 @@ def test_rules_and_tables_of_nominal_columns():
     assert set(frame.loc[frame["feature"].notna(), "feature"]) <= {"age", "town", "flag"}
 
 
+MANY = np.random.default_rng(3)
+TOWNS = pd.DataFrame({"town": [f"town {k}" for k in MANY.integers(0, 90, 200)], "x": MANY.normal(size=200).round(1)})
+BUSY = TOWNS["x"] + MANY.normal(size=200) > 0
+
+
+@pytest.mark.parametrize(
+    "estimator", [LPBoostClassifier(), CGEnsClassifier(), CGEnsClassifier(oracle="stumps"), AdditiveClassifier(C=0.3)]
+)
+def test_many_levels_are_fitted_to_the_end(estimator):
+    with_levels = clone(estimator).fit(TOWNS, BUSY)
+    by_hand = clone(estimator).fit(pd.get_dummies(TOWNS, columns=["town"]).astype(float), BUSY)
+    assert with_levels.certificate_.holds(1e-3)
+    if not isinstance(estimator, AdditiveClassifier):
+        # pairs are of numbers, which indicators are
+        assert with_levels.certificate_.primal == pytest.approx(by_hand.certificate_.primal, rel=2e-3)
+
+
 def test_regressors_take_them():
     target = AGE + 3 * (TOWN == "Ulm")
     fitted = LPBoostRegressor(C=10.0).fit(X, target)

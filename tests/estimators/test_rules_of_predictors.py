@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from cvxens import AdditiveClassifier, AdditiveRegressor, ColumnGenerationSurvival, LPBoostRanker, LPBoostRegressor
+from cvxens.estimators.rules import weigh_rules
+from cvxens.hypotheses import Stump
 
 NAMES = ["age", "dose", "sex"]
 
@@ -85,3 +87,15 @@ def test_ramps_are_rows_whose_weights_are_per_unit(kind):
         f += w * values
     score = model.predict(X) if kind is AdditiveRegressor else model.decision_function(X)
     assert f == pytest.approx(score, rel=1e-4, abs=1e-4)
+
+
+def test_sides_that_share_gaps_are_no_sides_of_one_rule():
+    X, stumps, w = (
+        np.array([[0.0], [1.0], [np.nan]]),
+        [Stump(0, 0.5, 1, missing=1), Stump(0, 0.5, 1, missing=-1)],
+        [1, 2],
+    )
+    found = weigh_rules(stumps, np.array(w, float), X, np.ones(3))
+    scores = sum(rule.votes[0] * rule.held for rule in found)
+    assert scores.tolist() == [-3, 3, -1]
+    assert len(found) == 3

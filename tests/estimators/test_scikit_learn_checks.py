@@ -1,15 +1,18 @@
-"""scikit-learn's own checks, one in other words, of estimators as they are by default but for the number of rounds."""
+"""scikit-learn's own checks of estimators as they are by default but for the number of rounds."""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from public_estimators import PUBLIC
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.ensemble import AdaBoostClassifier as Peer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from cvxens import AdaBoostClassifier, LPBoostClassifier, RhoSVC
@@ -52,14 +55,26 @@ for estimator in CHECKED:
 CLASS_WEIGHTS = "check_class_weight_classifiers"
 """The check that with weights of 1e7 to 1 nearly all of fifty new samples of a mixture are of the heavy class."""
 
+OF_FEW_STUMPS = (
+    "one stump with all samples of the heavy class on one side beats a constant by the light one, whatever is beyond; "
+    "AdaBoostClassifier of scikit-learn has the same share, 0.82 for 0.87"
+)
 SPARE = {
     *(f"AdaBoost{kind}Classifier" for kind in ("", "ECC", "MH")),
-    *("AdditiveClassifier", "LPBoostClassifier", "MultiBoostClassifier"),
+    *("LPBoostClassifier", "MultiBoostClassifier"),
 }
-"""Of few stumps: one with all samples of the heavy class on one side beats a constant, whatever is beyond it."""
+"""Optima of few stumps, which the docstring of `class_weight` says what to expect of."""
 
 
-def keeps_the_heavy_class(classifier):
+def expect(estimator):
+    """Return the checks that fail by the mathematics, and why, as scikit-learn wants them declared."""
+    return {CLASS_WEIGHTS: OF_FEW_STUMPS} if type(estimator).__name__ in SPARE else {}
+
+
+@pytest.mark.parametrize(
+    "classifier", [e for e in CHECKED if type(e).__name__ in SPARE], ids=lambda e: type(e).__name__
+)
+def test_a_heavy_class_is_kept(classifier):
     """All samples of a class of 1e7 times the weight are right, and more of the new ones are taken for it."""
     for n_classes in (2, 3):
         X, y = make_blobs(centers=n_classes, random_state=0, cluster_std=20)
@@ -70,12 +85,20 @@ def keeps_the_heavy_class(classifier):
         assert (model.predict(X[1::2]) == 0).sum() > (even.predict(X[1::2]) == 0).sum()
 
 
-@parametrize_with_checks([*CHECKED, AdaBoostClassifier(nu=0.6, n_rounds=20)])
+@parametrize_with_checks(
+    [*CHECKED, AdaBoostClassifier(nu=0.6, n_rounds=20)], expected_failed_checks=expect, xfail_strict=True
+)
 def test_scikit_learn_checks(estimator, check):
-    if getattr(check, "func", check).__name__ == CLASS_WEIGHTS and type(estimator).__name__ in SPARE:
-        keeps_the_heavy_class(estimator)
-    else:
-        assert check(estimator) is None
+    assert check(estimator) is None
+
+
+def test_scikit_learn_s_own_adaboost_has_the_same_share():
+    """The five that are expected to fail do so for what stumps are, not for what these estimators do with weights."""
+    X, y = make_blobs(centers=2, random_state=0, cluster_std=20)
+    X, new, y, _ = train_test_split(X, y, test_size=0.5, random_state=0)
+    theirs = Peer(n_estimators=20).fit(X, y, np.where(y == 0, 1000, 1e-4)).predict(new)
+    ours = AdaBoostClassifier(n_rounds=20, class_weight={0: 1000, 1: 1e-4}).fit(X, y).predict(new)
+    assert (theirs == 0).mean() == (ours == 0).mean() == 0.82
 
 
 def test_checks_of_other_arrays():
@@ -90,6 +113,7 @@ def test_checks_of_other_arrays():
 def test_checks_where_metadata_are_routed():
     with config_context(enable_metadata_routing=True):
         for estimator in (LPBoostClassifier(tol=0.1), RhoSVC(tol=0.1)):
-            results = check_estimator(estimator, on_skip=None, on_fail=None)
-            failed = {result["check_name"] for result in results if result["status"] not in {"passed", "skipped"}}
-            assert failed <= ({CLASS_WEIGHTS} if type(estimator).__name__ in SPARE else set())
+            expected = expect(estimator)
+            results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=expected)
+            assert {result["status"] for result in results} <= {"passed", "skipped", "xfail"}
+            assert {result["check_name"] for result in results if result["status"] == "xfail"} == expected.keys()

@@ -98,7 +98,7 @@ def lies(claim):
     sign = -1 if claim.maximise else 1
     primal, dual, unknown = sign * Fraction(c.primal), sign * Fraction(c.dual), Fraction(rounding)
     low, high = (claim.low, claim.high) if sign > 0 else (-claim.high, -claim.low)
-    size = max(abs(primal), abs(dual))
+    size = max(abs(primal), abs(dual), Fraction(getattr(c, "size", 0.0)))
     excluded = []
     if primal + unknown + SLACK * abs(primal) < low:
         excluded.append(f"primal {c.primal:.12g} beyond the optimum {float(sign * low):.12g}")

@@ -2,6 +2,7 @@
 
 import warnings
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from cvxens.colgen import Formulation
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import Problem, Signed, StumpColumns, SVMDual
 from cvxens.problems.losses import (
+    CVaR,
     EntropicMinimumMargin,
     Exponential,
     HardMargin,
@@ -22,7 +24,8 @@ from cvxens.problems.losses import (
     SquaredHinge,
 )
 from cvxens.problems.multipliers import fit_slopes
-from cvxens.problems.penalties import L1, ElasticNet, Penalty, Simplex, SquaredL2
+from cvxens.problems.penalties import L1, Box, Budget, ElasticNet, Penalty, Simplex, SquaredL2
+from cvxens.problems.target_losses import Pinball
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -141,3 +144,37 @@ def test_where_there_are_too_many_kinks_or_none_nothing_is_solved():
     assert_allclose(fit_slopes((np.ones(3), np.ones(3)), (np.zeros(1), np.zeros(1)), lambda U: U[:1]), 1.0)
     unbounded = fit_slopes((np.zeros(n), np.full(n, np.inf)), (np.zeros(1), np.zeros(1)), lambda U: U[:1])
     assert_allclose(unbounded, 0.0)
+
+
+def pinball(f):
+    t = np.linspace(-1.0, 2.0, 24)
+    return cp.sum(cp.maximum(0.3 * (t - f), 0.7 * (f - t)))
+
+
+KINKED = {
+    "an expression on scores": (pinball, L1(1.0), {"intercept": True, "scores": True}),
+    "an expression under squares": (pinball, SquaredL2(1.0), {"intercept": True, "scores": True}),
+    "two kinks": (lambda z: cp.sum(cp.maximum(0, 1 - z, 1 - 3 * z)), L1(0.5), {"intercept": True}),
+    "the worst samples under a budget": (CVaR(0.15, 5.0), Budget(0.7), {"intercept": True}),
+    "hinges in a box": (Hinge(0.4), L1(0.3) + Box(0.3), {"intercept": True}),
+}
+
+
+@pytest.mark.parametrize("name", KINKED)
+@pytest.mark.parametrize("digits", [16, 7])
+def test_where_slopes_do_not_say_which_multipliers_suit_a_solver_does(name, digits):
+    loss, penalty, options = KINKED[name]
+    random = np.random.default_rng(3)
+    H, y = random.normal(size=(24, 4)), np.where(np.arange(24) % 2, 1.0, -1.0)
+    problem = Problem(Formulation(loss, penalty, **options), H, None if "scores" in options else y)
+    given = {letter: values.round(digits) for letter, values in weights_of(solved(problem)).items()}
+    assert certify(problem, **given).holds(1e-5)
+
+
+def test_weights_that_are_the_digits_of_a_solver_are_0(monkeypatch):
+    monkeypatch.setattr("cvxens.problems.problem.SOLVABLE", 0)
+    random = np.random.default_rng(0)
+    t = random.normal(size=200).round(1)
+    problem = Problem(Formulation(Pinball(t, 0.3), L1(60.0), intercept=True), random.normal(size=(200, 5)))
+    w, b = 1e-12 * random.normal(size=5), np.quantile(t, 0.3)
+    assert certify(problem, w=w, b=b).holds(1e-6)

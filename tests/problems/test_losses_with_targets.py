@@ -210,7 +210,7 @@ def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(v > 0, v - v * np.log(v / price), 0) - np.where(k > 0, price * (k - k * np.log(k)), 0)
     elif name in KINKED:
-        terms = sum(h.sign * np.longdouble(h.knots) * np.maximum(h.sign * again, 0) for h in loss.hinges)
+        terms = sum(h.sign * np.longdouble(h.knots) * np.maximum(h.sign * again, 0) for h in loss.linear_dual.hinges)
     elif name.startswith("cvar"):
         terms = again
     else:

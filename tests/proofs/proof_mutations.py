@@ -5,6 +5,7 @@ import csv
 import json
 import random
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,8 @@ from cvxens.problems import Problem, formulations
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.proofs import checker, prove_inseparable, prove_kernel
+from cvxens.proofs import Layout, checker, prove, prove_inseparable, prove_kernel
+from cvxens.trees import Feature
 
 FORMULATIONS = {
     "P4": formulations.soft_margin(C=0.3),
@@ -28,6 +30,12 @@ FORMULATIONS = {
     "exponential": Formulation(Exponential(0.5), SquaredL2(), intercept=True),
 }
 
+CODED = {
+    "P4 of gaps and levels": formulations.soft_margin(C=0.3),
+    "LPBoost of gaps and levels": formulations.lpboost(D=0.2),
+    "P1 of gaps and levels": formulations.svm(C=0.1),
+}
+
 KERNELS = {
     "stump kernel": (formulations.svm(C=0.5), "stump", None),
     "stump kernel, prices for each": (formulations.svm(C=np.arange(2.0, 10.0) / 7), "stump", None),
@@ -36,6 +44,8 @@ KERNELS = {
     "gaussian kernel": (formulations.svm(C=2.0), "gaussian", 0.3),
     "gaussian kernel, exponential": (Formulation(Exponential(0.25), SquaredL2(0.5), intercept=True), "gaussian", 0.3),
 }
+
+TOWNS = ("Bonn", "Rome", "Ulm")
 
 INSEPARABLE = {
     "P3 without a vote": (formulations.hard_margin(), "stumps and constant"),
@@ -89,11 +99,37 @@ def make_kernel_proof(name, seed):
     return prove_kernel(formulation, X, y, kernel, u, b, gamma=gamma)
 
 
-def make_any_proof(name, seed):
-    """Make the proof of any name above."""
+def make_coded_proof(name, seed, path):
+    """Write a table with gaps, levels and a column that is not used, and prove the optimum over all of its stumps."""
+    formulation = CODED[name]
+    X, y = small_sample(seed, n_samples=10)
+    rng = np.random.default_rng(seed)
+    gaps, towns = rng.permutation(10) < 3, np.append(rng.permutation(3), rng.integers(0, 4, 7)) - 1.0
+    X = np.column_stack([np.where(gaps, np.nan, X[:, 0]), X[:, 1], np.where(towns < 0, np.nan, towns)])
+    ages = ["?" if gap else repr(x) for x, gap in zip(X[:, 0].tolist(), gaps, strict=True)]
+    words = ["" if town < 0 else TOWNS[int(town)] for town in towns]
+    rows = zip(range(10), ages, map(repr, X[:, 1].tolist()), words, np.where(y > 0, "yes", "no"), strict=True)
+    Path(path).write_text("id,age,size,town,sick\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
+    kinds = [Feature("age"), Feature("size"), Feature("town", TOWNS)]
+    oracle = oracles.Stumps(X, features=kinds)
+    run = column_generation(formulation, oracle, y, tol=1e-9)
+    over, table, readings = oracle.statement
+    layout = Layout(["age", "size", "town"], "sick", ("no", "yes"), path=path)
+    hypotheses = [column.hypothesis for column in run.columns]
+    made = {"u": run.u, "over": over, "layout": layout, "readings": readings}
+    return prove(formulation, table, y, hypotheses, run.weights, float(run.intercept), **made)
+
+
+def make_any_proof(name, seed, path):
+    """Make the proof of any name above, and its data."""
+    if name in CODED:
+        return make_coded_proof(name, seed, path)
     if name in INSEPARABLE:
-        return make_inseparable_proof(name, seed)
-    return make_kernel_proof(name, seed) if name in KERNELS else make_proof(FORMULATIONS[name], seed)
+        proof = make_inseparable_proof(name, seed)
+    else:
+        proof = make_kernel_proof(name, seed) if name in KERNELS else make_proof(FORMULATIONS[name], seed)
+    proof.save(f"{path}.json", path)
+    return proof
 
 
 def leaves(value, path=()):
@@ -129,12 +165,16 @@ def mutate(document, path, rng):
             choices += ["hinge", "hard", "logistic", "exponential", "soft minimum", "l1", "squared l2", "simplex"]
             choices += checker.HYPOTHESES
             choices += ["1e400", "NaN", "inf", "0x1p-3", "9" * 5000, f"1/{'7' * 4200}"]
+            choices += ["x0", "x1", "target", "age", "size", "town", "id", "sick", "0", "1", "2.5"]
+            choices += [
+                {"column": value, "codes": codes, "others": o} for codes in ({}, {"2.0": "3"}) for o in (None, "1")
+            ]
     elif isinstance(value, int):
         choices += [value + 1, value - 1, -value, str(value), float(value)]
     elif isinstance(value, list) and value:
         choices += [value[:-1], value[1:], value[::-1], value + value[:1]]
     elif isinstance(value, dict):
-        choices += [dict(list(value.items())[:-1]), {**value, "more": 1}]
+        choices += [dict(list(value.items())[:-1]), {**value, "more": 1}, {**value, "?": "3"}, {**value, "Ulm": "1"}]
     if rng.random() < 0.1:
         del place[key]
     else:
@@ -142,10 +182,28 @@ def mutate(document, path, rng):
     return document
 
 
-def seal(document, path):
-    """Make a forged proof consistent: its values, its claim and its hashes are recomputed."""
+def seal_data(path, data):
+    """Return the count, the hashes and the unused columns of data as a document reads them now."""
+    given = [data[name] for name in ("kind", "separator", "header", "target", "features")]
+    texts, X = checker.read_samples(path, *given)
+    negative, positive = map(checker.parse, data["labels"])
+    y = [{negative: -1, positive: 1}.get(checker.parse(text), 0) for text in texts]
+    used = {data["target"], *(column_of(feature) for feature in data["features"])}
+    return {
+        "samples": len(X),
+        "X sha256": checker.digest(",".join(map(float.hex, row)) for row in X),
+        "y sha256": checker.digest(y),
+        "unused": [name for name in checker.read_columns(path, *given[:3]) if name not in used],
+    }
+
+
+def seal(document, path, *, reread=False):
+    """Make a forged proof consistent: values, claim and hash are recomputed; what is said of data, if it is reread."""
     try:
-        X, y = checker.read_data(path, document["data"])
+        data = document["data"]
+        with suppress(Exception):
+            data |= seal_data(path, data) if reread else {}
+        X, y = checker.read_data(path, data)
         objective, bound = checker.evaluate(document, X, y)
         values = {"objective": objective, "bound": bound}
         document["values"] = {name: value if value is None else str(value) for name, value in values.items()}
@@ -163,8 +221,13 @@ def is_true(document, path):
     with open(path, newline="") as file:
         rows = list(csv.reader(file, delimiter=data["separator"]))
     names = rows[0]
-    X = np.array([[float(row[names.index(c)]) for c in data["features"]] for row in rows[1:]])
-    y = np.array([1 if float(row[names.index(data["target"])]) == float(data["labels"][1]) else -1 for row in rows[1:]])
+    X = np.column_stack(
+        [read_feature([row[names.index(column_of(f))] for row in rows[1:]], f) for f in data["features"]]
+    )
+    if not tells_all(document, names, X):
+        return False
+    positive = read_label(data["labels"][1])
+    y = np.array([1 if read_label(row[names.index(data["target"])]) == positive else -1 for row in rows[1:]])
     prices = read_prices(form) * np.ones(len(y))
     weight = float(Fraction(form["weight"]))
     stated = document["values"]
@@ -179,6 +242,49 @@ def is_true(document, path):
     stated, bound = (float(Fraction(stated[name])) for name in ("objective", "bound"))
     size = 1e-6 * max(1.0, abs(best))
     return objective <= stated + size and bound <= best + size and best <= stated + size
+
+
+def read_label(text):
+    """Read a label, a number or a word."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def column_of(feature):
+    """Return the column of a feature of a document."""
+    return feature["column"] if isinstance(feature, dict) else feature
+
+
+def read_feature(cells, feature):
+    """Read the cells of a column as a document says."""
+    if not isinstance(feature, dict):
+        return list(map(float, cells))
+    codes, others = feature["codes"], feature["others"]
+    return [float(codes[cell]) if cell in codes else float(cell if others is None else others) for cell in cells]
+
+
+def tells_all(document, names, X):
+    """Return True if a claim names what a stranger has to know, and no feature is there twice or is the target."""
+    data, form, claim = document["data"], document["formulation"], document["claim"]
+    used = [column_of(feature) for feature in data["features"]]
+    unused = [name for name in names if name not in (data["target"], *used)]
+    told = [f"these {len(X)} samples of {len(used)} features (below a line of names; target {data['target']!r}, "]
+    told += [
+        f"columns not used: {', '.join(map(repr, unused)) or 'none'}",
+        *(f"{name!r} as " for name in data["labels"]),
+    ]
+    told += [
+        f"{text!r} as {number}" for f in data["features"] if isinstance(f, dict) for text, number in f["codes"].items()
+    ]
+    if document["model"] is not None:
+        told += [f"of weight {form['weight']}, "] if form["penalty"] != "simplex" else []
+        unit, *prices = map(int, form["prices"])
+        told += [f"{Fraction(max(prices), unit)} a sample"] if form["loss"] != "hard" else []
+        told += ["with an intercept" if form["intercept"] else "without an intercept"]
+    distinct = {(name, tuple(column)) for name, column in zip(used, X.T.tolist(), strict=True)}
+    return len(distinct) == len(used) and data["target"] not in used and all(words in claim for words in told)
 
 
 def list_columns(form, X):
@@ -226,9 +332,11 @@ def solve_kernel(document, X, y, prices, weight):
     form, model = document["formulation"], document["model"]
     q, *numerators = map(int, document["multipliers"])
     c = y * np.array([float(Fraction(v, q)) for v in numerators]) / weight
-    K = doubly_centred(evaluate_kernel(form["hypotheses"], X, float(Fraction(form["gamma"]))))
+    # a float has no larger one, and from far below it the kernel is that of the identity
+    gamma = float(min(Fraction(form["gamma"]), 10**300))
+    own = evaluate_kernel(form["hypotheses"], X, gamma)
+    K = doubly_centred(own)
     # the scores of the centred kernel are others by a constant
-    own = evaluate_kernel(form["hypotheses"], X, float(Fraction(form["gamma"])))
     own = own - own[0, 0]
     b = float(Fraction(int(model["intercept"]), int(model["denominator"])))
     objective = evaluate_loss(form, y * (own @ c + b), prices) + weight / 2 * (c @ own @ c)
@@ -267,7 +375,9 @@ def solve_by_enumeration(form, H, y, prices, weight):
         phi = {"hinge": cp.pos(1 - z), "exponential": cp.exp(-z), "logistic": cp.logistic(-z)}[form["loss"]]
         loss = prices @ phi
     penalty = {"l1": weight * cp.norm1(w), "squared l2": weight / 2 * cp.sum_squares(w), "simplex": 0}[form["penalty"]]
-    constraints += [cp.norm1(w) <= 1] if form["penalty"] == "simplex" else []
+    # with negations, what is left of 1 is of h and -h alike
+    summed = cp.sum(w) == 1 if one_sided else cp.norm1(w) <= 1
+    constraints += [summed] if form["penalty"] == "simplex" else []
     return cp.Problem(cp.Minimize(loss + penalty), constraints).solve(solver="CLARABEL")
 
 
@@ -281,7 +391,7 @@ def attack(proof, path, n_mutations, seed):
         for _ in range(rng.choice([1, 1, 1, 2])):
             forged = mutate(forged, rng.choice([p for p in places if exists(forged, p)]), rng)
         if number % 2:
-            forged = seal(forged, path)
+            forged = seal(forged, path, reread=True)
         if json.dumps(forged) == json.dumps(proof.document):
             continue
         try:
@@ -308,12 +418,11 @@ def exists(document, path):
 
 def main(n_mutations):
     """Attack a proof of every formulation; print what was accepted, and return the number of lies."""
-    n_lies, names = 0, [*FORMULATIONS, *KERNELS, *INSEPARABLE]
+    n_lies, names = 0, [*FORMULATIONS, *CODED, *KERNELS, *INSEPARABLE]
     with TemporaryDirectory() as folder:
         path = Path(folder, "data.csv")
         for seed, name in enumerate(names):
-            proof = make_any_proof(name, seed)
-            proof.save(Path(folder, "proof.json"), path)
+            proof = make_any_proof(name, seed, path)
             accepted, lies = attack(proof, path, -(-n_mutations // len(names)), seed)
             n_lies += len(lies)
             print(f"{name}: {accepted} accepted, {len(lies)} of them false")  # noqa: T201

@@ -91,6 +91,17 @@ return out;
 """
 
 
+def test_what_is_not_there_has_no_section(open_page, sample):
+    X, y = sample
+    model = LPBoostClassifier(C=1.0).fit(X, y == "low")
+    visible = "return [...document.querySelectorAll('section')].filter((s) => !s.hidden).map((s) => s.id);"
+    found, dom, console = open_page(make_page(model, X, y == "low", held_out=(X, y == "low")), visible)
+    assert console == []
+    assert found == ["overview", "quality", "importance", "shapes", "explained", "rules", "history"]
+    assert "ROC curve, area 1" in dom
+    assert "taken for True" in dom
+
+
 def test_what_can_be_clicked_and_typed_does_what_it_says(open_page, page):
     found, _, console = open_page(page, INTERACT, width=400)
     assert console == []

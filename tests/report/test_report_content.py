@@ -24,7 +24,7 @@ from cvxens.errors import InvalidInput
 from cvxens.report import make_page
 
 HARMFUL = "</script><script>document.title='owned'</script>"
-SECTIONS = ["overview", "importance", "shapes", "pairs", "explained", "rules", "history"]
+SECTIONS = ["overview", "quality", "importance", "shapes", "pairs", "explained", "rules", "history"]
 
 
 class Page(HTMLParser):
@@ -210,6 +210,65 @@ def test_every_model_has_a_report(name, frame, tmp_path):
     assert [sample["name"] for sample in content["explained"]["samples"]] == ["3", "1"]
     assert [len(sample["scores"]) for sample in content["explained"]["samples"]] == [max(len(outputs), 1)] * 2
     assert len(content["certificates"]) == (len(outputs) or 1)
+
+
+def test_good_and_bad_are_told_of_samples_that_the_fit_has_not_seen(frame):
+    X, t = frame
+    y = pd.Series(np.where(t > 0.5, "high", "low"), name="risk")
+    fitted = AdaBoostClassifier(n_rounds=5).fit(X[:30], y[:30])
+    told = {"held_out": (X[30:], y[30:]), "data": "risks.csv"}
+    content = Page(make_page(fitted, X[:30], y[:30], **told)).content
+    assert content["title"] == "risk, by AdaBoostClassifier"
+    assert re.fullmatch(r"Report of a fitted model, \d{4}-\d\d-\d\d, on risks.csv", content["kind"])
+    overview, quality = dict(content["overview"]), content["quality"]
+    assert (overview["Target"], overview["Data"]) == ("risk", "risks.csv")
+    assert overview["Training score"] == f"{100 * fitted.score(X[:30], y[:30]):.1f} % are classified correctly"
+    assert overview["Score on 20 others, not seen by the fit"].startswith(f"{100 * fitted.score(X[30:], y[30:]):.1f}")
+    assert overview["What it is"].endswith("a weighted sum of thresholds of single features.")
+    assert quality["on"] == "On 20 samples that the fit has not seen."
+    predicted = fitted.predict(X[30:])
+    assert quality["confusion"][0] == [((y[30:] == "high") & (predicted == name)).sum() for name in ("high", "low")]
+    scores, low = fitted.decision_function(X[30:]), y[30:].to_numpy() == "low"
+    pairs = np.sign(scores[low][:, None] - scores[~low])
+    assert quality["roc"]["area"] == pytest.approx((1 + pairs.mean()) / 2, abs=1e-5)
+    of_tenths = quality["calibration"]
+    assert np.dot(of_tenths["counts"], of_tenths["y"]) == pytest.approx(low.sum(), rel=1e-4)
+    assert np.dot(of_tenths["counts"], of_tenths["x"]) == pytest.approx(
+        fitted.predict_proba(X[30:])[:, 1].sum(), rel=1e-4
+    )
+    for sample in content["explained"]["samples"]:
+        p = fitted.predict_proba(X.iloc[[int(sample["name"])]]).max()
+        assert sample["probability"] == pytest.approx(p, rel=1e-4)
+    alone = Page(make_page(fitted, X, y, title="Who is at risk?")).content
+    assert alone["title"] == "Who is at risk?"
+    assert dict(alone["overview"])["Score on these samples"].endswith(
+        "a training score, if the model was fitted to them"
+    )
+    assert "does worse on others" in alone["quality"]["on"]
+    regressor = LPBoostRegressor().fit(X, t)
+    errors = np.abs(regressor.predict(X) - t)
+    assert Page(make_page(regressor, X, t)).content["quality"]["errors"][0] == pytest.approx(errors.mean(), rel=1e-4)
+
+
+def test_each_rule_is_told_once(frame):
+    X, t = frame
+    X = X.assign(dose=X["dose"].where(X["dose"] > -1))
+    fitted = LPBoostClassifier(C=1.0).fit(X, t > 0.5)
+    rules = Page(make_page(fitted, X, t > 0.5)).content["rules"]
+    tests = [row[0].removeprefix("(").partition(" or missing")[0] for row in rules["rows"]]
+    assert len(tests) > 3
+    assert sorted(re.sub(" (<|>=) ", " ", test) for test in tests) == sorted(
+        {re.sub(" (<|>=) ", " ", t) for t in tests}
+    )
+    sums = sum(row[2] * row[3] for row in rules["rows"]) + fitted.intercept_
+    assert sums == pytest.approx(fitted.decision_function(X).mean(), abs=1e-4)
+
+
+def test_numbers_whose_digits_are_all_used_are_drawn():
+    ids = 10.0**17 + 64 * np.arange(50)
+    y = np.arange(50) > 20
+    content = Page(make_page(LPBoostClassifier().fit(ids[:, None], y), ids[:, None], y)).content
+    assert sum(content["effects"]["mains"][0]["density"]) == 50
 
 
 def test_constraints_have_a_price_and_sparse_samples_are_taken(frame):

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.saving import check_types
-from cvxens.tables import Dates, LeftOutColumn, NominalColumn, NumericColumn, TableEncoder
+from cvxens.tables import TableEncoder
 
 PEOPLE = pd.DataFrame(
     {
@@ -176,24 +175,3 @@ def test_numbers_in_several_writings_are_a_slip():
     many = pd.DataFrame({"n": [*(f"{i}.5" for i in range(30)), "30,5"]})
     with pytest.raises(InvalidInput, match="found '30,5' in row 30, in the column of numbers 'n'"):
         TableEncoder.learn(many)
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
-        lambda: TableEncoder((1,)),
-        lambda: TableEncoder((), target=3),
-        lambda: TableEncoder((), na=(None,)),
-        lambda: TableEncoder((), raw="yes"),
-        lambda: NumericColumn("a", "1"),
-        lambda: NumericColumn(3, 1.0),
-        lambda: NumericColumn("a", 1.0, "%"),
-        lambda: NominalColumn("a", ["b"]),
-        lambda: NominalColumn("a", (1,)),
-        lambda: Dates(None),
-        lambda: LeftOutColumn("a", 1),
-    ],
-)
-def test_records_of_other_types_are_refused_where_a_file_is_read(forged):
-    with pytest.raises(TypeError):
-        check_types(forged())

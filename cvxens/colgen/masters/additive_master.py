@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import time_left
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.linear_dual import LinearDual
 from cvxens.solvers.additive_hinge import AdditiveHinge, Lead, StepSums
 from cvxens.types import Array
 
@@ -91,8 +92,8 @@ class AdditiveMaster(InteriorPointMaster):
 
     source = "Chambolle & Pock 2011; Lu & Yang 2024"
     needs = (
-        Needs("hinges", "edge_limit", nonnegative=True, intercept=False),
-        Needs("caps", "total", nonnegative=True, intercept=False),
+        Needs("linear_dual", "edge_limit", nonnegative=True, intercept=False),
+        Needs("linear_dual", "total", nonnegative=True, intercept=False),
     )
     least_samples = 5000
 
@@ -116,10 +117,11 @@ class AdditiveMaster(InteriorPointMaster):
         """Return True for margins of one hinge each that are to reach 1, or for the soft minimum of margins."""
         if not super().supports(formulation) or formulation.outputs is not None:
             return False
-        loss: Any = formulation.terms[0]
-        if not hasattr(loss, "hinges"):
+        dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+        if hasattr(formulation.terms[1], "total"):
             return True
-        return len(loss.hinges) == 1 and all(h.sign > 0 and np.all(np.equal(h.knots, 1.0)) for h in loss.hinges)
+        [first, *others] = dual.hinges
+        return dual.is_separable and not others and first.sign > 0 and bool(np.all(np.equal(first.knots, 1.0)))
 
     def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
         """Start near a solution of a similar problem, with its columns: all stumps at once are not wanted then."""
@@ -180,13 +182,13 @@ class AdditiveMaster(InteriorPointMaster):
 
     def _start(self, features: SortedFeatures) -> AdditiveHinge:
         """State the problem in units of the weight of the penalty, where it is no game."""
-        y, game = self.restricted.y, hasattr(self.loss, "caps")
-        prices = self.loss.caps if game else self.loss.hinges[0].prices / self.penalty.edge_limit
+        y, game = self.restricted.y, hasattr(self.penalty, "total")
+        prices = self.loss.linear_dual.hinges[0].prices / (1.0 if game else self.penalty.edge_limit)
         prices = np.broadcast_to(np.asarray(prices, np.float64), y.shape)
         return AdditiveHinge(StepSums.from_features(features), y, prices, constant=self.oracle.constant, game=game)
 
     def _read_multipliers(self, lead: Lead) -> Array:
-        u = lead.u if hasattr(self.loss, "caps") else lead.u * self.penalty.edge_limit
+        u = lead.u if hasattr(self.penalty, "total") else lead.u * self.penalty.edge_limit
         return np.asarray(self.loss.repair(u, None))
 
     def _pad(self, w: Array) -> Array:

@@ -19,6 +19,7 @@ from cvxens.colgen.masters.linear_masters import HighsMaster
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
 from cvxens.colgen.restricted import Needs, Restricted
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.linear_dual import LinearDual
 from cvxens.solvers.ball_dual import BallDual
 from cvxens.types import Array
 
@@ -41,7 +42,7 @@ class BallMaster:
     """
 
     source = "Boyd & Vandenberghe 2004"
-    needs = Needs("hinges", "edge_limit", nonnegative=False)
+    needs = Needs("linear_dual", "edge_limit", nonnegative=False)
 
     def __init__(self, formulation: Formulation, y: Array, grams: Sequence[Array]) -> None:
         self.master: Master = HighsMaster(formulation, y)
@@ -81,7 +82,13 @@ class BallMaster:
 
 def _read_box(loss: Any) -> tuple[Any, Any, Any] | None:
     """Return (targets, lower, upper) of a dual value ``targets'u`` on a box; None where it is none."""
-    first, *others = sorted(loss.hinges, key=lambda part: -part.sign)
-    if first.sign < 0 or len(others) > 1 or any(not np.array_equal(part.knots, first.knots) for part in others):
+    dual: LinearDual = loss.linear_dual
+    first, *others = sorted(dual.hinges, key=lambda part: -part.sign)
+    if (
+        not dual.is_separable
+        or first.sign < 0
+        or len(others) > 1
+        or any(not np.array_equal(part.knots, first.knots) for part in others)
+    ):
         return None
     return first.knots, -others[0].prices if others else 0.0, first.prices

@@ -14,18 +14,19 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 from types import ModuleType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.masters.stack import SideStack, Stack
+from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.linear_dual import LinearDual, Stack
 from cvxens.solvers import interior_point
 from cvxens.solvers.byte_rows import multiply
 from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
@@ -51,6 +52,16 @@ PRIMAL_SIMPLEX = 4
 """The name of the primal simplex method among HiGHS's strategies."""
 
 
+STARTS: Mapping[str, Mapping[str, Any]] = {
+    "warm start": {},
+    "cold start": {},
+    # tolerances are absolute: where bounds are large, or differ much, rounding is taken for a violation
+    "bounds scaled by a power of two": {},
+    "bounds scaled, and presolve": {"presolve": "on"},
+}
+"""How a program is solved, in turn, with HiGHS's options."""
+
+
 class LiveProgram:
     """``min cost'x`` within bounds, subject to rows that are added one after the other.
 
@@ -67,9 +78,11 @@ class LiveProgram:
         self.optimal, self.time_limit = statuses.kOptimal, statuses.kTimeLimit
         self.highs = load_highs().Highs()
         self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("presolve", "off")
         self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+        bounds = np.abs(np.concatenate([lower, upper]))
+        self.exponent = int(np.frexp(bounds[np.isfinite(bounds)].max(initial=1.0))[1])
+        """Of two: the size of the bounds."""
         n = len(cost)
         self.indices = np.arange(n, dtype=np.int32)
         _check(self.highs.addVars(n, lower, upper), "bounds")
@@ -103,7 +116,10 @@ class LiveProgram:
     def solve(self) -> tuple[Array, Array]:
         """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""
         attempts = []
-        for start in ("warm", "cold"):
+        for start, options in STARTS.items():
+            scale = -self.exponent if "scaled" in start else 0
+            for name, value in {"presolve": "off", **options, "user_bound_scale": scale}.items():
+                self.highs.setOptionValue(name, value)
             before = self.highs.getRunTime()
             # HiGHS counts the time of all runs
             self.highs.setOptionValue("time_limit", before + max(time_left(), 0.0))
@@ -115,7 +131,7 @@ class LiveProgram:
                 solution = self.highs.getSolution()
                 return np.array(solution.col_value), np.array(solution.row_dual)
             seconds = self.highs.getRunTime() - before
-            attempts.append(Attempt(f"HiGHS, {start} start", self.highs.modelStatusToString(status), seconds))
+            attempts.append(Attempt(f"HiGHS, {start}", self.highs.modelStatusToString(status), seconds))
             self.highs.clearSolver()
         raise SolverFailed(attempts)
 
@@ -137,8 +153,9 @@ class HighsMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss of hinges, also of regression, or the worst of them (CVaR), with an l1 penalty; the soft minimum margin
-        on the simplex; or hard margins with an l1 penalty and w >= 0.
+        A piecewise linear loss, one that has a `linear_dual`, with an l1 penalty or on the simplex: of hinges, also of
+        regression and under side constraints, the worst of them (CVaR), the soft minimum margin; or, with w >= 0, hard
+        margins.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1, or ones for scores.
 
@@ -149,47 +166,45 @@ class HighsMaster(FastMaster):
     """
 
     source = "DBS02; HiGHS"
-    needs = (
-        Needs("hinges", "edge_limit"),
-        Needs("sided_hinges", "edge_limit"),
-        Needs("worst", "edge_limit"),
-        Needs("caps", "total"),
-        Needs("floor", "edge_limit", nonnegative=True),
-    )
+    needs = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
-        n, loss = len(y), self.loss
-        has_hinges = hasattr(loss, "hinges") or hasattr(loss, "sided_hinges")
+        dual: LinearDual = self.loss.linear_dual
+        self.is_separable = dual.is_separable
         self.vertex: tuple[Mapping[Hypothesis, float], Array] | None = None
         self.given: Sequence[Hypothesis] = ()
         """Of the columns that came first."""
-        self.is_game = not (has_hinges or hasattr(loss, "worst"))
-        self.n_sums = 0 if has_hinges else 1
-        """Rows that limit the sum of u."""
-        self.stack = Stack(np.ones(1), np.ones(n), np.empty(0), 0.0, 1.0)
-        if self.is_game:
-            # min gamma subject to sum u = 1, 0 <= u <= caps and no edge above gamma
-            cost = np.append(np.zeros(n), 1.0)
-            caps = np.full(n, getattr(loss, "caps", 1.0))
-            self.program = LiveProgram(cost, np.append(np.zeros(n), -np.inf), np.append(caps, np.inf))
-            self.program.add_row(1.0, np.ones(n), 1.0)
-        elif self.n_sums:
-            # max sum u subject to 0 <= u <= caps, sum u <= total and no edge above the limit
-            caps, total = loss.worst
-            self.program = LiveProgram(np.full(n, -1.0), np.zeros(n), np.full(n, caps))
-            self.program.add_row(-np.inf, np.ones(n), total)
-        elif hasattr(loss, "sided_hinges"):
-            # the same with the prices of side constraints as further variables, which nothing limits
-            self.stack = SideStack.from_sides(formulation, y, 1.0)
-            upper = np.append(self.stack.prices[:n], np.full(len(loss.limits), inf))
-            self.program = LiveProgram(-self.stack.gains, np.zeros(len(upper)), upper)
+        self.stack = stack = stack_dual(formulation, y)
+        self.is_cone = not dual.is_bounded
+        self.limit = None if self.is_cone else getattr(self.penalty, "edge_limit", None)
+        # max gains'v subject to 0 <= v <= upper, low <= sum u <= high, y'u = 0 and no edge above the limit. One that is
+        # not given is a variable, gamma, and costs what it is. Multipliers of side constraints have no upper bounds
+        upper = np.append(stack.upper[: stack.n_copied], np.full(len(stack.pulls), inf))
+        low, high, weights = dual.low, dual.high, stack.repeat(np.ones(len(y)))
+        costs = -stack.gains
+        if self.is_cone:
+            # of a cone of v the direction of the least gamma is looked for
+            low, high, weights, costs = 1.0, 1.0, stack.gains, np.zeros(len(upper))
+        if self.limit is None:
+            costs, weights = np.append(costs, 1.0), np.append(weights, 0.0)
+            self.program = LiveProgram(costs, np.append(np.zeros(len(upper)), -inf), np.append(upper, inf))
         else:
-            # max gains'v subject to 0 <= v <= prices, u = sum over copies of sign v, and no edge above the limit
-            self.stack = Stack.from_loss(formulation, y)
-            self.program = LiveProgram(-self.stack.gains, np.zeros(len(self.stack.gains)), self.stack.prices)
+            self.program = LiveProgram(costs, np.zeros(len(upper)), upper)
+        self.n_sums = int(low > -inf or high < inf)
+        """Rows that limit the sum of u."""
+        if self.n_sums:
+            self.program.add_row(low, weights, high)
         if formulation.intercept:
-            self.program.add_row(0.0, self.stack.repeat(y), 0.0)
+            self.program.add_row(0.0, stack.repeat(y), 0.0)
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        """Return True for piecewise linear losses; for hard margins of one side where weights are 0 or above."""
+        if not super().supports(formulation):
+            return False
+        dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+        return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
     def begin_at_vertex(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
         """Begin at the vertex of a solution at another price of the slacks: its weights and multipliers."""
@@ -222,37 +237,47 @@ class HighsMaster(FastMaster):
             self.given = [column.hypothesis for column in columns]
         for values in self.restricted.add(columns):
             signed = self.stack.repeat(self.restricted.y * values)
-            if self.is_game:
-                self.program.add_row(-np.inf, np.append(signed, -1.0), 0.0)
+            if self.limit is None:
+                self.program.add_row(-inf, np.append(signed, -1.0), 0.0)
             else:
-                limit = self.penalty.edge_limit
-                self.program.add_row(-np.inf if self.restricted.formulation.nonnegative else -limit, signed, limit)
+                least = -inf if self.restricted.formulation.nonnegative else -self.limit
+                self.program.add_row(least, signed, self.limit)
 
     def solve(self) -> MasterSolution:
+        """Solve from the last basis, or, where HiGHS cannot, by cvxpy's solvers, with a warning."""
+        try:
+            return self.solve_live()
+        except SolverFailed as failure:
+            warnings.warn(f"{failure}; cvxpy's solvers answer", SolverFallbackWarning, stacklevel=4)
+        reference = CvxpyMaster(self.restricted.formulation, self.restricted.y)
+        reference.restricted = self.restricted
+        return reference.solve()
+
+    def solve_live(self) -> MasterSolution:
         """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
         if self.vertex is not None:
             vertex, self.vertex = self.vertex, None
-            if hasattr(self.loss, "hinges"):
+            if self.is_separable:
                 self._set_basis(*vertex)
         variables, multipliers = self.program.solve()
         # the weights are minus the multipliers of the edges, the intercept minus that of the balance
         first, unit = len(multipliers) - self.restricted.n_columns, self.stack.unit
         w, b = -unit * multipliers[first:], self.stack.origin - unit * multipliers[self.n_sums : first].sum()
-        if hasattr(self.loss, "floor"):
-            return self._scale_to_floor(w, b, variables[:-1], float(variables[-1]))
-        u = variables[:-1] if self.is_game else read_multipliers(self.stack, self.restricted, variables, 1.0)
+        gamma, v = (variables[-1], variables[:-1]) if self.limit is None else (0.0, variables)
+        u = read_multipliers(self.stack, self.restricted, v, 1.0)
+        if self.is_cone:
+            return self._scale_to_gains(w, b, u, float(gamma))
         return self.restricted.evaluate({"w": w, "b": np.asarray(b), "u": u})
 
-    def _scale_to_floor(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
+    def _scale_to_gains(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
         """Turn a solution of the game into one of LL08 P3; at a value gamma <= 0 its u is a Farkas vector.
 
-        The game's margins are at least gamma, and its edges at most gamma.
+        The game's margins are at least gamma of what they are to reach, and its edges at most gamma.
         """
         if gamma > 0:
-            scale = self.loss.floor / gamma
-            point = {"w": scale * a, "b": np.asarray(scale * b), "u": u * self.penalty.edge_limit / gamma}
+            point = {"w": a / gamma, "b": np.asarray(b / gamma), "u": u * self.penalty.edge_limit / gamma}
             solution = self.restricted.evaluate(point)
             if np.isfinite(solution.objective):
                 return solution
@@ -279,9 +304,15 @@ LEAST_CLEARANCE = 1e-6
 """A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
 
 
+def stack_dual(formulation: Formulation, y: Array, scale: float = 1.0) -> Stack:
+    """Return the linear dual of a formulation's loss as variables of a program; `scale` is that of side constraints."""
+    dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+    return dual.stack(y, centre=formulation.on_scores and formulation.intercept, scale=scale)
+
+
 def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float) -> Array:
     """Return the u of a program's variables v, in a unit, and tell a loss under side constraints what it is made of."""
-    if not isinstance(stack, SideStack):
+    if not len(stack.pulls):
         return unit * stack.fold(v)
     loss: Any = restricted.problem.loss
     n, y = len(restricted.y), restricted.y
@@ -310,19 +341,14 @@ class InteriorPointMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss of hinges, also of regression, or the worst of them (CVaR), with an l1 penalty; or the soft minimum
-        margin on the simplex.
+        A piecewise linear loss of bounded multipliers, one that has a `linear_dual`, with an l1 penalty; or the soft
+        minimum margin on the simplex.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1, or ones for scores.
     """
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
-    needs: ClassVar[tuple[Needs, ...]] = (
-        Needs("hinges", "edge_limit"),
-        Needs("sided_hinges", "edge_limit"),
-        Needs("worst", "edge_limit"),
-        Needs("caps", "total"),
-    )
+    needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
     in_bytes = True
     least_samples = 1000
 
@@ -362,20 +388,12 @@ class InteriorPointMaster(FastMaster):
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
-        n, is_worst = len(y), hasattr(self.loss, "worst")
-        sided = hasattr(self.loss, "sided_hinges")
-        if sided:
-            total = float(np.broadcast_to(self.loss.sided_hinges[0].prices, y.shape).sum())
-            largest = float(np.max(self.loss.sided_hinges[0].prices))
-            stack: Stack = SideStack.from_sides(formulation, y, DEAREST * total / largest)
-        elif hasattr(self.loss, "hinges"):
-            stack = Stack.from_loss(formulation, y)
-        else:
-            caps = self.loss.worst[0] if is_worst else self.loss.caps
-            stack = Stack(np.ones(1), np.ones(n), np.full(n, caps), 0.0, 1.0)
-        price, rows = float(stack.prices.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
+        dual: LinearDual = self.loss.linear_dual
+        total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
+        stack = stack_dual(formulation, y, DEAREST * total / float(np.max(dual.hinges[0].prices)))
+        price, rows = float(stack.upper.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
-        if is_worst or sided or hasattr(self.loss, "hinges"):
+        if hasattr(self.penalty, "edge_limit"):
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
         else:
             objective = MinLimit(self.loss, 1 / price)
@@ -383,10 +401,14 @@ class InteriorPointMaster(FastMaster):
         if formulation.intercept:
             rows.add(stack.lift(y[np.newaxis]))
         n_free = rows.n_rows
-        if is_worst:
-            # sum u <= total, as the row of a column whose values are weight / total
-            rows.add(np.full((1, n), self.penalty.edge_limit / self.loss.worst[1]))
-        return stack, Program(rows, n_free, stack.prices / price, objective), price
+        if not objective.limit_is_free and dual.high < inf:
+            # sum u <= high, as the row of a column whose values are weight / high
+            rows.add(np.full((1, len(y)), self.penalty.edge_limit / dual.high))
+        return stack, Program(rows, n_free, stack.upper / price, objective), price
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        return super().supports(formulation) and cast(Any, formulation.terms[0]).linear_dual.is_bounded
 
     @cached_property
     def simplex(self) -> HighsMaster:
@@ -444,7 +466,7 @@ class InteriorPointMaster(FastMaster):
         try:
             self.simplex.add(self.unfinished)
             self.unfinished = []
-            self._take(self.simplex.solve())
+            self._take(self.simplex.solve_live())
         except (ImportError, SolverFailed) as failure:
             warnings.warn(
                 f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5

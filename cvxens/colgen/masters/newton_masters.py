@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.masters.stack import Stack
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.docstrings import documented
@@ -80,19 +79,23 @@ class HingeMaster(NewtonMaster):
     """
 
     source = "LL08 P1; SL (1), line 6 of Algorithm 1"
-    needs = (Needs("hinges", "ridge"),)
+    needs = (Needs("linear_dual", "ridge"),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
-        self.stack = stack = Stack.from_loss(formulation, y)
+        self.stack = stack = self.loss.linear_dual.stack(y, centre=formulation.on_scores and formulation.intercept)
         # w = unit v makes of min ridge/2 |w|^2 + prices'max(0, knots - z) the same of v, at prices / unit; and a margin
         # m that is to reach its gain is one of m + 1 - gain that is to reach 1
         labels = stack.repeat(y)
-        prices, offset = stack.prices / stack.unit, labels * (1 - stack.gains)
+        prices, offset = stack.upper / stack.unit, labels * (1 - stack.gains)
         self.solver = ProximalHinge(
             labels, prices, self.penalty.ridge, formulation.intercept, tol, offset, formulation.nonnegative
         )
         self.point = HingePoint.zero(len(labels))
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        return super().supports(formulation) and cast(Any, formulation.terms[0]).linear_dual.is_separable
 
     def minimise(self, tol: float) -> Point:
         unit, n_copies = self.stack.unit, len(self.stack.signs)

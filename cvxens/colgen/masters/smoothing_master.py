@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from cvxens.colgen.masters.newton_masters import NewtonMaster
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, Needs
 from cvxens.docstrings import documented
-from cvxens.limits import Pace
+from cvxens.limits import Pace, TimeUp
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import solve_cones
 from cvxens.problems.duality import Edges
@@ -99,7 +100,10 @@ class SmoothingMaster(NewtonMaster):
         for _ in range(MAX_STEPS):
             if objective - bound <= tol * abs(objective) or not pace.allows_step():
                 break
-            w, f, decrease = self._step(smooth, w, f, u)
+            try:
+                w, f, decrease = self._step(smooth, w, f, u)
+            except TimeUp:
+                break
             u = smooth.multipliers(y * f)
             value, below = self._measure(w, f, u)
             if value < objective:
@@ -117,7 +121,8 @@ class SmoothingMaster(NewtonMaster):
         # new columns move scores further than the last steps did
         self.width = min(WIDEST, self.width / SHARPER)
         if objective - bound > tol * abs(objective) and smooth is not self.loss:
-            self._polish(best, objective, bound, tol, pace)
+            with suppress(TimeUp):
+                self._polish(best, objective, bound, tol, pace)
         return best
 
     def _polish(self, best: dict[str, Array], objective: float, bound: float, tol: float, pace: Pace) -> None:

@@ -145,11 +145,12 @@ class LevelTest:
                 yield most - 2 * cost, inside
 
     @cached_property
-    def sides(self) -> tuple[Ints, Ints]:
+    def sides(self) -> tuple[list[int], Ints]:
         """All sides, as bits, and the signs of the groups in each, (n_sides, n_groups); of subsets if they are few."""
         n_groups = len(self.groups)
         if not self._any_side:
-            return 1 << np.arange(n_groups), 2 * np.eye(n_groups, dtype=np.int64) - 1
+            # integers of any size: numpy's have 64 bits, and there may be more groups
+            return [1 << k for k in range(n_groups)], 2 * np.eye(n_groups, dtype=np.int64) - 1
         if n_groups > MOST_ENUMERATED:
             found = f"found subsets of {n_groups} levels, under a penalty on the rows of several outputs' weights"
             raise InvalidInput("levels", found, f"take levels='one', or features of at most {MOST_ENUMERATED} levels")
@@ -157,7 +158,7 @@ class LevelTest:
         members = bits[:, np.newaxis] >> np.arange(n_groups) & 1
         sizes = members.sum(axis=1)
         normal = (2 * sizes < n_groups) | ((2 * sizes == n_groups) & (members[:, 0] == 0))
-        return bits[normal], 2 * members[normal] - 1
+        return bits[normal].tolist(), 2 * members[normal] - 1
 
     def _list(self, sums: Ints, closed: Collection[int], row_norm: float) -> tuple[list[tuple[Any, LevelStump]], Any]:
         """Return the best of a list of all hypotheses, and the size of the largest."""
@@ -165,8 +166,8 @@ class LevelTest:
         edges = signs @ sums.T
         own = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
         sizes: Any = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
-        ranked = (k for k in np.argsort(-sizes, kind="stable").tolist() if int(sides[k]) not in closed)
-        found = [(sizes[k], self.make(int(sides[k]), int(own[k]))) for k in islice(ranked, COLUMNS_PER_TEST)]
+        ranked = (k for k in np.argsort(-sizes, kind="stable").tolist() if sides[k] not in closed)
+        found = [(sizes[k], self.make(sides[k], int(own[k]))) for k in islice(ranked, COLUMNS_PER_TEST)]
         return found, sizes.max()
 
     def _sum_squares(self, sums: Ints) -> int:
@@ -250,7 +251,7 @@ class LevelTests:
 
     def list_all(self) -> list[LevelStump]:
         """Return all hypotheses, in the sign by which they are +1 on a level."""
-        return [test.make(side, 1) for test in self.tests for side in test.sides[0].tolist()]
+        return [test.make(side, 1) for test in self.tests for side in test.sides[0]]
 
     def evaluate_all(self, s: Array) -> Array:
         """Return the edges of all hypotheses under weights (n_samples, n_outputs), (n_hypotheses, n_outputs)."""

@@ -15,6 +15,7 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, KernelColumn, TabulatedColumn, negate
 from cvxens.problems.duality import centres, row_sizes
+from cvxens.proofs.readings import Statement
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
@@ -127,9 +128,9 @@ class Pool:
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
 
     @property
-    def statement(self) -> tuple[str, Array] | None:
-        """The name of the set in an exact proof, and its table (n_samples, n_columns); None for columns with names."""
-        return None if self._embodied else ("pool" if self.negations else "one-sided pool", self.H)
+    def statement(self) -> Statement | None:
+        """The set in an exact proof; None for columns with names."""
+        return None if self._embodied else Statement.from_sample("pool" if self.negations else "one-sided pool", self.H)
 
     def has_negation(self, _: Hypothesis) -> bool:
         """Return True if the set has -h beside this h of it."""

@@ -26,13 +26,14 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 
 from cvxens.colgen.oracles.kinds import Kinds
-from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, FoundTests, LevelTests
+from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, LevelTests
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
+from cvxens.proofs.readings import Reading, Statement
 from cvxens.rounding import EPSILON
 from cvxens.trees import Feature
 from cvxens.types import Array
@@ -193,21 +194,29 @@ class Stumps:
         self._search = StumpSearch(self.features)
 
     @property
-    def statement(self) -> tuple[str, Array] | None:
-        """The name of the set in an exact proof, and its features (n_samples, n_features); None if it has none.
-
-        It has one without signs, costs, gaps and nominal features.
-        """
-        if self.every_step is None:
+    def statement(self) -> Statement | None:
+        """The set in an exact proof; None with signs, costs, gaps of which nothing is said, or subsets of levels."""
+        tests = {test.feature: test for test in self.tests.tests}
+        silent = any(rows.size and not way for rows, way in zip(self._gaps, self.read_missing.tolist(), strict=True))
+        subsets = any(test.subsets and len(test.groups) > 2 for test in tests.values())
+        if silent or subsets or not self.negations or (self.of_features != 1).any():
             return None
-        X: Any = self.sample
-        return "stumps and constant" if self.constant else "stumps", X.toarray() if issparse(X) else np.asarray(X)
+        X = self.sample.toarray() if issparse(self.sample) else self.sample
+        readings = []
+        for j, column in enumerate(X.T):
+            levels = tests[j].groups if j in tests else (KNOWN,)
+            readings += Reading.of_numbers(j, column) if KNOWN in levels else Reading.of_levels(j, levels)
+        return Statement.from_sample("stumps and constant" if self.constant else "stumps", X, readings)
 
     @property
     def every_step(self) -> SortedFeatures | None:
         """The features of whose every place the set has both stumps, at unit cost; None where it is another set."""
         others = bool(self.tests.tests) or len(self.features.columns) != self.sample.shape[1]
         return None if not self.negations or (self.of_features != 1).any() or others else self.features
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set surely has the values of a hypothesis on the sample, whatever its threshold is."""
+        return self.constant and self.every_step is not None and isinstance(hypothesis, Stump | Constant)
 
     @property
     def n_hypotheses(self) -> int:
