@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation, oracles
 from cvxens.problems import Problem
-from cvxens.problems.conic import ConicFunction, balance_units, canonicalise
+from cvxens.problems.conic import ConicFunction, canonicalise
 from cvxens.problems.penalties import L1
 
 LOSSES = {
@@ -101,14 +101,14 @@ def test_forms_in_balanced_units_are_the_same_form():
     objective = cp.sum(cp.logistic(rng.normal(size=(5, 2)) @ cp.multiply(units, own) - z)) + cp.norm2(z)
     constraints = [1e-9 * cp.sum(z) <= 3e-9, cp.norm2(cp.multiply(units, own)) <= 1]
     form, *_ = canonicalise(cp.Problem(cp.Minimize(objective), constraints))
-    balanced = balance_units(form)
+    balanced, of_x = form.balance()
     x = rng.normal(size=len(form.c))
-    s, balanced_s = form.b - form.A @ (balanced.units * x), balanced.b - balanced.A @ x
+    s, balanced_s = form.b - form.A @ (of_x * x), balanced.b - balanced.A @ x
     # powers of 2, the same ones within a cone
     factors = balanced_s[s != 0] / s[s != 0]
     assert (np.log2(np.abs(balanced.A.data)) > -40).all()
     np.testing.assert_allclose(factors, np.exp2(np.round(np.log2(factors))), rtol=1e-9)
-    assert form.c @ (balanced.units * x) == pytest.approx(balanced.c @ x, rel=1e-14)
+    assert form.c @ (of_x * x) == pytest.approx(balanced.c @ x, rel=1e-14)
     largest = abs(balanced.A).max(axis=0).toarray()
     assert (largest > 1e-3).all()
     assert (largest < 1e3).all()
@@ -156,5 +156,5 @@ def test_a_parameter_without_a_value_is_named():
     X, _, y = sample(0)
     price = cp.Parameter(nonneg=True, name="price")
     formulation = Formulation(lambda z: price * cp.sum(cp.logistic(-z)), L1(1.0))
-    with pytest.raises(ValueError, match="the parameter price without a value"):
+    with pytest.raises(ValueError, match="the parameter 'price' without a value"):
         column_generation(formulation, oracles.Stumps(X), y)
