@@ -886,7 +886,7 @@ class Search:
         (loss, penalty), solution = self.formulation.terms, last.solution
         if solution.objective < inf or not solution.u.any():
             return
-        if self.last is not None and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
+        if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
             found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
             raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
         if hasattr(loss, "domain"):

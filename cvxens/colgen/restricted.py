@@ -148,8 +148,10 @@ class Restricted:
         """
         penalty = self.formulation.terms[1]
         outputs = () if self.formulation.outputs is None else (self.formulation.outputs,)
+        if not self.n_columns:
+            return None
         w = penalty.repair(np.zeros((self.n_columns, *outputs)))
-        if not self.n_columns or penalty.primal_violation(w) <= FEASIBLE:
+        if penalty.primal_violation(w) <= FEASIBLE:
             return None
         start = self.start()
         of_all = np.ones(self.n_columns, dtype=bool)

@@ -129,7 +129,7 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
     InvalidInput
         Two have the same name: a variable that is used twice is to be made once, outside of the functions.
     """
-    known = {variable.id for variable in (argument, *term.variables.values())}
+    known = {variable.id for variable in (*argument.variables(), *term.variables.values())}
     found = {v.id: v for part in (term.expression, *term.constraints) for v in part.variables() if v.id not in known}
     named: dict[str, Any] = {}
     for variable in found.values():
