@@ -62,11 +62,14 @@ class Certificate:
         How far each array was moved to make it feasible, in its largest entry; inf where it was not given
         and had to be derived.
     proven : bool
-        True if the dual value bounds the optimum over every hypothesis of the problem's set.
+        True if the dual value bounds the optimum over every hypothesis of the problem's set, whatever else.
     note : str
         What the proof rests on, or why there is none.
     rounding : float
         Bound on what rounding can have done to the two values together; the gap contains it.
+    condition : str
+        What the dual value would be a bound under, such as ``"only for variables of the loss up to ten times what was
+        found"``; nobody has verified it, and nothing is proven. Empty where there is no such condition.
     size : float
         What the gap is relative to where both values are smaller. It is 0 but where the objective is a margin of
         weights that add up to 1, as that of LPBoost: margins have a unit of their own, the largest value of a
@@ -98,6 +101,7 @@ class Certificate:
     proven: bool
     note: str = field(default="", compare=False)
     rounding: float = 0.0
+    condition: str = ""
     size: float = 0.0
     about: str = field(default="", compare=False)
     prover: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
@@ -137,9 +141,10 @@ class Certificate:
         rounding: float | None = None,
         proven: bool = True,
         note: str = "",
+        condition: str = "",
         size: float = 0.0,
     ) -> Certificate:
-        """Certify with the gap between a primal and a dual value; a proof needs both to be finite.
+        """Certify with the gap between a primal and a dual value; a proof needs both to be finite, and no condition.
 
         `rounding` bounds the rounding error of the two values together and is added to the gap; None stands for 64
         times 2.2e-16 of the larger value. NaN counts as no bound at all. Below `size` objectives are near 0.
@@ -153,9 +158,11 @@ class Certificate:
         gap = (dual - primal if maximise else primal - dual) + rounding if finite else np.inf
         share = relative(gap, primal, dual, size) if finite else np.inf
         if gap < 0:
-            proven, note = False, "weak duality is violated by more than rounding: one of the two values is wrong"
+            note, condition = "weak duality is violated by more than rounding: one of the two values is wrong", ""
         primal, dual, gap, share, rounding = (float(value) for value in (primal, dual, gap, share, rounding))
-        return cls(primal, dual, gap, share, residuals, repair, proven and finite, note, rounding, size)
+        condition = condition if proven and finite else ""
+        proven = proven and finite and gap >= 0 and not condition
+        return cls(primal, dual, gap, share, residuals, repair, proven, note, rounding, condition, size)
 
     @property
     def kkt_residual(self) -> float:
@@ -166,15 +173,15 @@ class Certificate:
         """Return True if the point is proven to be within a relative gap of `tol`, weak duality intact."""
         return self.proven and 0 <= self.relative_gap <= tol
 
-    def to_dict(self) -> dict[str, float | bool | None]:
+    def to_dict(self) -> dict[str, float | bool | str | None]:
         """Return the certificate as JSON has it; a number that is not finite is null."""
         names = ("primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual")
         numbers = {name: float(getattr(self, name)) for name in names}
-        return {name: value if np.isfinite(value) else None for name, value in numbers.items()} | {
-            "proven": self.proven
-        }
+        finite = {name: value if np.isfinite(value) else None for name, value in numbers.items()}
+        return {**finite, "proven": self.proven, "condition": self.condition}
 
     def _rows(self) -> list[tuple[str, str]]:
+        state = "yes" if self.proven else f"conditional, {self.condition}" if self.condition else "no"
         of_unit = f" to {self.size:g}" if self.size > max(abs(self.primal), abs(self.dual)) else ""
         moved = ", ".join(f"{k} derived" if np.isinf(v) else f"{k} moved by {v:.3g}" for k, v in self.repair.items())
         return [
@@ -185,7 +192,7 @@ class Certificate:
             ("rounding", f"{self.rounding:.3g}"),
             *((name, f"{value:.3g}") for name, value in self.residuals.items()),
             ("repair", moved or "none"),
-            ("proven", ("yes" if self.proven else "no") + (f": {self.note}" if self.note else "")),
+            ("proven", state + (f": {self.note}" if self.note else "")),
         ]
 
     def __str__(self) -> str:
@@ -216,6 +223,10 @@ class Evaluation(Protocol):
     @property
     def rounding(self) -> float:
         """A bound on the rounding error of the two objectives together."""
+
+    @property
+    def condition(self) -> str:
+        """What the dual objective would be a bound under that is not verified; empty where there is no such."""
 
     def residuals(self, given: Point, /) -> dict[str, float]:
         """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
@@ -298,6 +309,7 @@ def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point)
         maximise=problem.maximise,
         residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
         rounding=evaluated.rounding,
+        condition=evaluated.condition,
         size=problem.size,
         repair={
             name: float(np.abs(evaluated.point[name] - given[name]).max()) if name in given else np.inf

@@ -124,18 +124,34 @@ class Infeasible(CvxensError):
 
 
 class SolverFailed(CvxensError, RuntimeError):
-    """Every solver that was tried failed; `attempts` says how each of them did."""
+    """Every solver that was tried failed; `attempts` says how each of them did.
 
-    def __init__(self, attempts: Iterable[Attempt]) -> None:
+    Parameters
+    ----------
+    attempts : iterable of Attempt
+        In the order in which solvers were asked.
+    cause : str
+        What was measured that explains it, if anything was.
+    """
+
+    def __init__(self, attempts: Iterable[Attempt], cause: str = "") -> None:
         self.attempts = tuple(attempts)
+        self.cause = cause
         tried = "; ".join(f"{a.solver}: {a.status}{f' ({a.message})' if a.message else ''}" for a in self.attempts)
-        super().__init__(
-            f"no solver returned an optimal solution [{tried}]; "
-            "rescale the data, or name another solver= or looser options"
-        )
+        first = self.attempts[0].status if self.attempts else ""
+        if first.startswith("unbounded"):
+            remedy = (
+                "the objective falls without end: bound weights, intercept and variables of your own by a penalty, by "
+                "their signs or by constraints, or raise the price of weights"
+            )
+        elif first.startswith("infeasible"):
+            remedy = "nothing satisfies all constraints at once: loosen those on weights, scores or variables"
+        else:
+            remedy = cause or "name another solver= or looser options"
+        super().__init__(f"no solver returned an optimal solution [{tried}]; {remedy}")
 
-    def __reduce__(self) -> tuple[type, tuple[tuple[Attempt, ...]]]:
-        return type(self), (self.attempts,)
+    def __reduce__(self) -> tuple[type, tuple[tuple[Attempt, ...], str]]:
+        return type(self), (self.attempts, self.cause)
 
 
 class WorkersLost(CvxensError, RuntimeError):

@@ -113,6 +113,7 @@ WITHIN = {
     "problems.losses": {"problems.modelling", "problems.duality", "problems.linear_dual"},
     "problems.target_losses": {"problems.losses", "problems.modelling", "problems.duality", "problems.linear_dual"},
     "problems.penalties": {
+        "problems.constraints",
         "problems.curves",
         "problems.linear_dual",
         "problems.modelling",
@@ -121,6 +122,7 @@ WITHIN = {
         "problems.structure",
     },
     "problems.structure": {"problems.curves"},
+    "problems.constraints": {"problems.modelling"},
     "problems.curves": set(),
     "problems.modelling": set(),
     "problems.duality": set(),

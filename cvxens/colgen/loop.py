@@ -48,6 +48,7 @@ from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limi
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
+from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.proofs.readings import Statement
@@ -644,6 +645,7 @@ def column_generation(
     """
     limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
+    formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     if formulation.holds_own_terms:
@@ -881,14 +883,17 @@ class Search:
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
-        loss, solution = self.formulation.terms[0], last.solution
+        (loss, penalty), solution = self.formulation.terms, last.solution
         if solution.objective < inf or not solution.u.any():
             return
+        if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
+            found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
+            raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
         if hasattr(loss, "domain"):
-            size, total = float(np.abs(solution.u).sum()), getattr(self.formulation.terms[1], "total", None)
+            size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
             least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
             # weights of a given sum times the largest edge, or of any sum that can be meant
-            if least > (FARTHEST if total is None else total) * max_edge:
+            if least > min(FARTHEST, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
             return
         size = float(solution.u.sum())
@@ -970,14 +975,14 @@ def price_beside(oracle: Oracle, hypotheses: Iterable[Hypothesis], solution: Mas
     return columns.raise_bounds(columns.price(solution), solution)
 
 
-def _find_basis(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> str:
-    """Return what the bound of an incumbent rests on, or why there is none."""
+def _find_basis(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> tuple[str, str]:
+    """Return what the bound of an incumbent rests on, or why there is none, and the condition that it holds under."""
     if not formulation.has_conjugate:
-        return formulation.doubt
+        return formulation.doubt, ""
     if not incumbent.bounded:
-        return _find_doubt(formulation, incumbent)
-    reservation = formulation.reservation(restricted.shrink(incumbent.u, incumbent.priced))
-    return ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
+        return _find_doubt(formulation, incumbent), ""
+    basis = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+    return basis, formulation.condition(restricted.shrink(incumbent.u, incumbent.priced))
 
 
 def certify_incumbent(
@@ -988,8 +993,9 @@ def certify_incumbent(
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
     residuals: Mapping[str, float] = {}
+    condition = ""
     try:
-        note = _find_basis(formulation, restricted, incumbent)
+        note, condition = _find_basis(formulation, restricted, incumbent)
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     except TimeUp:
         rounding, note = inf, "there was no time left to check it"
@@ -1005,5 +1011,6 @@ def certify_incumbent(
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
+        condition=condition,
         size=restricted.size if incumbent.columns else 0.0,
     )

@@ -269,6 +269,7 @@ class Path:
             repair={},
             rounding=best.line.rounding,
             note="by the bounds at the prices on both sides",
+            condition=left.certificate.condition or right.certificate.condition,
         )
         return Run(
             certificate,
@@ -448,7 +449,8 @@ class _Solver:
             options["master"] = self._start_between(price, neighbours, options.get("master"))
         run = column_generation(formulation, self.oracle, self.y, **options)
         certificate = run.certificate
-        if not certificate.proven and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
+        bounded = certificate.proven or certificate.condition
+        if not bounded and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
             found = f"found one with which nothing is proven at the price {price:g}: {certificate.note}"
             raise InvalidInput("oracle", found, "give one that bounds the edges of all its hypotheses")
         used = np.flatnonzero(run.weights.any(axis=tuple(range(1, run.weights.ndim))))

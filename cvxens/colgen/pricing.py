@@ -26,15 +26,19 @@ MOST_CALLS = 50
 
 
 def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: Any) -> Priced:
-    """Ask an oracle; InvalidInput if its `price` does not take what it is called with."""
+    """Ask an oracle; InvalidInput if its `price` does not take what it is called with, or returns something else."""
     try:
-        return oracle.price(s, exclude=exclude, **options)
+        priced: Any = oracle.price(s, exclude=exclude, **options)
     except TypeError as error:
         # an error of the call itself, not of what the oracle does
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
         remedy = f"give its price the parameters (s, {', '.join(['exclude=()', *options])})"
         raise InvalidInput("oracle", f"found {name_of(oracle)} which says: {error}", remedy) from None
+    if not isinstance(priced, Priced):
+        found = f"found {name_of(oracle)} whose price returns {type(priced).__name__}"
+        raise InvalidInput("oracle", found, "return a Priced: columns, and a bound on all edges if there is one")
+    return priced
 
 
 def name_of(oracle: Oracle) -> str:

@@ -27,7 +27,7 @@ from cvxens.problems import Columns, DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
 from cvxens.problems.penalties import Penalty
-from cvxens.problems.problem import Products
+from cvxens.problems.problem import FEASIBLE, Products
 from cvxens.solvers.byte_rows import ByteColumns, GrowingRows
 from cvxens.types import Array, Point
 
@@ -39,9 +39,6 @@ COARSE = 1e-3
 
 FINE = 1e-4
 """The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
-
-WITHIN = 5e-14
-"""The room within side constraints at which weights satisfy them, relative to the sizes of what they add up."""
 
 DIGITS = 1e-8
 """The share of the largest weight up to which weights may be digits that a solver leaves of 0."""
@@ -144,6 +141,22 @@ class Restricted:
         closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
         return MasterSolution(w, b, u, self.y * u, objective, threshold, closed, row_norm=penalty.row_norm)
 
+    def widen(self) -> MasterSolution | None:
+        """Return the point to price with where so few columns cannot have weights of the penalty's; else None.
+
+        Caps on weights of a given sum ask for more columns, of which those that the loss asks for first are best.
+        """
+        penalty = self.formulation.terms[1]
+        outputs = () if self.formulation.outputs is None else (self.formulation.outputs,)
+        if not self.n_columns:
+            return None
+        w = penalty.repair(np.zeros((self.n_columns, *outputs)))
+        if penalty.primal_violation(w) <= FEASIBLE:
+            return None
+        start = self.start()
+        of_all = np.ones(self.n_columns, dtype=bool)
+        return replace(start, w=w, objective=np.inf, threshold=-np.inf, closed=of_all)
+
     def start_in_time(self) -> MasterSolution:
         """Return the point of `start` where there is time for it, else scores of 0, which prove nothing."""
         with suppress(TimeUp):
@@ -183,24 +196,24 @@ class Restricted:
 
         What is too far from that is mixed with the last point where they did.
         """
-        loss: Any = self.problem.loss
+        problem = self.problem
+        loss: Any = problem.loss
         if not hasattr(loss, "hold"):
             return point
-        w = np.maximum(point["w"], 0.0) if self.formulation.nonnegative else point["w"]
-        intercept, fixed_sum = (
-            None if self.formulation.intercept else np.zeros(()),
-            hasattr(self.problem.penalty, "total"),
-        )
+        given = np.maximum(point["w"], 0.0) if self.formulation.nonnegative else point["w"]
+        b = point.get("b", np.zeros(problem.outputs))
 
         def holds(w: Array, b: Array) -> bool:
-            return bool(loss.holds(self.y * (self.H @ w + b), WITHIN))
+            return bool(loss.is_held(self.y * (problem.H.scores(w) + b)))
 
-        given = w
-        w, b = loss.hold(self.H, self.y, given, intercept, fixed_sum=fixed_sum)
-        if not fixed_sum and not holds(w, b):
+        def hold(w: Array) -> tuple[Array, Array]:
+            best = hasattr(loss, "tighten") and self.formulation.intercept
+            return problem.hold(w, loss.best_intercept(problem.H.scores(w), self.y) if best else b)
+
+        w, b = hold(given)
+        if not holds(w, b) and problem.penalty.least_sum == 0:
             # weights that are a solver's digits of 0 may be all that is in the way, and too small to move
-            large = np.where(np.abs(given) > DIGITS * np.abs(given).max(initial=0.0), given, 0.0)
-            w, b = loss.hold(self.H, self.y, large, intercept, fixed_sum=fixed_sum)
+            w, b = hold(np.where(np.abs(given) > DIGITS * np.abs(given).max(initial=0.0), given, 0.0))
         self.is_mended = not holds(w, b)
         if not self.is_mended:
             self._held = w, b

@@ -160,7 +160,8 @@ def certify_within(
         residuals={**of_bound.residuals, "primal feasibility": excess},
         repair=without.repair,
         rounding=(without.rounding or 0.0) + (of_bound.rounding or 0.0),
-        proven=of_bound.proven and excess == 0,
+        proven=(of_bound.proven or bool(of_bound.condition)) and excess == 0,
+        condition=of_bound.condition,
         note=f"{of_bound.note}, by a multiplier of the budget" if excess == 0 else "the budget is exceeded",
     )
 

@@ -156,6 +156,8 @@ def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: st
         if reason == Ending.OPTIMAL.value:
             # of the gap that the solver saw, which is without the rounding error
             reason = "rounding errors are more than tol leaves room for"
+        if certificate.condition:
+            reason = f"the bound holds {certificate.condition}"
         reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
         warn_of(estimator, reached, remedy)
 

@@ -93,6 +93,15 @@ class Cones:
     def n_rows(self) -> int:
         return sum(self.sizes)
 
+    @property
+    def blocks(self) -> NDArray[np.intp]:
+        """The number of the cone that each row is of; every row of a zero or nonnegative cone is one by itself."""
+        triangles = [order * (order + 1) // 2 for order in self.semidefinite]
+        general = [len(exponents) + 1 for exponents in self.general_power]
+        threes = [3] * (self.exponential + len(self.power))
+        sizes = [*[1] * (self.zero + self.nonnegative), *self.second_order, *triangles, *threes, *general]
+        return np.repeat(np.arange(len(sizes)), np.array(sizes, dtype=np.intp))
+
     def for_clarabel(self) -> list[Any]:
         """Return the cones in the words of Clarabel."""
         import clarabel
@@ -170,7 +179,7 @@ class Cones:
 
     @property
     def interior(self) -> Array:
-        """A vector inside the dual cone, of entries of about 1; 0 where rows are free."""
+        """A vector inside cone and dual cone, of entries of about 1; 0 in rows of the zero cone."""
         parts = [np.zeros(self.zero), np.ones(self.nonnegative)]
         second_order = np.zeros(sum(self.second_order))
         if self.second_order:
@@ -180,7 +189,7 @@ class Cones:
             unit = np.zeros(order * (order + 1) // 2)
             unit[_diagonal(order)] = 1.0
             parts += [unit]
-        parts += [np.tile([-1.0, 0.0, 1.0], self.exponential), np.tile([1.0, 1.0, 0.0], len(self.power))]
+        parts += [np.tile([-1.0, 1.0, 1.0], self.exponential), np.tile([1.0, 1.0, 0.0], len(self.power))]
         parts += [np.append(np.ones(len(exponents)), 0.0) for exponents in self.general_power]
         return np.concatenate(parts)
 

@@ -19,8 +19,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,8 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import TimeUp, check_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
-from cvxens.problems.modelling import Term, cp
+from cvxens.problems.modelling import Model, Term, cp, solve_model
+from cvxens.problems.units import find_units
 from cvxens.problems.verified import Equations, sum_columns
 from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Attempt
@@ -78,9 +81,6 @@ SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 
 INWARDS = (0.0, 1e-14, 1e-12, 1e-10)
 """Shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to strictness."""
-
-VERIFIED = 2500
-"""The most equations of which exact solutions are verified: rows are given to 20,000 of them in seconds."""
 
 CHOICES = 6
 """How often rows are given to equations at most, as multipliers change; that costs more than what it serves."""
@@ -196,6 +196,118 @@ class ConicForm:
     offset: float
     cones: Cones
     rows: NDArray[np.intp]
+    stated: Stated | None = None  # what it was made of; None for a form that is a part of another one
+
+    def tighten(self, x: Array, share: float) -> ConicForm:
+        """Return the same with the border of every cone moved inwards by a share of the sizes of its rows at some x."""
+        sizes, blocks = np.abs(self.b) + np.abs(self.A) @ np.abs(x), self.cones.blocks
+        largest = np.zeros(int(blocks.max(initial=-1)) + 1)
+        np.maximum.at(largest, blocks, sizes)
+        return replace(self, b=self.b - share * largest[blocks] * self.cones.interior)
+
+    def balance(self) -> tuple[ConicForm, Array]:
+        """Return the same in units of x and of cones in which entries are near 1, and these units.
+
+        Variables may be in any units, and so may constraints: solvers and repairs have digits for what is near 1. Those
+        of v stay. All are powers of 2, so that nothing is rounded.
+        """
+        factors, units = find_units(self.A, self.b, self.cones.blocks, self.rows)
+        entries = sparse.coo_array(self.A)
+        row, column = entries.coords
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = entries.data * factors[row] * units[column]
+            b, c = self.b * factors, self.c * units
+            pairs = [(scaled / units[column] / factors[row], entries.data), (b / factors, self.b), (c / units, self.c)]
+        if not all(np.array_equal(back, given) for back, given in pairs):
+            # a float over- or underflows
+            return self, np.ones_like(units)
+        A = sparse.csc_array(sparse.coo_array((scaled, entries.coords), shape=entries.shape))
+        return replace(self, A=A, b=b, c=c), units
+
+    def drop_idle(self) -> ConicForm:
+        """Return the same without inequalities that a variable of no cost satisfies, whatever the others are.
+
+        Their multipliers are 0, and with them in it no multipliers would be inside of the cone.
+        """
+        first, kept = self.cones.zero, np.arange(len(self.b))
+        signs, free = sparse.csc_array(self.A.sign()), self.c == 0
+        free[self.rows] = False
+        while True:
+            inequality = (kept >= first) & (kept < first + self.cones.nonnegative)
+            entries = signs[kept]
+            # all entries of the column in inequalities, and of one sign
+            count = abs(entries).sum(axis=0)
+            idle = free & (count > 0) & (np.abs(inequality @ entries) == count)
+            used = abs(entries[:, idle]).sum(axis=1) > 0
+            if not used.any():
+                cones = replace(self.cones, nonnegative=int(inequality.sum()))
+                return replace(self, A=self.A[kept], b=self.b[kept], cones=cones)
+            kept = kept[~used]
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A function as it was stated: its term, in a variable of cvxpy's, and the values that parameters of it had."""
+
+    variable: Any
+    term: Term
+    parameters: tuple[tuple[Any, Array], ...]
+
+    @property
+    def is_current(self) -> bool:
+        """True if the parameters still have these values."""
+        return all(np.array_equal(parameter.value, value) for parameter, value in self.parameters)
+
+
+def canonicalise(problem: Any) -> tuple[ConicForm, Any, Any, Any]:
+    """Return the conic form of a problem of cvxpy's, which names no rows, and cvxpy's data, chain and inverse."""
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
+    b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
+    A, offset = sparse.csc_array(data["A"]), float(inverse[-1].inverse_data[cp.settings.OFFSET])
+    return ConicForm(A, b, c, offset, Cones.from_dims(data["dims"]), np.empty(0, np.intp)), data, chain, inverse
+
+
+def minimise(problem: Any, fixed: Sequence[Any] = (), room: float = 0.0) -> bool:
+    """Give the variables of a problem of cvxpy's, but for fixed ones, their best values, whatever units they are in.
+
+    False if none satisfy its constraints with so much room, relative to the sizes of rows at the best point without.
+
+    Raises
+    ------
+    SolverFailed
+        Neither this nor the chain of solvers that take the problem as it is came to an end.
+    """
+    form, data, chain, inverse = canonicalise(problem)
+    first = data[cp.settings.PARAM_PROB].var_id_to_col
+    # what the problem does without is not in it
+    places = [(variable, first[variable.id] + np.arange(variable.size)) for variable in fixed if variable.id in first]
+    form, units = replace(form, rows=np.concatenate([form.rows, *(rows for _, rows in places)])).balance()
+    x, rest = np.zeros(len(form.c)), np.setdiff1d(np.arange(len(form.c)), form.rows)
+    for variable, rows in places:
+        x[rows] = np.ravel(variable.value, order="F")
+    known = x.copy()
+    for share in (0.0, room) if room else (0.0,):
+        b = form.tighten(x, share).b - form.A @ known
+        found = solve_cones(form.A[:, rest], b, form.c[rest], form.cones)
+        x[rest] = found.x
+        if not found.solved:
+            break
+    if found.solved:
+        # as cvxpy takes it from Clarabel; multipliers are not asked for
+        ending = {"status": "Solved", "obj_val": float(form.c @ x), "solve_time": 0.0, "iterations": 0}
+        problem.unpack_results(SimpleNamespace(x=x * units, z=found.dual, **ending), chain, inverse)
+    elif not room:
+        held = [variable == variable.value for variable in fixed]
+        stated = cp.Problem(problem.objective, [*problem.constraints, *held])
+        try:
+            solve_model(Model(stated, {}, {}), None, {})
+        except SolverFailed as failure:
+            if failure.attempts[0].status != "infeasible":
+                raise
+            return False
+    for variable, rows in places:
+        variable.value = known[rows].reshape(variable.shape, order="F")
+    return found.solved or not room
 
 
 class ConicFunction:
@@ -246,12 +358,12 @@ class ConicFunction:
         problem = cp.Problem(cp.Minimize(term.expression + 0 * cp.sum(variable)), list(term.constraints))
         if problem.is_mixed_integer():
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
-        data, _, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
-        b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
+        form, data, *_ = canonicalise(problem)
         first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
-        return cls(shape, ConicForm(sparse.csc_array(data["A"]), b, c, offset, Cones.from_dims(data["dims"]), rows))
+        parameters = tuple((parameter, np.array(parameter.value)) for parameter in problem.parameters())
+        stated = Stated(variable, term, parameters)
+        return cls(shape, replace(form, rows=rows, stated=stated).drop_idle().balance()[0])
 
     @classmethod
     def from_expression(
@@ -262,6 +374,11 @@ class ConicFunction:
     ) -> ConicFunction:
         """Make the function of a convex expression, infinite where the constraints do not hold."""
         return cls.from_term(lambda v: Term(express(v), () if constraints is None else tuple(constraints(v))), shape)
+
+    @property
+    def is_current(self) -> bool:
+        """True if parameters still have the values that the form was made with."""
+        return self.form.stated is None or self.form.stated.is_current
 
     def bound(self, u: Array, y: Array | None = None, near: Array | None = None) -> tuple[Array, float, float]:
         """Find multipliers near u under which ``g(v) + u'v`` is bounded from below, and a bound.
@@ -441,6 +558,13 @@ class ConicFunction:
             self._remember(replace(proof, v=v + y * b))
         return b
 
+    def carry(self, v: Array, near: Array) -> None:
+        """Remember what was proven at v for a point nearby, too."""
+        for known in reversed(self._proofs):
+            if np.array_equal(known.v, v):
+                self._remember(replace(known, v=near))
+                return
+
     def find_least(self, y: Array | None = None) -> Proof:
         """Return a proof of multipliers that are 0 but for its slack, balanced under signs: a bound of the least g."""
         key = b"" if y is None else y.tobytes()
@@ -516,6 +640,10 @@ class ConicFunction:
         kept = np.setdiff1d(np.arange(len(self.c)), self.rows)
         return sparse.eye_array(len(self.c), format="csc")[:, kept]
 
+    def _find_vanishing(self, y: Array | None) -> Any:
+        """The x along which multipliers satisfy the equality: those that are not v, and with signs shifts of v."""
+        return self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
+
     def _mix(self, y: Array | None) -> Any:
         """The map to x from what is minimised over: x itself, and with signs a shift of v along them, per output."""
         unit = sparse.eye_array(len(self.c), format="csc")
@@ -543,7 +671,7 @@ class ConicFunction:
 
     def settle(self, dual: Array, x: Array, y: Array | None) -> Settled | None:
         """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
-        vanishing = self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
+        vanishing = self._find_vanishing(y)
         B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
         mended = self._mend(dual, B, target)
         dual = self.cones.enter(mended)
@@ -551,7 +679,7 @@ class ConicFunction:
             dual = self._mix_centre(mended, y, B, target)
         if not (np.isfinite(dual).all() and self.cones.depths(dual).min(initial=0.0) >= 0):
             return None
-        if B.shape[1] <= VERIFIED and (exact := self._find_exact(dual, y, B, target)) is not None:
+        if (exact := self._find_exact(dual, y, B, target)) is not None:
             return exact
         u, left, rounding = self._declare(dual, y)
         return Settled(dual, u, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean()))
@@ -571,7 +699,7 @@ class ConicFunction:
         key = b"" if y is None else y.tobytes()
         for renewed in (False, True):
             if key not in self._equations or (renewed and self._n_chosen[key] < CHOICES):
-                self._equations[key] = Equations.choose(B, self.cones.depths(dual))
+                self._equations[key] = self._choose_equations(dual, y, B)
                 self._n_chosen[key] += 1
             elif renewed:
                 break
@@ -586,6 +714,21 @@ class ConicFunction:
                 if (exact := self._verify(mixed, y, equations)) is not None:
                     return exact
         return None
+
+    def _choose_equations(self, dual: Array, y: Array | None, B: Any) -> Equations | None:
+        """Choose the equations to verify, and rows for them; None where those that are left out do not follow."""
+        # entries of B along signs are sums, and exact where they have one term
+        counts = np.diff(sparse.csr_array(self.A[:, self.rows]).indptr)
+        of_sums = abs(B) if y is None else abs(self.A) @ abs(self._find_vanishing(y))
+        inexact = sparse.diags_array(np.where(counts > 1, counts * EPSILON, 0.0))
+        of_rest = sparse.diags_array((np.arange(B.shape[1]) >= self._rest.shape[1]).astype(float))
+        chosen = Equations.choose(B, inexact @ of_sums @ of_rest, self.cones.depths(dual))
+        if chosen is None:
+            return None
+        # l misses an equation that is left out by no more than others if A x = 0 and c'x = 0 along its x, exactly
+        vanishing, whole = self._find_vanishing(y), sparse.csc_array(sparse.vstack([self.A, self.c[np.newaxis]]))
+        exact = all(_is_null(whole, vanishing, factors) for factors in chosen.dependence)
+        return chosen if exact else None
 
     @cached_property
     def _equations(self) -> dict[bytes, Equations | None]:
@@ -665,6 +808,18 @@ class ConicFunction:
     def _rounding(self, bound: float) -> float:
         # b'l has one rounding, the offset and the charge one each
         return 4 * EPSILON * (abs(bound) + abs(self.offset)) if np.isfinite(bound) else 0.0
+
+
+def _is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
+    """Return True if a sum of directions is mapped to 0, in rational numbers."""
+    sums: dict[int, Fraction] = {}
+    for k, factor in factors.items():
+        one = directions[:, [k]]
+        for at, entry in zip(one.indices.tolist(), one.data.tolist(), strict=True):
+            column, step = slice(whole.indptr[at], whole.indptr[at + 1]), factor * Fraction(entry)
+            for i, value in zip(whole.indices[column].tolist(), whole.data[column].tolist(), strict=True):
+                sums[i] = sums.get(i, Fraction(0)) + step * Fraction(value)
+    return not any(sums.values())
 
 
 class _LeastSquares:

@@ -123,11 +123,19 @@ class Curve:
         return float(self.slopes(np.full((), FAR))[()])
 
     @cached_property
+    def least(self) -> float:
+        """The smallest float of at least 0 in the domain."""
+        if self.first_slope > -inf:
+            return 0.0
+        return float(np.nextafter(_bisect(lambda t: self.slopes(t) == -inf, np.zeros(())), inf))
+
+    @cached_property
     def limit(self) -> float:
-        """The largest float in the domain, inf where that has no end; 0 where nothing above it is known to be in it."""
+        """The largest float in the domain, inf where that has no end; `least` where nothing above it is in it."""
         if np.isfinite(self.values(np.full((), FAR))):
             return inf
-        return float(_bisect(lambda t: np.isfinite(self.values(t)), np.zeros(())))
+        before = _bisect(lambda t: (t < self.least) | np.isfinite(self.values(t)), np.zeros(()))
+        return max(float(before), self.least)
 
     def maximisers(self, x: Array) -> Array:
         """Return the t >= 0 that maximises ``x t - self(t)``: the first float with a slope of at least x, or inf."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,7 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import ConicFunction
+from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, minimise
+from cvxens.problems.constraints import (
+    HELD,
+    ROUNDS,
+    Measured,
+    find_slopes,
+    measure,
+    read_constraints,
+    read_term,
+    solve_least,
+)
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -42,31 +53,72 @@ PRICED = 1e-3
 MOVED = 100.0
 """How far other weights may give way, in such steps: edges have errors, which a long way would add up."""
 
-SATISFIED = 1e-6
-"""Violation of a constraint, relative to the margins, up to which a solver's margins count as feasible."""
+CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
+"""What bounds hold under where no exact multipliers are verified."""
+
+ROOMS = (0.0, 1e-9, 1e-7, 1e-5)
+"""Room within constraints, relative to their sizes, that variables of one's own are given in turn until they hold."""
 
 
-def _check_convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
-    """Return the expression in a variable if it is a convex number by cvxpy's rules."""
-    expression = cp.Expression.cast_to_const(express(variable))
-    if not (expression.is_scalar() and expression.is_convex()):
-        found = f"found an expression of shape {expression.shape} and curvature {expression.curvature}"
-        remedy = "give a function from a cvxpy variable to a convex scalar, written with cvxpy's atoms"
-        raise InvalidInput(argument, found, remedy)
-    return expression
+def _evaluate(term: Term, fixed: Sequence[Any] = ()) -> float:
+    """Evaluate a term at the values of fixed variables and its least over the others; inf where it is not defined."""
+    return _find_value(term.expression) if _minimise_over_own(term, fixed) else np.inf
 
 
-def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> float:
-    """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
-    expression = _check_convex(argument, express, cp.Constant(values))
-    if expression.variables():
-        solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {})
-        for own in expression.variables():
+def _minimise_over_own(term: Term, fixed: Sequence[Any] = ()) -> bool:
+    """Give all but fixed variables their best values at which constraints hold but for rounding; False if none do."""
+    alone, held = _split(term.constraints, fixed)
+    if not measure(alone).holds:
+        return False
+    known = {variable.id for variable in fixed}
+    own = {v.id: v for part in (term.expression, *held) for v in part.variables() if v.id not in known}
+    if not own:
+        return True
+    problem = cp.Problem(cp.Minimize(term.expression), held)
+    for room in ROOMS if held else ROOMS[:1]:
+        if not minimise(problem, fixed, room):
+            return False
+        for each in own.values():
             # at a point of its domain, so that what is evaluated is a value of the function and no less
-            own.value = own.project(own.value)
+            each.value = each.project(each.value)
+        if _correct(held, tuple(own.values())):
+            return True
+    return False
+
+
+def _split(constraints: Sequence[Any], fixed: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the constraints on fixed variables alone, and those on others, too."""
+    known = {variable.id for variable in fixed}
+    parts: tuple[list[Any], list[Any]] = [], []
+    for constraint in constraints:
+        parts[any(each.id not in known for each in constraint.variables())].append(constraint)
+    return parts
+
+
+def _find_value(expression: Any) -> float:
+    """Evaluate an expression at the values of its variables; inf where it is not defined."""
     with np.errstate(all="ignore"):
         value = float(np.squeeze(expression.value))
     return np.inf if np.isnan(value) else value
+
+
+def _correct(constraints: Sequence[Any], variables: Sequence[Any], least: float = 1.0) -> bool:
+    """Move variables at a solver's values to where constraints hold but for rounding; False where they do not.
+
+    Entries move in proportion to their sizes, or to a least share of the largest.
+    """
+    for _ in range(ROUNDS):
+        lacking = measure(constraints).lacking
+        if not lacking.any():
+            return True
+        slopes = find_slopes(constraints, variables)[lacking != 0]
+        entries = [np.abs(np.ravel(v.value, order="F")) for v in variables]
+        sizes = np.concatenate([np.maximum(size, least * (float(size.max()) or 1.0)) for size in entries])
+        step_of_all = solve_least(slopes, sizes, lacking[lacking != 0])
+        steps = np.split(step_of_all, np.cumsum([v.size for v in variables])[:-1])
+        for v, step in zip(variables, steps, strict=True):
+            v.value = v.project(v.value + np.reshape(step, v.shape, order="F"))
+    return measure(constraints).holds
 
 
 def name_variables(term: Term, argument: Any) -> dict[str, Any]:
@@ -77,7 +129,7 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
     InvalidInput
         Two have the same name: a variable that is used twice is to be made once, outside of the functions.
     """
-    known = {variable.id for variable in (argument, *term.variables.values())}
+    known = {variable.id for variable in (*argument.variables(), *term.variables.values())}
     found = {v.id: v for part in (term.expression, *term.constraints) for v in part.variables() if v.id not in known}
     named: dict[str, Any] = {}
     for variable in found.values():
@@ -91,19 +143,12 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
     return named
 
 
-def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Array]:
-    """Return the values of the variables that a term's user named that are best at these numbers.
-
-    Constraints hold at a solver's numbers to its digits only, so there they may be off by as much.
-    """
-    near = cp.Variable(at.shape)
-    term = term_of(near)
-    own = name_variables(term, near)
-    if not own:
+def _find_own_values(term: Term, at: Any) -> dict[str, Array]:
+    """Return the best values of the variables that a term's user named, at the value of what it is stated in."""
+    named = name_variables(term, at)
+    if not named or not _minimise_over_own(term, at.variables()):
         return {}
-    room = SATISFIED * _size(at) if term.constraints else 0.0
-    problem = cp.Problem(cp.Minimize(term.expression), [cp.abs(near - at) <= room, *term.constraints])
-    return dict(solve_model(Model(problem, own, {}), None, {}).variables)
+    return {name: np.asarray(variable.value, dtype=float) for name, variable in named.items()}
 
 
 class ConicLoss(Loss):
@@ -113,10 +158,19 @@ class ConicLoss(Loss):
     has_slopes: ClassVar[bool] = False
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the loss of margins of this shape in conic form; canonicalised once."""
-        if shape not in self._conics:
+        """Return the loss of margins of this shape in conic form; canonicalised once for the values of parameters."""
+        if shape not in self._conics or not self._conics[shape].is_current:
             self._conics[shape] = ConicFunction.from_term(self.term, shape)
+            # what was made of the form before
+            self._domains.pop(shape, None)
+            self._tables.pop(shape, None)
+            self._values.clear()
         return self._conics[shape]
+
+    @cached_property
+    def _values(self) -> dict[bytes, float]:
+        """The last values, by the margins."""
+        return {}
 
     @cached_property
     def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
@@ -124,8 +178,8 @@ class ConicLoss(Loss):
 
     def domain(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the function that is 0 where the loss is finite, for proofs that no margins of some set are there."""
+        form = self.conic(shape).form
         if shape not in self._domains:
-            form = self.conic(shape).form
             self._domains[shape] = ConicFunction(shape, replace(form, c=np.zeros_like(form.c), offset=0.0))
         return self._domains[shape]
 
@@ -135,8 +189,9 @@ class ConicLoss(Loss):
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
+        conic = self.conic(shape)
         if shape not in self._tables:
-            self._tables[shape] = ScalarSum.from_function(self.conic(shape)) if shape[0] >= MANY else None
+            self._tables[shape] = ScalarSum.from_function(conic) if shape[0] >= MANY else None
         return self._tables[shape]
 
     @cached_property
@@ -162,11 +217,11 @@ class ConicLoss(Loss):
         table = self.table(u.shape)
         return (self.conic(u.shape) if table is None else table).displacement(u)
 
-    def reservation(self, u: Array) -> str:
-        """Say in a few words what ``dual_value(u)`` rests on that is not verified; empty where it is strict."""
+    def condition(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` would be a bound under; empty where it is one whatever else."""
         table = self.table(u.shape)
         strict = (self.conic(u.shape) if table is None else table).is_strict(u)
-        return "" if strict else "for variables of the loss up to ten times what was found"
+        return "" if strict else CONDITION
 
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
@@ -179,6 +234,72 @@ class ConicLoss(Loss):
     def best_intercept(self, f: Array, y: Array) -> Array:
         return self.conic(f.shape).best_shift(y * f, y)
 
+    def is_constrained(self, shape: tuple[int, ...]) -> bool:
+        """Return True if the loss has constraints on margins of this shape, beside its own domain."""
+        return bool(self.measure(np.zeros(shape)).sizes.size)
+
+    def measure(self, z: Array) -> Measured:
+        """Measure the constraints on the margins alone; there are none in general."""
+        return measure([])
+
+    def find_slopes(self, z: Array) -> Array:
+        """Return how what `measure` measures rises with the margins: a row, shaped as z, for every number."""
+        return np.zeros((0, *z.shape))
+
+    def is_held(self, z: Array) -> bool:
+        """Return True if the constraints on margins alone hold, however terms are added up."""
+        return self.measure(z).holds
+
+    def hold(
+        self,
+        scores: Callable[[Array], Array],
+        edges: Callable[[Array], Array],
+        y: Array,
+        point: tuple[Array, Array],
+        *,
+        intercept: bool,
+        fixed_sum: bool = False,
+    ) -> tuple[Array, Array]:
+        """Move weights and intercept the least until the constraints hold to the last digits, with room for rounding.
+
+        Weights move in proportion to their sizes, and keep their signs, and their sum if that is fixed. What is far
+        from feasible stays as it is.
+
+        Parameters
+        ----------
+        scores, edges : callable
+            The map from weights to scores, and its adjoint.
+        y : ndarray
+            The signs of the margins.
+        point : tuple of ndarray
+            Weights and intercept.
+        intercept : bool
+            Whether that may move.
+        fixed_sum : bool
+            Whether the sum of the weights is to stay.
+        """
+        w, b = point
+        for _ in range(ROUNDS):
+            z = y * (scores(w) + b)
+            lacking = self.measure(z).lacking
+            if not (broken := lacking != 0).any():
+                return w, b
+            # the slopes of what is too large in weights and intercept
+            slopes = y * self.find_slopes(z)[broken]
+            of_w = np.stack([edges(slope).ravel() for slope in slopes])
+            of_b = slopes.sum(axis=1).reshape(len(slopes), -1) * intercept
+            largest = max(float(np.abs(w).max(initial=0.0)), float(np.abs(b).max())) or 1.0
+            scale, wanted = np.concatenate([np.abs(w).ravel(), np.full(b.size, largest)]), lacking[broken]
+            rows = np.hstack([of_w, of_b])
+            if fixed_sum:
+                rows, wanted = np.vstack([rows, np.repeat([1.0, 0.0], [w.size, b.size])]), np.append(wanted, 0.0)
+            of_point = solve_least(rows, scale, wanted)
+            ahead = w + of_point[: w.size].reshape(w.shape)
+            if (ahead * w < 0).any():
+                return point
+            w, b = ahead, b + of_point[w.size :].reshape(b.shape)
+        return (w, b) if self.is_held(y * (scores(w) + b)) else point
+
     def slackness(self, z: Array, u: Array) -> float:
         """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
         value, at_u = self.value(z), self.dual_value(u)
@@ -186,12 +307,105 @@ class ConicLoss(Loss):
         return missed / max(abs(value), abs(at_u), TINY) if np.isfinite(missed) else np.inf
 
 
+class StatedLoss(ConicLoss):
+    """A loss whose constraints, if it has any, are stated in cvxpy: it is infinite where they do not hold.
+
+    They hold but for rounding in their own sizes, wherever the value is finite, and it is the value at these margins,
+    variables of its own alone being free.
+    """
+
+    def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        """Return the constraints beside those that known losses are modelled with."""
+        return self._state(shape).term.constraints
+
+    def is_constrained(self, shape: tuple[int, ...]) -> bool:
+        return bool(self.list_constraints(shape))
+
+    def _state(self, shape: tuple[int, ...]) -> Stated:
+        stated = self.conic(shape).form.stated
+        assert stated is not None
+        return stated
+
+    def _at(self, z: Array) -> Stated:
+        """Return what was stated, with its variable at some margins."""
+        stated = self._state(z.shape)
+        stated.variable.value = z
+        return stated
+
+    def _split(self, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
+        """Return the constraints on margins alone, and those on variables of its own, too."""
+        return _split(self.list_constraints(shape), (self._state(shape).variable,))
+
+    def measure(self, z: Array) -> Measured:
+        self._at(z)
+        return measure(self._split(z.shape)[0])
+
+    def find_slopes(self, z: Array) -> Array:
+        stated = self._at(z)
+        rows = find_slopes(self._split(z.shape)[0], (stated.variable,))
+        return np.stack([row.reshape(z.shape, order="F") for row in rows])
+
+    def value(self, z: Array) -> float:
+        """Evaluate at margins, at the best values of its own variables that satisfy the constraints; inf if none do."""
+        self.conic(z.shape)
+        key = z.tobytes()
+        if key not in self._values:
+            if len(self._values) >= REMEMBERED:
+                self._values.clear()
+            self._values[key] = self._find_value(z)
+        return self._values[key]
+
+    def _find_value(self, z: Array) -> float:
+        stated = self._at(z)
+        return _evaluate(stated.term, (stated.variable,))
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables in expression or constraints that have a name."""
+        stated = self._at(z)
+        return _find_own_values(stated.term, stated.variable)
+
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
+        at_z = self.value(z)
+        # beyond a constraint that binds there is no value, and the slope at z is what it costs
+        ends = [value for value in (self.value(z - errors), self.value(z + errors)) if np.isfinite(value)]
+        slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
+        return max([*ends, at_z]) - at_z + slopes + sum_error(z.size, abs(at_z))
+
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
+        return find_shortfall(self, z, u) if self.list_constraints(z.shape) else 0.0
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the best b at which the constraints hold; where there is none, the b that comes closest."""
+        b, none, conic = super().best_intercept(f, y), np.zeros((0, *f.shape[1:])), self.conic(f.shape)
+        at, found = np.zeros(len(conic.c)), b
+        at[conic.rows] = (y * (f + b)).ravel()
+        for room in ROOMS:
+            if room > 0:
+                with suppress(SolverFailed):
+                    found = ConicFunction(f.shape, conic.form.tighten(at, room)).best_shift(y * f, y)
+            found = self.hold(lambda _: f, lambda _: none, y, (none, found), intercept=True)[1]
+            if not self.is_constrained(f.shape) or np.isfinite(self.value(y * (f + found))):
+                conic.carry(y * (f + b), y * (f + found))
+                return found
+        return b
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Return the largest violation of a constraint in its own size; inf where the loss is not defined."""
+        measured = self.measure(z)
+        exceeded = measured.excess / np.where(measured.sizes > 0, measured.sizes, 1.0)
+        if (exceeded > HELD).any():
+            return float(exceeded.max())
+        return 0.0 if np.isfinite(self.value(z)) else np.inf
+
+
 @dataclass(frozen=True)
-class ExpressionLoss(ConicLoss):
+class ExpressionLoss(StatedLoss):
     """A loss known by its cvxpy expression alone; further variables in it, such as slacks, are minimised over."""
 
     any_shape: ClassVar[bool] = True
-    express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
+    express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
 
     def with_table(self, shape: tuple[int, ...]) -> Loss:
         """Return the same with slopes and curvatures, where there is a table."""
@@ -199,24 +413,7 @@ class ExpressionLoss(ConicLoss):
         return self if table is None else SmoothExpression(self, table)
 
     def term(self, z: Any) -> Term:
-        return Term(_check_convex("loss", self.express, z))
-
-    def value(self, z: Array) -> float:
-        return _evaluate("loss", self.express, z)
-
-    def own_values(self, z: Array) -> Mapping[str, Array]:
-        """Return the best values at z of the variables in the expression that have a name."""
-        return _find_own_values(self.term, z)
-
-    def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
-        at_z = self.value(z)
-        ends = max(self.value(z - errors), self.value(z + errors)) - at_z
-        slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
-        return max(ends, slopes) + sum_error(z.size, abs(at_z))
-
-    def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        return 0.0 if np.isfinite(self.value(z)) else np.inf
+        return read_term("loss", self.express, z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,26 +440,9 @@ class SmoothExpression(ConicLoss):
         return self.held.curvature(u)
 
 
-def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
-    """Return the constraints on the margins if they are convex by cvxpy's rules."""
-    found = constrain(z)
-    try:
-        convex = all(isinstance(one, cp.Constraint) and one.is_dcp() for one in found)
-    except TypeError:
-        convex = False
-    if not convex:
-        remedy = "give a function from the cvxpy variable z to a list of constraints, convex by cvxpy's rules"
-        raise InvalidInput("constraints", f"found {found!r}", remedy)
-    return tuple(found)
-
-
 @dataclass(frozen=True)
-class ConstrainedLoss(ConicLoss):
-    """A loss where the margins satisfy some constraints, infinite elsewhere.
-
-    Its value is that of the loss: a solver's margins satisfy the constraints to its digits only. The primal residual
-    tells how well, and the certificate counts what that may be worth as rounding.
-    """
+class ConstrainedLoss(StatedLoss):
+    """A loss where the margins satisfy some constraints, infinite elsewhere."""
 
     loss: Loss
     constrain: Callable[[Any], Sequence[Any]]  # from a cvxpy variable z to a list of convex constraints
@@ -271,83 +451,57 @@ class ConstrainedLoss(ConicLoss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.loss.batch_shape
 
-    def term(self, z: Any) -> Term:
-        term = self.loss.term(z)
-        return Term(term.expression, (*term.constraints, *_check_constraints(self.constrain, z)), term.variables)
-
-    def value(self, z: Array) -> float:
-        if self._measure_violation(z) > SATISFIED * _size(z):
-            return np.inf
-        if not any(constraint.variables() for constraint in _check_constraints(self.constrain, cp.Constant(z))):
-            return self.loss.value(z)
-        # constraints with variables of their own, which the loss may share
-        near = cp.Variable(z.shape)
-        term = self.term(near)
-        problem = cp.Problem(
-            cp.Minimize(term.expression), [cp.abs(near - z) <= SATISFIED * _size(z), *term.constraints]
-        )
-        try:
-            return solve_model(Model(problem, {}, {}), None, {}).objective
-        except SolverFailed:
-            return np.inf
-
     @property
     def any_shape(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
-        return getattr(self.loss, "any_shape", False)
+        return self.loss.any_shape
 
-    def own_values(self, z: Array) -> Mapping[str, Array]:
-        """Return the best values at z of the variables that expression or constraints name."""
-        return _find_own_values(self.term, z)
+    def term(self, z: Any) -> Term:
+        term = self.loss.term(z)
+        return Term(term.expression, (*term.constraints, *read_constraints(self.constrain, z)), term.variables)
+
+    def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        stated = self._state(shape)
+        if not self.is_known:
+            return stated.term.constraints
+        # a known loss has variables that nobody else has
+        return stated.term.constraints[len(self.loss.term(stated.variable).constraints) :]
+
+    @property
+    def is_known(self) -> bool:
+        return not isinstance(self.loss, StatedLoss)
+
+    def _find_value(self, z: Array) -> float:
+        if not self.is_known:
+            return super()._find_value(z)
+        held = Term(cp.Constant(0.0), self.list_constraints(z.shape))
+        return self.loss.value(z) if _minimise_over_own(held, (self._at(z).variable,)) else np.inf
 
     def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss itself rises."""
-        return rise(self.loss, z, errors)
-
-    def shortfall(self, z: Array, u: Array) -> float:
-        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
-        return find_shortfall(self, z, u)
+        """Bound how far the loss rises, with variables that only constraints keep bounded or by itself."""
+        return super().rise(z, errors) if self._split(z.shape)[1] else rise(self.loss, z, errors)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Return the largest violation, of the loss's own domain or of a constraint."""
-        return max(self.loss.primal_violation(z, auxiliary), self._measure_violation(z))
-
-    def _measure_violation(self, z: Array) -> float:
-        held = _check_constraints(self.constrain, cp.Constant(z))
-        own = [constraint for constraint in held if not constraint.variables()]
-        return max((float(np.max(constraint.violation())) for constraint in own), default=0.0)
-
-
-def _size(z: Array) -> float:
-    return max(1.0, float(np.abs(z).max(initial=0.0)))
-
-
-def with_constraints(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function to one expression, infinite where constraints do not hold, where it returns these beside it."""
-
-    def stated(w: Any) -> Any:
-        found = express(w)
-        if not isinstance(found, (tuple, list)):
-            return found
-        expression, *constraints = found
-        return expression + cp.transforms.indicator(constraints, err_tol=SATISFIED)
-
-    return stated
+        of_loss = self.loss.primal_violation(z, auxiliary) if self.is_known else 0.0
+        return max(super().primal_violation(z, auxiliary), of_loss)
 
 
 def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
-    structures, express = [], with_constraints(express)
+    structures, enough = [], with_enough_weights(express)
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
-            structures.append(read_structure(_check_convex("penalty", express, w), w))
+            term = read_term("penalty", express, w)
+            structures.append(read_structure(term.expression, w, term.constraints))
         except Unrecognised as unrecognised:
-            return ExpressionPenalty(express, str(unrecognised))
+            return ExpressionPenalty(enough, str(unrecognised))
+        except InvalidInput:
+            raise
         except ValueError as error:
             raise not_of_any_number(error) from error
     structure, again = structures
     if not structure.equals(again):
-        return ExpressionPenalty(express, "a constant that depends on the number of weights")
+        return ExpressionPenalty(enough, "a constant that depends on the number of weights")
     if structure.norm is None and not (structure.entries or structure.totals or structure.radial or structure.constant):
         size, square = structure.size, structure.square
         if size > 0 and square > 0:
@@ -361,6 +515,29 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     return StructuredExpression(express, structure)
 
 
+def with_enough_weights(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a penalty for any number of weights: for fewer than those whose sum it takes, others are 0.
+
+    The sum of the k largest of fewer than k weights is none that cvxpy knows.
+    """
+
+    def stated(w: Any) -> Any:
+        term = read_term("penalty", express, w)
+        lacking = max((_count_lacking(part) for part in (term.expression, *term.constraints)), default=0)
+        if not lacking:
+            return [term.expression, *term.constraints]
+        zeros = np.zeros((lacking, *w.shape[1:]))
+        return express((cp.hstack if w.ndim == 1 else cp.vstack)([w, zeros]))
+
+    return stated
+
+
+def _count_lacking(node: Any) -> int:
+    """Return how many entries a sum of the largest lacks, in any part of an expression or of a constraint."""
+    own = node.k - node.args[0].size if type(node).__name__ == "sum_largest" else 0
+    return max([0, int(own), *(_count_lacking(part) for part in node.args)])
+
+
 @dataclass(frozen=True)
 class ExpressionPenalty(Penalty):
     """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known."""
@@ -371,14 +548,22 @@ class ExpressionPenalty(Penalty):
     """What in it is none of the sums whose conjugates are known."""
 
     def term(self, w: Any) -> Term:
-        return Term(_check_convex("penalty", self.express, w))
+        return read_term("penalty", self.express, w)
 
     def value(self, w: Array) -> float:
-        return _evaluate("penalty", self.express, w)
+        return _evaluate(self.term(cp.Constant(w)))
+
+    def repair(self, w: Array) -> Array:
+        """Move weights to where the constraints on them alone hold, if they are near that."""
+        at = cp.Variable(w.shape, nonneg=bool((w >= 0).all()))
+        at.value = w
+        held = [one for one in self.term(at).constraints if [v.id for v in one.variables()] == [at.id]]
+        return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,), 0.0) else w
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""
-        return _find_own_values(self.term, w)
+        at = cp.Constant(w)
+        return _find_own_values(self.term(at), at)
 
     def conjugate(self, edges: Edges) -> float:
         return np.inf
@@ -395,9 +580,15 @@ class ExpressionPenalty(Penalty):
         units = np.eye(w[:1].size or int(np.prod(w.shape[1:])))
         prices = []
         for unit in units:
-            once, twice = (
-                self._price_step(w, signed, length * step * unit.reshape(1, *w.shape[1:])) for length in (1, 2)
-            )
+            try:
+                once, twice = (
+                    self._price_step(w, signed, length * step * unit.reshape(1, *w.shape[1:])) for length in (1, 2)
+                )
+            except SolverFailed as failure:
+                if failure.attempts[0].status != "infeasible":
+                    raise
+                # so little of one more weight is not allowed: any column is a step to weights that are
+                return -np.inf
             prices.append(float(2 * once @ unit - twice @ unit))
         return min(prices)
 
@@ -413,12 +604,13 @@ class ExpressionPenalty(Penalty):
             # they keep their signs
             kept = cp.multiply(np.where(w < 0, -1.0, 1.0), moved) >= 0
             gain, near = cp.sum(cp.multiply(edges, moved)), [cp.abs(moved - w) <= room, kept]
-        objective = cp.Minimize(_check_convex("penalty", self.express, all_of_them) - gain)
-        model = Model(cp.Problem(objective, [fixed, *near]), {}, {"price": (fixed, -1.0)})
+        term = self.term(all_of_them)
+        problem = cp.Problem(cp.Minimize(term.expression - gain), [fixed, *near, *term.constraints])
+        model = Model(problem, {}, {"price": (fixed, -1.0)})
         return solve_model(model, None, {}).duals["price"].ravel()
 
     def primal_violation(self, w: Array) -> float:
-        return 0.0 if not w.size or np.isfinite(self.value(w)) else np.inf
+        return 0.0 if np.isfinite(self.value(w if w.size else np.zeros((1, *w.shape[1:])))) else np.inf
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return ``|slope of the penalty along w - edges'w|``, relative."""

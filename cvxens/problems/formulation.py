@@ -158,15 +158,19 @@ class Formulation:
             return self
         return replace(self, loss=loss.with_table(shape))
 
+    def renewed(self) -> Formulation:
+        """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
+        return replace(self, loss=replace(self.loss) if isinstance(self.loss, ExpressionLoss) else self.loss)
+
     @property
     def basis(self) -> str:
         """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""
         return str(getattr(self.terms[0], "basis", ""))
 
-    def reservation(self, u: Array) -> str:
-        """Return what a proof by multipliers u rests on that is not verified, in a few words; mostly empty."""
+    def condition(self, u: Array) -> str:
+        """Return what a bound by multipliers u holds under that is not verified, in a few words; mostly empty."""
         loss = self.terms[0]
-        return str(loss.reservation(u)) if hasattr(loss, "reservation") else ""
+        return str(loss.condition(u)) if hasattr(loss, "condition") else ""
 
     @property
     def doubt(self) -> str:

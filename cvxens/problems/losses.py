@@ -68,8 +68,9 @@ class Loss(Protocol):
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
     are taken, which is right where no terms cancel. `rise(z, errors)` stands for the function of that name here.
     `prove(u, y, z)` replaces `repair` where the margins z of the multipliers are known, `basis` says in a few words
-    what its bounds rest on, if not on a conjugate, `reservation(u)` what of that is not verified at u, and
-    `displacement(u)` how far multipliers are, all differences together, at which the bound at u holds exactly.
+    what its bounds rest on, if not on a conjugate. Where these are proofs near u, `condition(u)` says what
+    `dual_value(u)` would be a bound under that is not verified, and `displacement(u)` how far multipliers are, all
+    differences together, at which it holds exactly.
 
     Fast masters ask a loss for one of these, and take any that has it:
 

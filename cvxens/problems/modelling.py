@@ -54,6 +54,9 @@ TIGHT: Mapping[str, Mapping[str, Any]] = {
 }
 """Options that ask each solver for nine digits."""
 
+SPREAD = 1e9
+"""The ratio of the largest and the least coefficient from which on solvers of nine digits may fail for it."""
+
 TIME_LIMITS: Mapping[str, str] = {
     "CLARABEL": "time_limit",
     "HIGHS": "time_limit",
@@ -104,7 +107,20 @@ def solve_model(
             return _solution(model, attempts)
         if attempt.status in {"infeasible", "infeasible_inaccurate"} and (proof := infeasibility()) is not None:
             raise proof
-    raise SolverFailed(attempts)
+    claimed = {"infeasible", "unbounded"} & {attempt.status.split("_")[0] for attempt in attempts[:1]}
+    raise SolverFailed(attempts, "" if claimed else _find_cause(model.problem))
+
+
+def _find_cause(problem: Any) -> str:
+    """Return what to do where coefficients differ in size by more than solvers have digits for; else nothing."""
+    if problem.is_mixed_integer():
+        return ""
+    data = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})[0]
+    sizes = np.abs(np.concatenate([data["A"].data, data["b"], data["c"]]))
+    sizes = sizes[sizes > 0]
+    if not sizes.size or sizes.max() <= SPREAD * sizes.min():
+        return ""
+    return f"its coefficients are from {sizes.min():.1g} to {sizes.max():.1g} in size: rescale the data"
 
 
 def _solution(model: Model, attempts: list[Attempt]) -> Solution:

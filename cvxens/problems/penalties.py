@@ -7,14 +7,16 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 
 from cvxens.errors import InvalidInput
+from cvxens.problems.constraints import read_term
 from cvxens.problems.curves import FAR, ROUNDED, Curve
-from cvxens.problems.duality import Edges, as_rows, row_sizes
+from cvxens.problems.duality import Edges, as_rows, capped_simplex, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import Structure, Unrecognised, read_structure
@@ -41,12 +43,22 @@ class Penalty(Protocol):
     ----------
     one_sided : bool
         True if it is for weights w >= 0 alone.
+    least_sum, largest_sum : float
+        The least and the largest sum of the sizes of weights in the domain.
     row_norm : float
         The order of the norm over the outputs by which the edges of a hypothesis are ranked and bounded: the dual of
         the norm of its weights, and inf where every weight counts by itself or there is one output.
     """
 
     one_sided: ClassVar[bool] = False
+
+    @property
+    def least_sum(self) -> float:
+        return 0.0
+
+    @property
+    def largest_sum(self) -> float:
+        return inf
 
     @property
     def row_norm(self) -> float:
@@ -267,6 +279,14 @@ class Simplex(Penalty):
     one_sided: ClassVar[bool] = True
     total: ClassVar[float] = 1.0
 
+    @property
+    def least_sum(self) -> float:
+        return self.total
+
+    @property
+    def largest_sum(self) -> float:
+        return self.total
+
     def term(self, w: Any) -> Term:
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
 
@@ -370,20 +390,43 @@ class Structured(Penalty):
             raise AttributeError("the penalty is no sum of sizes and squares")
         return known.size, known.square
 
+    @property
+    def least_sum(self) -> float:
+        return self.structure.total.least
+
+    @property
+    def largest_sum(self) -> float:
+        return self.structure.total.limit
+
     def value(self, w: Array) -> float:
+        """Evaluate the penalty; a sum that misses the end of its domain by rounding is there."""
         structure, sizes = self.structure, self._measure(w, self.structure.norm)
         of_entries = structure.entry.values(sizes).sum()
-        return float(of_entries + structure.total.values(sizes.sum()))
+        total = float(sizes.sum())
+        within = float(np.clip(total, self.least_sum, self.largest_sum))
+        missed = abs(within - total) > sum_error(sizes.size, total) + ROUNDED * total
+        return float(of_entries + structure.total.values(np.asarray(total if missed else within)))
 
     def repair(self, w: Array) -> Array:
-        """Scale weights down into their boxes, and all of them into the budget."""
+        """Scale weights down into their boxes, and all of them into the budget; or up to the least sum.
+
+        Weights that cannot reach that within their boxes stay as they are.
+        """
         structure, sizes = self.structure, self._measure(w, self.structure.norm)
-        if (sizes > structure.entry.limit).any():
-            scale = np.minimum(1.0, structure.entry.limit / np.maximum(sizes, np.finfo(float).tiny))
+        limit = structure.entry.limit
+        if (sizes > limit).any():
+            scale = np.minimum(1.0, limit / np.maximum(sizes, np.finfo(float).tiny))
             w = w * (scale * (1 - ROUNDED)).reshape(w.shape if structure.norm is None else (-1, 1))
             sizes = self._measure(w, structure.norm)
-        if sizes.sum() > structure.total.limit:
-            w = w * (structure.total.limit / sizes.sum() * (1 - sum_error(sizes.size, 1.0) - ROUNDED))
+        total = float(sizes.sum())
+        if total > self.largest_sum:
+            inwards = 0.0 if self.least_sum == self.largest_sum else sum_error(sizes.size, 1.0) + ROUNDED
+            return w * (self.largest_sum / total * (1 - inwards))
+        if total < self.least_sum <= len(sizes) * limit:
+            # only sums of w >= 0 have a least one; what is lacking goes to all alike, as far as there is room
+            raised = sizes + (self.least_sum - total) / len(sizes)
+            cap = min(limit * (1 - ROUNDED), self.least_sum)
+            return capped_simplex(raised, cap, self.least_sum).reshape(w.shape)
         return w
 
     def shrink(self, edges: Edges) -> float:
@@ -449,10 +492,11 @@ class Structured(Penalty):
         return -ends, ends
 
     def primal_violation(self, w: Array) -> float:
-        """Return how far sizes exceed their boxes, and their sum the budget; relative."""
+        """Return how far sizes exceed their boxes, and their sum is from its domain; relative."""
         structure, sizes = self.structure, self._measure(w, self.structure.norm)
-        beyond = (sizes.max(initial=0.0), structure.entry.limit), (sizes.sum(), structure.total.limit)
-        return max(max(0.0, size - limit) / max(limit, 1.0) if limit < np.inf else 0.0 for size, limit in beyond)
+        beyond = (sizes.max(initial=0.0), structure.entry.limit), (sizes.sum(), self.largest_sum)
+        exceeded = (max(0.0, size - limit) / max(limit, 1.0) if limit < np.inf else 0.0 for size, limit in beyond)
+        return max(*exceeded, max(0.0, self.least_sum - float(sizes.sum())) / max(self.least_sum, 1.0))
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return what Fenchel's equality ``P(w) + P*(E) = E'w`` lacks, at edges shrunk into the domain; relative."""
@@ -483,18 +527,22 @@ class Structured(Penalty):
         largest = float(inside.max(initial=-np.inf))
         # a difference that rounding makes larger than the steepest slope has no finite conjugate
         steepest = largest - entry.last_slope + ROUNDED * abs(largest) if inside.size else -np.inf
-        low, high = max(total.first_slope, least, steepest), total.last_slope
-        if low >= high:
+        lowest, high = max(total.first_slope, least, steepest), total.last_slope
+        if lowest >= high:
             return high
+
+        if inside.size * entry.limit < total.least:
+            # these weights alone cannot add up to what they have to
+            return lowest
 
         def surplus(lam: float) -> float:
             wanted = entry.maximisers(inside - lam).sum()
             return float(np.clip(total.maximisers(np.full((), lam)) - wanted, -FAR, FAR))
 
-        if low == -np.inf:
-            low, step = largest - 1.0, 1.0
-            while surplus(low) > 0:
-                low, step = low - step, 2 * step
+        # the lowest may be as far as floats go
+        low, step = max(largest - 1.0, lowest), 1.0
+        while low > lowest and surplus(low) > 0:
+            low, step = max(low - step, lowest), 2 * step
         # from the second price on the entries want nothing
         high = min(high, max(low, largest - entry.first_slope))
         if low >= high or surplus(low) >= 0:
@@ -522,7 +570,7 @@ class StructuredExpression(Structured):
         return self.found
 
     def term(self, w: Any) -> Term:
-        return Term(self.express(w))
+        return read_term("penalty", self.express, w)
 
 
 class Radial(Penalty):
@@ -588,7 +636,7 @@ class RadialExpression(Radial):
         return self.theta
 
     def term(self, w: Any) -> Term:
-        return Term(self.express(w))
+        return read_term("penalty", self.express, w)
 
 
 @dataclass(frozen=True)

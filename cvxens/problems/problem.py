@@ -126,6 +126,11 @@ class Evaluated:
         """A bound on what rounding can have done to the two objectives together."""
         return self.problem.measure_rounding(self)
 
+    @property
+    def condition(self) -> str:
+        """What the dual objective would be a bound under that is not verified; mostly empty."""
+        return self.problem.find_condition(self)
+
     def residuals(self, given: Point) -> dict[str, float]:
         """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
         return self.problem.residuals({**self.point, **given}, self.products)
@@ -316,8 +321,11 @@ class Problem:
         b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
         link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
         on_z, on_w = loss.term(z), penalty.term(v)
-        of_loss = {variable.id for variable in on_z.expression.variables()}
-        if shared := [variable.name() for variable in on_w.expression.variables() if variable.id in of_loss]:
+        of_loss, of_penalty = (
+            {own.id: own for part in (term.expression, *term.constraints) for own in part.variables()}
+            for term in (on_z, on_w)
+        )
+        if shared := [own.name() for own in of_penalty.values() if own.id in of_loss]:
             both = f"found the variable {shared[0]!r}, which the loss has too"
             raise InvalidInput("penalty", both, "put all that a variable of your own is in into the loss")
         total = self.unit * (on_z.expression + on_w.expression)
@@ -373,6 +381,9 @@ class Problem:
             shifted = self.linear_map.shift(w, b)
         else:
             shifted = loss.best_intercept(f, y) if balanced is not None else np.zeros(self.outputs)
+        if (held := self.hold(w, shifted))[0] is not w:
+            w, shifted, b = penalty.repair(held[0]), held[1], None
+            f, _ = products.scores(w)
         z = y * (f + shifted)
         if u is None:
             u = self._derive_multipliers(w, z, y * w * ridge if derives else None)
@@ -392,6 +403,22 @@ class Problem:
             if not products.precise:
                 products.add_edges(y * u, shrink * edges)
         return self.evaluate_at(w, shifted, u, products, b)
+
+    @final
+    def hold(self, w: Array, b: Array) -> tuple[Array, Array]:
+        """Move weights and intercept of the shifted columns to where the constraints of the loss hold, if it has any.
+
+        They are the same arrays where nothing is to be moved.
+        """
+        loss: Any = self.loss
+        if not hasattr(loss, "hold"):
+            return w, b
+        H, total = self.linear_map, self.penalty.largest_sum
+        tied = self.penalty.least_sum == total
+        found: tuple[Array, Array] = loss.hold(
+            H.scores, H.edges, self.signs, (w, b), intercept=self.intercept, fixed_sum=tied
+        )
+        return found
 
     def _derive_multipliers(self, w: Array, z: Array, known: Array | None) -> Array:
         """Return the multipliers with the highest dual value among `known` ones, 0 and those of -loss'(z).
@@ -461,6 +488,13 @@ class Problem:
         """Bound the minimum of loss + penalty from a repaired u and what is known of the edges of ALL hypotheses."""
         loss, penalty = self.formulation.terms
         return loss.dual_value(u * penalty.shrink(edges)) - penalty.conjugate(edges)
+
+    def find_condition(self, at: Evaluated) -> str:
+        """Return what the dual value of a point would be a bound under that is not verified; mostly empty."""
+        if not hasattr(self.loss, "condition"):
+            return ""
+        edges = self.linear_map.summarise(self.signs * at.u, at.edges, self.nonnegative)
+        return str(self.loss.condition(at.u * self.penalty.shrink(edges)))
 
     def repair(self, point: Point) -> Point:
         """Complete and repair `point` into a primal and a dual feasible one."""

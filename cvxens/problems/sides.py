@@ -11,7 +11,7 @@ of slack. So a proof needs u, and one number for each constraint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.problems.constraints import HELD, ROOM, Measured
 from cvxens.problems.expressions import ConicLoss
 from cvxens.problems.linear_dual import LinearDual
 from cvxens.problems.losses import Hinge, Loss, find_shortfall, rise
@@ -26,24 +27,14 @@ from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
 
-HELD = 1e-12
-"""Violation of equal means that counts as rounding, relative to the sizes of the terms that a constraint adds up."""
-
 TIGHTER = 1e-7
 """The share of a limit by which it is lowered where a solver's digits do not suffice to meet it."""
 
-ROOM = 1e-13
-"""The room that weights are given within constraints, relative to these sizes, so that these hold however terms are
-added up: a thousandth of a thousandth of a digit that data have."""
+WITHIN = 5e-14
+"""The room within constraints at which points that were moved satisfy them, relative to the sizes of the terms."""
 
 SAME = 1e-12
 """Multipliers that differ by no more, relative to their sum, are the same but for rounding."""
-
-SINGULAR = 1e-12
-"""Singular values below this share of the largest are 0: equal means are two constraints on one number."""
-
-ROUNDS = 5
-"""Corrections of weights, each of which may violate another constraint."""
 
 NEWTON_STEPS = 200
 """Steps to the end of an interval of intercepts: as many as there are kinks at most, and a few in practice."""
@@ -130,19 +121,27 @@ class SideLoss(ConicLoss):
         """Return the sum of the violations of all constraints as an expression of cvxpy."""
         return cp.sum(cp.pos(self._state(z) - self.limits))
 
-    def measure(self, z: Array) -> tuple[Array, Array]:
-        """Return how far constraints are exceeded, below 0 if they are not, and the sizes of what each adds up."""
+    def measure(self, z: Array) -> Measured:
+        """Measure how far constraints are exceeded; where nothing may be exceeded there is no room either."""
         slack = np.maximum(1 - z, 0.0)
         sizes = np.abs(self.pulls) @ np.abs(z) + self.charges @ (1 + np.abs(z)) + np.abs(self.limits)
-        return self.pulls @ z + self.charges @ slack - self.limits, sizes
+        return Measured(self.pulls @ z + self.charges @ slack - self.limits, sizes, self.limits <= 0)
+
+    def find_slopes(self, z: Array) -> Array:
+        """Return the slopes of what is bounded, a piecewise linear function, in the margins."""
+        return np.where(z < 1, self.pulls - self.charges, self.pulls)
 
     def value(self, z: Array) -> float:
         return self.loss.value(z) if self.holds(z) else inf
 
     def holds(self, z: Array, room: float = -ROOM) -> bool:
         """Return True if the constraints hold with some room, relative to the sizes of what each adds up."""
-        excess, sizes = self.measure(z)
-        return bool((excess <= np.where(self.limits > 0, -room, HELD) * sizes).all())
+        measured = self.measure(z)
+        allowed = np.where(measured.is_equal, HELD, -room) * measured.sizes
+        return bool((measured.excess <= allowed).all())
+
+    def is_held(self, z: Array) -> bool:
+        return self.holds(z, WITHIN)
 
     def own_values(self, z: Array) -> Mapping[str, Array]:
         """Return the best values of the variables that the loss names."""
@@ -158,7 +157,7 @@ class SideLoss(ConicLoss):
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""
-        excess, _ = self.measure(z)
+        excess = self.measure(z).excess
         return max(self.loss.primal_violation(z, auxiliary), float(excess.max(initial=0.0)))
 
     def tighten(self) -> SideLoss:
@@ -240,8 +239,8 @@ class SideLoss(ConicLoss):
         split = self._split(u)
         return super().displacement(u) if split is None else split[-1]
 
-    def reservation(self, u: Array) -> str:
-        return super().reservation(u) if self._split(u) is None else ""
+    def condition(self, u: Array) -> str:
+        return super().condition(u) if self._split(u) is None else ""
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
         if self._split(u) is None:
@@ -286,46 +285,25 @@ class SideLoss(ConicLoss):
             high = min(high, _find_end(at, labels, C, room, least, 1.0))
         return np.clip(free, low, max(low, high)) if low > -inf or high < inf else free
 
-    def hold(self, H: Array, y: Array, w: Array, b: Array | None, *, fixed_sum: bool) -> tuple[Array, Array]:
-        """Move weights and intercept the least until the constraints hold to the last digits, with room for rounding.
-
-        Weights move in proportion to their sizes, and keep their signs; an intercept that is None is the best one
-        before. What is far from feasible stays so.
-        """
-        f = H @ w
-        intercept = b is None
-        b = self.best_intercept(f, y) if b is None else b
-        w_before, b_before = w, b
-        for _ in range(ROUNDS):
-            z = y * (f + b)
-            excess, sizes = self.measure(z)
-            # where nothing may be exceeded there is no room either
-            room = np.where(self.limits > 0, ROOM * sizes, 0.0)
-            broken = excess + room > np.where(self.limits > 0, 0.0, ROOM * sizes)
-            if not broken.any():
-                return w, b
-            # the slopes of what is bounded, a piecewise linear function, in the scores
-            slopes = y * np.where(z < 1, self.pulls - self.charges, self.pulls)[broken]
-            D, wanted = H.T @ slopes.T, (excess + room)[broken]
-            scale, of_b = np.abs(w), slopes.sum(axis=1) if intercept and self.has_charges else np.zeros(len(wanted))
-            # min |d / w|^2 + d_b^2 / max |w|^2 under D'd + of_b d_b = -excess
-            scaled = np.vstack([scale[:, np.newaxis] * D, scale.max(initial=0.0) * of_b])
-            if fixed_sum:
-                scaled = np.column_stack([scaled, np.append(scale, 0.0)])
-                wanted = np.append(wanted, 0.0)
-            step = -np.linalg.pinv(scaled.T, rcond=SINGULAR) @ wanted
-            ahead = w + scale * step[:-1]
-            if (ahead * w < 0).any():
-                break
-            w, b = ahead, b + scale.max(initial=0.0) * step[-1]
-            f = H @ w
-        if fixed_sum or self.has_charges or not (self.limits > 0).all():
-            return w_before, b_before
-        # smaller scores differ less
+    def hold(
+        self,
+        scores: Callable[[Array], Array],
+        edges: Callable[[Array], Array],
+        y: Array,
+        point: tuple[Array, Array],
+        *,
+        intercept: bool,
+        fixed_sum: bool = False,
+    ) -> tuple[Array, Array]:
+        """Move a point to where the constraints hold; by smaller scores, which differ less, where that is no other."""
+        w, b = super().hold(scores, edges, y, point, intercept=intercept and self.has_charges, fixed_sum=fixed_sum)
+        f = scores(w)
+        if self.holds(y * (f + b)) or fixed_sum or self.has_charges or not (self.limits > 0).all():
+            return w, b
         values = self.pulls @ (y * f)
         shares = (1 - 4 * ROOM) * self.limits / np.where(values > 0, values, TINY)
         w = w * min(1.0, float(shares.min()))
-        return w, self.best_intercept(H @ w, y) if intercept else b
+        return w, self.best_intercept(scores(w), y) if intercept else b
 
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:

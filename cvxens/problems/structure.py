@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
 
@@ -176,22 +177,25 @@ class _Sizes:
 _Node = float | _Sizes | Structure
 
 
-def read_structure(expression: Any, w: Any) -> Structure:
-    """Read a cvxpy expression in the variable `w` as a `Structure`; Unrecognised where it is none.
+def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> Structure:
+    """Read a cvxpy expression in the variable `w` and constraints on it as a `Structure`; Unrecognised if it is none.
 
     `w` has a row for every hypothesis, and is declared nonnegative where weights are.
     """
-    if expression.parameters():
+    if any(part.parameters() for part in (expression, *constraints)):
         raise Unrecognised("cvxpy parameters, whose values may change")
-    if [v.id for v in expression.variables()] not in ([w.id], []):
+    if {v.id for part in (expression, *constraints) for v in part.variables()} - {w.id}:
         raise Unrecognised("variables of its own")
-    node = _Reader(w).read(expression)
+    reader = _Reader(w)
+    node = reader.read(expression)
     if isinstance(node, _Sizes):
         raise Unrecognised("no number")
-    found = Structure(constant=node) if isinstance(node, float) else node
+    found = (Structure(constant=node) if isinstance(node, float) else node).plus(reader.read_constraints(constraints))
     if w.ndim == 1 or w.shape[1] == 1 or (found.norm == 1 and not found.square and not found.entries):
         # of one number per row every norm is its size, and sums of norms of order 1 are sums over all weights
         found = replace(found, norm=None)
+    if not np.isfinite(found.total.values(np.asarray(found.total.least))):
+        raise InvalidInput("penalty", "found constraints that no weights satisfy", "loosen some of them")
     _check_shape(found, nonnegative=w.is_nonneg())
     return found
 
@@ -224,7 +228,7 @@ class _Reader:
             return _Sizes(Curve.identity(), slope=1.0, size=positive, outputs_axis=1 if self.w.ndim == 2 else None)
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
-            return self._read_constraints(node.args)
+            return self.read_constraints(node.args)
         method = getattr(self, f"_read_{name}", None)
         if method is None:
             raise Unrecognised(f"`{type(node).__name__}`")
@@ -357,7 +361,8 @@ class _Reader:
 
     # constraints
 
-    def _read_constraints(self, constraints: Sequence[Any]) -> Structure:
+    def read_constraints(self, constraints: Sequence[Any]) -> Structure:
+        """Return the structure that is 0 where constraints hold, and infinite elsewhere."""
         found = Structure()
         for constraint in constraints:
             name = type(constraint).__name__

@@ -9,15 +9,19 @@ by their inverses R first, as they are in floats (Krawczyk 1969), and a triangul
 
 from __future__ import annotations
 
+import heapq
+from fractions import Fraction
 from math import fsum
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+from scipy.linalg import qr
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from scipy.sparse.linalg import splu
 
+from cvxens.limits import check_time
 from cvxens.rounding import EPSILON, LARGEST, split
 from cvxens.types import Array
 
@@ -27,16 +31,34 @@ ROOM = 1e-6
 SMALLEST = 1e-280
 """Products from this on are split without underflow; the parts are 2^-53 of them."""
 
-LARGEST_BLOCK = 300
+LARGEST_BLOCK = 1_000
 """The largest block whose inverse is made."""
 
 SWEEPS = 3
 
-ATTEMPTS = 8
-"""Choices of rows that are tried: those with the most room may depend on each other."""
+STABLE = 1e-3
+"""The least pivot, relative to the largest of its column: smaller ones would lose as many digits."""
+
+AMPLE = 1e-4
+"""The room, relative to the largest, from which on more of it is of no use: shifts are of a solver's last digits."""
 
 LEAST = 1e-300
-"""The share of the largest row that a row with no way to go counts as, where equations are given rows."""
+"""The share of the largest room that a row with no way to go counts as."""
+
+SIMILAR = 0.1
+"""The score, relative to the best of a column, from which on the row with the fewest entries is taken."""
+
+THIN = 30
+"""Columns with no more entries are eliminated one by one, those with more together, as a dense matrix."""
+
+WIDE = 1_000
+"""Rows of that matrix for each of its columns, of those with the most room."""
+
+SINGULAR = 1e-10
+"""What is left of a column of entries of 1, where it depends on the others."""
+
+MOST_DEPENDENT = 100
+"""Equations that another one may depend on: their factors are found in rational numbers."""
 
 
 def sum_columns(A: Any, dual: Array, added: Array) -> Array:
@@ -54,87 +76,122 @@ def sum_columns(A: Any, dual: Array, added: Array) -> Array:
     return (np.abs(sums) * (1 + 2 * EPSILON) + tiny) if finite else np.full(A.shape[1], np.inf)
 
 
-def _invert_blocks(matrix: Any) -> Any:
-    """Return the inverses of the blocks on the diagonal of a matrix that is triangular but for them, in order."""
+def _invert_blocks(matrix: Any) -> tuple[Any, int]:
+    """Return the inverses of the blocks of a matrix that is block triangular in some order, and the largest size."""
     n = matrix.shape[0]
     _, labels = connected_components(matrix, directed=True, connection="strong")
-    order = np.argsort(labels, kind="stable")
-    blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    large = [block for block in blocks if len(block) > 1]
-    if any(len(block) > LARGEST_BLOCK for block in large):
+    sizes = np.bincount(labels, minlength=1)
+    if sizes.max() > LARGEST_BLOCK:
         raise np.linalg.LinAlgError
-    alone = np.ones(n)
-    rows, columns, values = [], [], []
-    for block in large:
-        alone[block] = 0.0
-        rows.append(np.repeat(block, len(block)))
-        columns.append(np.tile(block, len(block)))
-        values.append(np.linalg.inv(matrix[block][:, block].toarray()).ravel())
-    ones = np.flatnonzero(alone)
-    entries = np.concatenate([alone[ones], *values]), (np.concatenate([ones, *rows]), np.concatenate([ones, *columns]))
-    return sparse.coo_array(entries, shape=(n, n))
+    order = np.argsort(labels, kind="stable")
+    firsts = np.cumsum(sizes) - sizes
+    place = np.empty(n, np.intp)
+    place[order] = np.arange(n) - firsts[labels[order]]
+    entries = sparse.coo_array(matrix)
+    row, column = entries.coords
+    inside = labels[row] == labels[column]
+    row, column, data = row[inside], column[inside], entries.data[inside]
+    rows, columns, values = [np.flatnonzero(sizes[labels] == 1)], [np.flatnonzero(sizes[labels] == 1)], []
+    values.append(np.ones(len(rows[0])))
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        # all blocks of a size at once
+        of_size = np.flatnonzero(sizes == size)
+        number = np.full(len(sizes), -1)
+        number[of_size] = np.arange(len(of_size))
+        here = number[labels[row]] >= 0
+        blocks = np.zeros((len(of_size), size, size))
+        blocks[number[labels[row[here]]], place[row[here]], place[column[here]]] = data[here]
+        members = order[firsts[of_size, np.newaxis] + np.arange(size)]
+        rows.append(np.repeat(members, size, axis=1).ravel())
+        columns.append(np.tile(members, size).ravel())
+        values.append(np.linalg.inv(blocks).ravel())
+    found = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csc_array(sparse.coo_array(found, shape=(n, n))), int(sizes.max())
 
 
 class Equations:
     """Equations ``B'l + target = 0`` of which floats l miss some, to be satisfied by rows that may move.
 
+    Those that depend on others are left out: they are satisfied with them where targets add up to 0 as columns do.
+
     Parameters
     ----------
     rows : ndarray of int
-        A row of B for each equation.
-    S : sparse array
-        These rows, (n_equations, n_equations).
+        A row of B for each equation that is kept.
+    kept : ndarray of int
+        These equations, columns of B.
+    dependence : list of dict
+        For each equation that is left out, exact factors of it and of others with which their columns may add up to 0.
+    S, errors : sparse array of shape (n_kept, n_kept)
+        The rows and columns of B that were chosen, and what their entries are off by at most.
 
     Examples
     --------
-    >>> B = sparse.csc_array([[1.0, 1.0], [0.0, 2.0], [3.0, 0.0]])
-    >>> equations = Equations.choose(B, np.array([0.0, 1.0, 1.0]))
-    >>> equations.rows.tolist(), equations.enclose(np.array([0.3, 0.0])).round(3)
-    ([2, 1], array([0. , 0. , 0.2]))
+    >>> B = sparse.csc_array([[1.0, 1.0, 1.0], [0.0, 2.0, 0.0], [3.0, 0.0, 3.0]])
+    >>> equations = Equations.choose(B, 0 * B, np.array([0.0, 1.0, 1.0]))
+    >>> equations.rows.tolist(), equations.kept.tolist(), equations.dependence
+    ([2, 1], [0, 1], [{0: Fraction(-1, 1), 2: Fraction(1, 1)}])
+    >>> equations.enclose(np.array([0.3, 0.0, 0.3])).round(3)
+    array([0. , 0. , 0.2])
     """
 
-    def __init__(self, rows: NDArray[np.intp], S: Any, n_rows: int) -> None:
-        self.rows = rows
-        self.n_rows = n_rows
+    def __init__(
+        self,
+        rows: NDArray[np.intp],
+        kept: NDArray[np.intp],
+        dependence: list[dict[int, Fraction]],
+        S: Any,
+        errors: Any,
+        n_rows: int,
+    ) -> None:
+        self.rows, self.kept, self.dependence, self.n_rows = rows, kept, dependence, n_rows
         matrix = sparse.csc_array(S.T)
-        self.inverses = sparse.csc_array(_invert_blocks(matrix))
+        self.inverses, largest = _invert_blocks(matrix)
         product = sparse.csc_array(self.inverses @ matrix)
         # a product of k terms is off by k eps of their sizes
-        lost = (LARGEST_BLOCK + 2) * EPSILON * sparse.csc_array(abs(self.inverses) @ abs(matrix))
+        self.relative = (largest + 2) * EPSILON
+        off = self.relative * abs(matrix) + 2 * sparse.csc_array(errors.T)
+        lost = sparse.csc_array(abs(self.inverses) @ off)
         self.sizes = sparse.csc_array(abs(product) + lost)
         diagonal = sparse.diags_array(2 * np.abs(product.diagonal()), format="csc")
         self.comparison = sparse.csc_array(diagonal - self.sizes)
-        self._factor = splu(self.comparison)
+        self._factor: Any = splu(self.comparison) if len(rows) else None
 
     @classmethod
-    def choose(cls, B: Any, room: Array) -> Self | None:
-        """Choose for each equation a row that has an entry in it, and the most room together; None if there are none.
+    def choose(cls, B: Any, errors: Any, room: Array) -> Self | None:
+        """Choose a row for every equation but those that depend on others; None if these are not solvable in floats.
 
-        `room` says of each row of B how far it may move.
+        Parameters
+        ----------
+        B, errors : sparse array of shape (n_rows, n_equations)
+            The matrix, and what its entries are off by at most.
+        room : ndarray of shape (n_rows,)
+            How far each row may move.
         """
-        entries = sparse.coo_array(B)
-        row, column = entries.coords
         largest = float(room[np.isfinite(room)].max(initial=0.0)) or 1.0
-        weights = np.abs(entries.data) * np.clip(room[row] / largest, LEAST, 1.0)
-        random = np.random.default_rng(0)
-        for attempt in range(ATTEMPTS):
-            # the product of the weights is the largest, and with it the share of the diagonal
-            noise = np.exp(attempt * random.random(len(weights)))
-            costs = 1.0 + np.log((noise * weights).max(initial=1.0)) - np.log(np.maximum(noise * weights, LEAST))
-            graph = sparse.csr_array((costs, (column, row)), shape=B.shape[::-1])
-            try:
-                equations, rows = min_weight_full_bipartite_matching(graph)
-            except ValueError:
-                return None
-            rows = rows[np.argsort(equations)]
-            try:
-                chosen = cls(rows, sparse.csr_array(B)[rows], B.shape[0])
-            except (RuntimeError, np.linalg.LinAlgError):
-                # a block is too large, or singular
-                continue
-            if chosen.enclose(np.ones(len(rows))) is not None:
-                return chosen
-        return None
+        rows, kept = _eliminate(sparse.csc_array(B), np.clip(room / largest, LEAST, AMPLE) / AMPLE)
+        # in an order in which there is an entry on the diagonal
+        entries = sparse.csr_array(sparse.csc_array(B)[:, kept].T)[:, rows]
+        places = maximum_bipartite_matching(entries, perm_type="column")
+        if (places < 0).any():
+            return None
+        rows = rows[places]
+        by_rows = sparse.csr_array(B)[rows]
+        S = by_rows[:, kept]
+        left_out = np.setdiff1d(np.arange(B.shape[1]), kept)
+        try:
+            # B_j = (sum over k kept of f_k B_k) on the rows of these
+            dependence = []
+            if len(left_out):
+                right = by_rows[:, left_out].toarray()
+                factors = splu(sparse.csc_array(S)).solve(right) if len(kept) else right
+                columns = zip(left_out.tolist(), factors.T, strict=True)
+                dependence = [_find_dependence(sparse.csc_array(B), kept, j, f) for j, f in columns]
+            chosen = cls(rows, kept, dependence, S, sparse.csr_array(errors)[rows][:, kept], B.shape[0])
+        except (RuntimeError, np.linalg.LinAlgError):
+            # a block is too large, or singular
+            return None
+        return None if chosen.enclose(np.ones(B.shape[1])) is None else chosen
 
     def enclose(self, missed: Array) -> Array | None:
         """Bound how far an exact solution is from floats that miss the equations by no more than `missed`.
@@ -144,12 +201,12 @@ class Equations:
         ndarray of shape (n_rows,)
             0 for the rows that do not move; None where nothing is verified.
         """
-        e = np.zeros(self.n_rows)
+        e, missed = np.zeros(self.n_rows), missed[self.kept]
         if not missed.any():
             return e
         if not np.isfinite(missed).all():
             return None
-        missed = (1 + (LARGEST_BLOCK + 2) * EPSILON) * (abs(self.inverses) @ missed)
+        missed = (1 + self.relative) * (abs(self.inverses) @ missed)
         first = self._factor.solve(2 * missed)
         shifts = np.maximum(self._factor.solve(2 * missed + ROOM * (self.sizes @ np.abs(first))), 0.0)
         diagonal = self.sizes.diagonal()
@@ -166,3 +223,108 @@ class Equations:
             return None
         e[self.rows] = shifts
         return e
+
+
+def _eliminate(B: Any, room: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows and columns of B, in pairs, whose square part is not singular, with as much room as there is.
+
+    Gauss's elimination, thin columns first, one with the fewest entries at a time; a pivot has room, and is not small
+    in its column. What is left of dense columns has its pivots by QR with column pivoting of its transpose.
+    """
+    columns: list[dict[int, float]] = [
+        dict(zip(B.indices[first:last].tolist(), B.data[first:last].tolist(), strict=True))
+        for first, last in zip(B.indptr[:-1], B.indptr[1:], strict=True)
+    ]
+    in_row: dict[int, set[int]] = {}
+    for j, column in enumerate(columns):
+        for i in column:
+            in_row.setdefault(i, set()).add(j)
+    tops = [max(map(abs, column.values()), default=0.0) for column in columns]
+    waiting = [(len(column), j) for j, column in enumerate(columns) if len(column) <= THIN]
+    heapq.heapify(waiting)
+    pairs: list[tuple[int, int]] = []
+    done: set[int] = set()
+    while waiting:
+        n_entries, j = heapq.heappop(waiting)
+        if j in done or n_entries != len(columns[j]):
+            continue
+        if len(done) % 1000 == 0:
+            check_time()
+        done.add(j)
+        column = columns[j]
+        # what is left of a column that depends on others is rounding
+        real = {i: value for i, value in column.items() if abs(value) > SINGULAR * tops[j]}
+        for i in column:
+            in_row[i].discard(j)
+        if not real:
+            continue
+        least = STABLE * max(map(abs, real.values()))
+        scores = {i: abs(value) * room[i] for i, value in real.items() if abs(value) >= least}
+        enough = SIMILAR * max(scores.values())
+        pivot = min((i for i, score in scores.items() if score >= enough), key=lambda i: (len(in_row[i]), -scores[i]))
+        pairs.append((pivot, j))
+        others = [(i, value) for i, value in column.items() if i != pivot]
+        for k in in_row.pop(pivot):
+            entries = columns[k]
+            factor = entries.pop(pivot) / column[pivot]
+            for i, value in others:
+                if i in entries:
+                    entries[i] -= factor * value
+                else:
+                    entries[i] = -factor * value
+                    in_row[i].add(k)
+            if len(entries) <= THIN:
+                heapq.heappush(waiting, (len(entries), k))
+    dense = [j for j in range(len(columns)) if j not in done]
+    if dense:
+        check_time()
+        pairs += _pivot_dense([columns[j] for j in dense], dense, tops, room)
+    rows, kept = (
+        (np.array(part, dtype=np.intp) for part in zip(*pairs, strict=True)) if pairs else np.zeros((2, 0), int)
+    )
+    order = np.argsort(kept)
+    return rows[order], kept[order]
+
+
+def _pivot_dense(
+    columns: list[dict[int, float]], names: list[int], tops: list[float], room: Array
+) -> list[tuple[int, int]]:
+    """Return independent rows and columns of what elimination has left of dense ones, in pairs."""
+    rows = np.array(sorted({i for column in columns for i in column}), dtype=np.intp)
+    rows = rows[np.argsort(-room[rows], kind="stable")[: WIDE * len(columns)]]
+    place = {int(i): at for at, i in enumerate(rows)}
+    M = np.zeros((len(rows), len(columns)))
+    for k, column in enumerate(columns):
+        kept = [(place[i], value / tops[names[k]]) for i, value in column.items() if i in place]
+        M[[at for at, _ in kept], k] = [value for _, value in kept]
+    R, order = qr(M, mode="r", pivoting=True)
+    sizes = np.abs(np.diagonal(R))
+    independent = order[: int((sizes > SINGULAR * max(sizes.max(initial=0.0), 1.0)).sum())]
+    if not len(independent):
+        return []
+    _, chosen = qr((room[rows, np.newaxis] * M[:, independent]).T, mode="r", pivoting=True)
+    # which column goes with which row plays no part in what they span
+    return [(int(rows[at]), names[k]) for at, k in zip(chosen, independent.tolist(), strict=False)]
+
+
+def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> dict[int, Fraction]:
+    """Return exact factors of equations, 1 of the one that is left out, with which columns of B add up to 0.
+
+    Which ones they are of, a solution in floats says; all rows of these are 0 if some independent ones are.
+    """
+    sizes = abs(B[:, kept]).max(axis=0).toarray().ravel()
+    own = kept[np.abs(factors) * sizes > SINGULAR * np.abs(B[:, [j]]).max()]
+    if len(own) > MOST_DEPENDENT:
+        raise np.linalg.LinAlgError
+    dense = B[:, np.append(own, j)].toarray()
+    _, order = qr(dense[:, :-1].T, mode="r", pivoting=True) if len(own) else (None, np.empty(0, np.intp))
+    rows = [[Fraction(float(value)) for value in dense[i]] for i in order[: len(own)]]
+    for k in range(len(own)):
+        pivot = next((row for row in rows[k:] if row[k]), None)
+        if pivot is None:
+            raise np.linalg.LinAlgError
+        rows.remove(pivot)
+        pivot = [value / pivot[k] for value in pivot]
+        rows = [[a - row[k] * b for a, b in zip(row, pivot, strict=True)] for row in rows]
+        rows.insert(k, pivot)
+    return {**{int(own[k]): -row[-1] for k, row in enumerate(rows)}, j: Fraction(1)}

@@ -59,6 +59,8 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
         return f"Nothing is proven: {certificate.note or 'one of the two objectives is not finite'}."
     if certificate.relative_gap < 0:
         return "Nothing is proven: the bound is on the wrong side of the objective."
+    if certificate.condition:
+        return f"Conditional, not proven: {certificate.condition}, {within}{asked}."
     if not certificate.proven:
         found = f"the bound that there is leaves a gap of {as_percent(certificate.relative_gap)}"
         return f"Not proven ({certificate.note or 'no bound over all hypotheses'}): {found}{asked}."

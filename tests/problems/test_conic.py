@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import entr, rel_entr
 
+from cvxens.problems import Formulation, Problem
 from cvxens.problems import conic as conic_module
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ConicFunction
-from cvxens.problems.expressions import ExpressionLoss
+from cvxens.problems.expressions import CONDITION, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1, SquaredL2
 
 N = 6
 y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
@@ -166,14 +168,40 @@ def test_the_shares_of_strict_proofs_are_strict(name):
         assert proof.slack / 2 <= conic.displacement(0.5 * proof.u) < 1e-7
 
 
-def test_what_is_too_large_to_be_verified_says_what_it_rests_on(monkeypatch):
-    loss = ExpressionLoss(FUNCTIONS["hinge"][0])
+def test_what_is_not_verified_says_what_it_rests_on():
+    """Two variables of the loss whose columns differ by rounding: no float tells whether they are one."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=N)
+    columns = np.column_stack([a, a * (1 + 4e-16 * rng.integers(-2, 3, N))])
+    own = cp.Variable(2)
+    loss = ExpressionLoss(lambda z: FUNCTIONS["hinge"][0](z + columns @ own) + 0.1 * cp.sum_squares(z))
     u = loss.multipliers(np.linspace(-0.5, 1.2, N))
-    assert loss.reservation(u) == ""
-    monkeypatch.setattr(conic_module, "VERIFIED", 2)
+    assert loss.condition(u) == CONDITION
+    formulation = Formulation(loss, L1(0.5))
+    certificate = Problem(formulation, np.column_stack([y, a]), y).certify(w=np.ones(2), u=u)
+    assert np.isfinite(certificate.dual)
+    assert certificate.condition == CONDITION
+    assert not certificate.proven
+    assert not certificate.holds(np.inf)
     loss = ExpressionLoss(FUNCTIONS["hinge"][0])
-    u = loss.multipliers(np.linspace(-0.5, 1.2, N))
-    assert loss.reservation(u) == "for variables of the loss up to ten times what was found"
+    assert loss.condition(loss.multipliers(np.linspace(-0.5, 1.2, N))) == ""
+
+
+@pytest.mark.parametrize("missed", [1e-3, -1e-3])
+def test_what_multipliers_miss_of_the_equality_is_made_good(monkeypatch, missed):
+    """With multipliers off by a thousandth the bound is off by as much, and it is taken off."""
+    monkeypatch.setattr(conic_module, "REFINEMENTS", 0)
+    conic, (express, _) = make("hinge"), FUNCTIONS["hinge"]
+    # at margins below the kink the multipliers are 1 and those of t >= 0 are 0
+    vanishing = conic._rest
+    at = conic.b - conic.A[:, conic.rows] @ (-2 * np.ones(N))
+    found = conic_module.solve_cones(conic.A @ vanishing, at, vanishing.T @ conic.c, conic.cones)
+    proof = conic._check((1 + missed) * found.dual, np.zeros(conic.A.shape[1]), None)
+    assert proof.strict
+    assert proof.charge > 1e-4
+    for z in (np.zeros(N), np.ones(N), -np.ones(N), y, -3 * y, np.linspace(-2, 2, N)):
+        value = float(express(cp.Constant(z)).value)
+        assert value + proof.u.ravel() @ z >= proof.bound - proof.slack * np.abs(z).max() - 1e-13
 
 
 @functions
@@ -329,3 +357,28 @@ def test_products_of_cones_are_taken_apart_in_the_order_of_the_solvers():
     outside[7] = 5.0
     assert (cones.depths(outside) < 0).nonzero()[0].tolist() == [6, 7, 8]
     assert len(cones.for_clarabel()) == 7
+
+
+class Displaced(Hinge):
+    """A hinge loss whose bounds hold at multipliers that differ from the given ones by 1e-3 in sum."""
+
+    def displacement(self, u):
+        return 1e-3
+
+
+@pytest.mark.parametrize("penalty", [L1(1.0), SquaredL2(1.0)], ids=["l1", "l2"])
+def test_a_dual_value_counts_what_displaced_multipliers_make_of_edges(penalty):
+    random = np.random.default_rng(0)
+    H, y = random.choice([-1.0, 1.0], (12, 5)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    point = {"w": np.full(5, 0.1), "u": np.full(12, 0.5) + 0.05 * random.random(12)}
+    plain, displaced = (Problem(Formulation(loss(1.0), penalty), H, y) for loss in (Hinge, Displaced))
+    at, moved = plain.evaluate(point), displaced.evaluate(point)
+    # an edge may be larger by 1e-3 max |H_ij|, so that the bound is less by as much as that takes off it
+    edges = np.abs(at.edges)
+    if isinstance(penalty, L1):
+        least = at.dual * (1 - 1 / (1 + 0.99e-3)) if edges.max() > 0.999 else 0.0
+    else:
+        least = 0.99e-3 * edges.sum()
+    assert least > 1e-4
+    assert moved.rounding >= least > 100 * at.rounding
+    assert moved.dual == at.dual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from cvxens.problems import Formulation, Problem
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ACCURACY, ConicForm, ConicFunction, solve_cones
 from cvxens.problems.duality import Edges, edge_rounding
+from cvxens.problems.expressions import ROOMS
 from cvxens.problems.modelling import Term
 from cvxens.solvers.differences import Differences
 from cvxens.types import Array
@@ -78,6 +80,8 @@ class ConicMaster(FastMaster):
                 if failure.attempts[0].status != "infeasible":
                     raise
             return self._lower_violation()
+        if (wider := self.restricted.widen()) is not None:
+            return wider
         form, penalty, tol = self.conic.form, self._canonicalise_penalty(), self._next_tolerance()
         found = self._minimise(form, penalty, tol)
         if found.status in {"PrimalInfeasible", "AlmostPrimalInfeasible"}:
@@ -92,13 +96,25 @@ class ConicMaster(FastMaster):
             reference.restricted = self.restricted
             return reference.solve()
         solution = self.restricted.evaluate({**self._read_weights(found.x, n_columns, penalty), "u": proof.u})
-        if self.restricted.is_mended:
+        for tighter in self._tighten(found.x, penalty):
+            if np.isfinite(solution.objective) and not self.restricted.is_mended:
+                break
             # constraints hold to a solver's digits only: tighter ones by more than these are met with the weights
-            tighter = self._minimise(self.loss.tighten().conic(self.conic.shape).form, penalty, tol)
-            if tighter.solved:
-                point = self._read_weights(tighter.x, n_columns, penalty)
+            again = self._minimise(*tighter, tol)
+            if again.solved:
+                point = self._read_weights(again.x, n_columns, penalty)
                 solution = self.restricted.evaluate({**point, "u": proof.u})
         return replace(solution, exact=tol == ACCURACY)
+
+    def _tighten(self, x: Array, penalty: ConicForm) -> Iterator[tuple[ConicForm, ConicForm]]:
+        """Yield loss and penalty with tighter constraints, by more and more of their sizes at a solution."""
+        if hasattr(self.loss, "tighten"):
+            # its limits of 0 stay
+            yield self.loss.tighten().conic(self.conic.shape).form, penalty
+            return
+        form, n_columns = self.conic.form, len(self.conic.c)
+        for room in ROOMS[1:]:
+            yield form.tighten(x[:n_columns], room), penalty.tighten(x[n_columns : n_columns + len(penalty.c)], room)
 
     def _minimise(self, form: ConicForm, penalty: ConicForm, tol: float) -> Any:
         """Minimise loss and penalty in conic form to a relative gap."""
@@ -128,8 +144,7 @@ class ConicMaster(FastMaster):
         """
         has_new = self.restricted.n_columns > self._n_solved
         self._n_solved = self.restricted.n_columns
-        constrained = self.restricted.formulation.constraints is not None or hasattr(self.loss, "tighten")
-        if not has_new or constrained:
+        if not has_new or self.loss.is_constrained(self.conic.shape):
             return ACCURACY
         return max(ACCURACY, min(COARSEST, SHARE * self.gap))
 
@@ -160,11 +175,11 @@ class ConicMaster(FastMaster):
             proof = self.loss.domain(self.conic.shape).adopt(dual, found.x[: form.A.shape[1]], self.balanced)
         if proof is None:
             raise SolverFailed([found.attempt])
-        u, y, total = proof.u, self.restricted.y, getattr(self.penalty, "total", None)
+        u, y, total = proof.u, self.restricted.y, self.penalty.largest_sum
         largest = float(np.abs(self.restricted.H).max(initial=0.0))
-        # weights of a given sum reach u'z of at most that times the largest edge; others reach any with any edge
+        # weights of a largest sum reach u'z of at most that times the largest edge; others reach any with any edge
         least = edge_rounding(len(y), largest) * float(np.abs(u).sum())
-        threshold = least if total is None else max(proof.bound, 0.0) / total
+        threshold = least if total == np.inf else max(proof.bound, 0.0) / total
         w, b = np.zeros((self.restricted.n_columns, *self.outputs)), np.zeros(self.outputs)
         closed = np.zeros(len(w), dtype=bool) if self.restricted.formulation.nonnegative else None
         return MasterSolution(w, b, u, y * u, np.inf, threshold, closed, row_norm=self.penalty.row_norm)

@@ -42,6 +42,8 @@ class CvxpyMaster(FastMaster):
         """Model and solve; where no margins of 1 can be reached yet, return the Farkas vector to price with."""
         if self.restricted.n_columns == 0:
             return self._start()
+        if (wider := self.restricted.widen()) is not None:
+            return wider
         sided = hasattr(self.loss, "model_violation")
         try:
             solution = self.restricted.problem.solve(self.solver, **self.options)
