@@ -179,7 +179,16 @@ class Cones:
 
     @property
     def interior(self) -> Array:
+        """A vector inside the dual cone, of entries of about 1; 0 where rows are free."""
+        return self._fill(np.array([-1.0, 0.0, 1.0]))
+
+    @property
+    def interior_of_both(self) -> Array:
         """A vector inside cone and dual cone, of entries of about 1; 0 in rows of the zero cone."""
+        return self._fill(np.array([-1.0, 1.0, 1.0]))
+
+    def _fill(self, exponential: Array) -> Array:
+        """Return a vector inside all cones, given what it is in exponential ones: in others cone and dual share it."""
         parts = [np.zeros(self.zero), np.ones(self.nonnegative)]
         second_order = np.zeros(sum(self.second_order))
         if self.second_order:
@@ -189,7 +198,7 @@ class Cones:
             unit = np.zeros(order * (order + 1) // 2)
             unit[_diagonal(order)] = 1.0
             parts += [unit]
-        parts += [np.tile([-1.0, 1.0, 1.0], self.exponential), np.tile([1.0, 1.0, 0.0], len(self.power))]
+        parts += [np.tile(exponential, self.exponential), np.tile([1.0, 1.0, 0.0], len(self.power))]
         parts += [np.append(np.ones(len(exponents)), 0.0) for exponents in self.general_power]
         return np.concatenate(parts)
 

@@ -203,7 +203,7 @@ class ConicForm:
         sizes, blocks = np.abs(self.b) + np.abs(self.A) @ np.abs(x), self.cones.blocks
         largest = np.zeros(int(blocks.max(initial=-1)) + 1)
         np.maximum.at(largest, blocks, sizes)
-        return replace(self, b=self.b - share * largest[blocks] * self.cones.interior)
+        return replace(self, b=self.b - share * largest[blocks] * self.cones.interior_of_both)
 
     def balance(self) -> tuple[ConicForm, Array]:
         """Return the same in units of x and of cones in which entries are near 1, and these units.

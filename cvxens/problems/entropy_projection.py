@@ -102,6 +102,10 @@ class EntropyProjection(Problem):
         point = {"alpha": alpha, "eta": eta}
         return Evaluated(self, point, self.value(point), self.dual_value(point))
 
+    def find_condition(self, at: Evaluated) -> str:
+        """Return "": the dual value is a bound at any multiplier."""
+        return ""
+
     def value(self, point: Point) -> float:
         """Evaluate the relative entropy, ``sum alpha_t ((1 + r) ln(1 + r) - r)`` with ``r = alpha / alpha_t - 1``."""
         return float((self.alpha_t * self._evaluate_divergences(self._find_changes(point["alpha"]))).sum())
