@@ -158,7 +158,7 @@ class ConicMaster(FastMaster):
             [
                 sparse.eye_array(n_rows, zero),
                 -sparse.eye_array(n_rows, zero),
-                -sparse.csc_array(form.cones.interior_of_both[:, np.newaxis]),
+                -sparse.csc_array(form.cones.interior[:, np.newaxis]),
             ]
         )
         n_relaxed = relaxed.shape[1]
