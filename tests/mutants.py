@@ -206,6 +206,69 @@ MUTANTS = [
             "tests/colgen/test_side_masters.py",
         ),
     ),
+    Mutant(
+        "cvxens/problems/conic.py",
+        "bound - moved, v, moved",
+        "bound + moved, v, moved",
+        ("tests/problems/test_conic.py",),
+    ),
+    Mutant("cvxens/problems/verified.py", "(left > rounding)", "(left > -1.0)", ("tests/problems/test_verified.py",)),
+    Mutant("cvxens/problems/verified.py", "lost = sparse", "lost = 0.0 * sparse", ("tests/problems/test_verified.py",)),
+    Mutant(
+        "cvxens/problems/verified.py", " + 2 * sparse.csc_array(errors.T)", "", ("tests/problems/test_verified.py",)
+    ),
+    Mutant(
+        "cvxens/problems/verified.py",
+        "(1 + self.relative) * (abs(self.inverses) @ missed)",
+        "abs(self.inverses @ missed)",
+        ("tests/problems/test_verified.py",),
+    ),
+    Mutant("cvxens/problems/cones.py", "parts[1] >= nonnegative", "parts[1] >= 0", ("tests/problems/test_conic.py",)),
+    Mutant(
+        "cvxens/problems/conic.py",
+        "return chosen if exact else None",
+        "return chosen",
+        ("tests/problems/test_conic.py",),
+    ),
+    Mutant(
+        "cvxens/problems/problem.py",
+        'off = loss.displacement(shrunk) if hasattr(loss, "displacement") else 0.0',
+        "off = 0.0",
+        ("tests/problems/test_conic.py",),
+    ),
+    Mutant(
+        "cvxens/problems/constraints.py",
+        "HELD = 1e-12",
+        "HELD = 1e-6",
+        (
+            "tests/colgen/test_formulation_constraints.py",
+            "tests/colgen/test_constraints_in_any_units.py",
+        ),
+    ),
+    Mutant(
+        "cvxens/problems/units.py",
+        "STEP * np.rint(",
+        "0 * np.rint(",
+        (
+            "tests/colgen/test_constraints_in_any_units.py",
+            "tests/colgen/test_own_units.py",
+        ),
+    ),
+    Mutant(
+        "cvxens/problems/penalties.py",
+        "max(largest - 1.0, lowest), 1.0",
+        "lowest, 1.0",
+        ("tests/colgen/test_constraints_in_any_units.py",),
+    ),
+    Mutant(
+        "cvxens/certificates.py",
+        "proven = proven and finite and gap >= 0 and not condition",
+        "proven = proven and finite and gap >= 0",
+        (
+            "tests/certificates/test_certificate.py",
+            "tests/certificates/test_certify.py",
+        ),
+    ),
 ]
 
 
