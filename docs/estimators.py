@@ -38,7 +38,7 @@ def describe(name, model):
 
     return {
         "estimator": f"`{name}`",
-        "probabilities": "yes" if hasattr(model, "predict_proba") else has("calibration", '`calibration="sigmoid"`'),
+        "probabilities": "yes" if hasattr(model, "predict_proba") else "calibrated" if classifier else "",
         "weights of classes": has("class_weight", "`class_weight`"),
         "weights of samples": "yes" if "sample_weight" in signature(type(model).fit).parameters else "",
         "price chosen": "yes" if searched else '`C="auto"`' if hasattr(type(model), "_given_price") else "",
