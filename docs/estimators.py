@@ -11,7 +11,8 @@ from cvxens.estimators.samples import ORACLES
 HEAD = """# What estimators take and give
 
 Read off the classes by `python docs/estimators.py`. An entry with a parameter holds where it is given; `oracle` is that
-of ensembles, `estimator` the classifier that a search is over.
+of ensembles, `estimator` the classifier that a search is over. Probabilities that are calibrated are those of
+`sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)`.
 
 """
 
