@@ -11,7 +11,8 @@ from cvxens.estimators.samples import ORACLES
 HEAD = """# What estimators take and give
 
 Read off the classes by `python docs/estimators.py`. An entry with a parameter holds where it is given; `oracle` is that
-of ensembles, `estimator` the classifier that a search is over.
+of ensembles, `estimator` the classifier that a search is over. Probabilities that are calibrated are those of
+`sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)`.
 
 """
 
@@ -38,7 +39,7 @@ def describe(name, model):
 
     return {
         "estimator": f"`{name}`",
-        "probabilities": "yes" if hasattr(model, "predict_proba") else has("calibration", '`calibration="sigmoid"`'),
+        "probabilities": "yes" if hasattr(model, "predict_proba") else "calibrated" if classifier else "",
         "weights of classes": has("class_weight", "`class_weight`"),
         "weights of samples": "yes" if "sample_weight" in signature(type(model).fit).parameters else "",
         "price chosen": "yes" if searched else '`C="auto"`' if hasattr(type(model), "_given_price") else "",

@@ -9,13 +9,13 @@ HOUSE = {
     "code": 35300,
     "class names used twice": 39,
     "module constants": 679,
-    "hasattr + getattr": 392,
+    "hasattr + getattr": 385,
     "Any": 2144,
     "test lines": 49039,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 35, "functions": 423, "lines": 1399, "parameters": 25, "classes": 17}
+FIT = {"files": 35, "functions": 423, "lines": 1399, "parameters": 21, "classes": 15}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -16,6 +16,7 @@ from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.paths import Path, PathPoint, solve_path
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round, TabledSample
+from cvxens.colgen.stopping import StopEarly
 from cvxens.limits import Ending
 from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation
@@ -41,6 +42,7 @@ __all__ = [
     "Round",
     "Run",
     "Step",
+    "StopEarly",
     "TabledSample",
     "adaboost",
     "adaboost_star",

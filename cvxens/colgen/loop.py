@@ -549,7 +549,7 @@ def column_generation(
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
-    callback: Callable[[Step], bool | None] | None = None,
+    callback: Callable[[Step], Step | bool | None] | None = None,
     exact: bool = False,
 ) -> Run:
     """Solve a formulation over all hypotheses of an oracle.
@@ -590,8 +590,9 @@ def column_generation(
         resumes from it, and `max_time` starts from then.
     callback : callable, optional
         Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
-        after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
-        they are the formulation's.
+        after it, as `Ending.STOPPED`, or the step itself, to have its incumbent returned whatever comes after, with a
+        certificate by the best bound of the run: `StopEarly` is one. A step's objectives and bounds are of a minimum:
+        times `formulation.sense`, they are the formulation's.
     exact : bool
         True for a proof in rational numbers as well, `Run.proof`: of the optimum itself where the formulation is a
         linear program over `Stumps` and that can be solved exactly, else of the point that was found.
@@ -708,7 +709,7 @@ class Search:
         restrict: Callable[[], Restricted],
         start: tuple[Hypothesis, ...] = (),
         checkpoint: Checkpoint | None = None,
-        callback: Callable[[Step], bool | None] | None = None,
+        callback: Callable[[Step], Step | bool | None] | None = None,
     ) -> None:
         self.formulation = formulation
         self.signs = signs
@@ -728,6 +729,7 @@ class Search:
         self.oracle: Oracle = self.recorder or oracle
         self.history: tuple[Round, ...] = ()
         self.incumbent: Incumbent | None = None
+        self.kept: Incumbent | None = None
         self.last: Step | None = None
         self._evaluated: tuple[Incumbent, Restricted, float] | None = None
         self._largest, self._n_measured = 0.0, 0
@@ -747,6 +749,9 @@ class Search:
         with limit_time(room, alone=True) as rest:
             if self.incumbent is None:
                 self.incumbent = self._before_first_round()
+            elif self.kept is not None:
+                # any feasible weights are held against the best bound
+                self.incumbent = replace(self.incumbent, columns=self.kept.columns, solution=self.kept.solution)
             if ending is Ending.EXHAUSTED and self.last is not None:
                 with suppress(TimeUp):
                     self._raise_if_inseparable(self.last)
@@ -759,7 +764,8 @@ class Search:
 
     def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
         recorded = len(self.recorder.rows) if self.recorder else 0
-        ended_before = self._recorded_ending(limits)
+        # a callback is told of every round
+        ended_before = self._recorded_ending(limits) if self.callback is None else None
         for raw_step in iterate(self.master, self.oracle, self.start, square_sum=self.formulation.needs_square_sum):
             step = self._count(raw_step, limits.tol)
             if ended_before is not None:
@@ -780,7 +786,10 @@ class Search:
             ending = clock.ending if ending is Ending.MAX_TIME else ending
             if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
                 ending = Ending.SMALL_EDGES
-            if self.callback is not None and self.callback(step):
+            answer = None if self.callback is None else self.callback(step)
+            if answer is step:
+                self.kept = step.incumbent
+            elif answer:
                 ending = ending or Ending.STOPPED
             self._save(ending)
             if ending is not None:

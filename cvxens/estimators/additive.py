@@ -12,7 +12,6 @@ from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Regressor
 from cvxens.estimators.classifiers import EnsembleClassifier
-from cvxens.estimators.early_stopping import StoppedEarly
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
@@ -135,7 +134,7 @@ LOSSES: Mapping[str, Callable[[Array, Array, float | None], Loss]] = {
 
 @final
 @estimator
-class AdditiveRegressor(Additive, StoppedEarly, Regressor):
+class AdditiveRegressor(Additive, Regressor):
     """Regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The prediction is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the

@@ -126,13 +126,8 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
             task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
                 found |= self._solve_parts(sample, task) if several else self._solve(sample)
-            found |= self._calibrate(X, y, told, found)
         self._adopt(found)
         return self
-
-    def _calibrate(self, X: Any, y: Any, given: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that other fits of the sample give to one whose attributes are found."""
-        return {}
 
     def _adopt(self, found: Mapping[str, Any]) -> None:
         """Set the attributes of a fit, in place of those of an earlier one."""

@@ -22,10 +22,9 @@ from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
-from cvxens.estimators.early_stopping import StoppedEarly
-from cvxens.estimators.ensembles import SOLVERS, OfAnyFormulation, choose_better
+from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, choose_better
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
+from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
@@ -68,7 +67,7 @@ PAIR_PRICE = 300.0
 
 
 @dataclass(eq=False, repr=False)
-class EnsembleClassifier(StoppedEarly, Classifier):
+class EnsembleClassifier(Ensemble, Classifier):
     """An ensemble that classifies, and has proofs in rational numbers."""
 
     def prove(
@@ -158,7 +157,7 @@ class EnsembleClassifier(StoppedEarly, Classifier):
 
 @final
 @estimator
-class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -332,7 +331,7 @@ def _least_mean_hinge(z: Array, weights: Array) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class CGEns(Calibrated, ClassWeighted, EnsembleClassifier):
+class CGEns(ClassWeighted, EnsembleClassifier):
     """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
 
     Parameters
@@ -510,9 +509,7 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(
-    Calibrated, Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier
-):
+class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters

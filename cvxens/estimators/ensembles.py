@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -63,18 +63,6 @@ class Choice:
     """The ensembles whose mean is taken in place of that of the fit, whose bound holds for it; none for the latter."""
     run: Run | None = None
     """What is known of the answer already: it is kept where the fit comes to nothing better in time."""
-
-
-class Follower(Protocol):
-    """What follows a fit to a part of a sample, and may end it."""
-
-    rest: Any
-    """The sample of the fit."""
-    best: Member | None
-    """The ensemble that is kept in place of the last one."""
-
-    def tell(self, step: Step) -> bool:
-        """Take note of a round, and return True to end the fit."""
 
 
 @dataclass(eq=False, repr=False)
@@ -170,15 +158,12 @@ class Ensemble(Vote):
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
-        watch = at._watch = at._watch_over(sample)
-        sample = sample if watch is None else watch.rest
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
         run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
         run = run if choice.run is None else choose_better(run, choice.run, formulation.sense)
         warn_of_run(self, run)
-        members = choice.members if watch is None or watch.best is None else [watch.best]
-        used = average(formulation, oracle, sample, run, members) if members else run
+        used = average(formulation, oracle, sample, run, choice.members) if choice.members else run
         return {
             # its exact proof would keep the sample
             "certificate_": used.certificate,
@@ -188,10 +173,6 @@ class Ensemble(Vote):
             **chosen,
             **at._appraise(sample, formulation, run),
         }
-
-    def _watch_over(self, sample: Any) -> Follower | None:
-        """Return what follows a fit to a part of a sample; None for a fit to the whole."""
-        return None
 
     def _choose(self, sample: Any) -> Choice:
         """Return what is chosen from the sample before the fit."""
@@ -248,13 +229,12 @@ class Ensemble(Vote):
             n_columns = f"{len(step.solution.w)} columns"
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
-            stop |= watch is not None and watch.tell(step)
             # the next round has begun by now, unless this was the last one
             if not stop and step.relative_gap > limits["tol"]:
                 rounds.begin()
             return stop
 
-        y, watch = label(formulation, sample), vars(self).get("_watch")
+        y = label(formulation, sample)
         limits: dict[str, Any] = {
             "master": SOLVERS[self._check_solver()],
             "tol": self.tol,

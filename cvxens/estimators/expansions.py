@@ -33,7 +33,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Calibrated, Probabilities
+from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
@@ -418,7 +418,7 @@ def average_diagonal(diagonal: Array, sample: Sample) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class SquaredSlacks(Calibrated, KernelExpansion):
+class SquaredSlacks(KernelExpansion):
     """A function for the largest margin with squared slacks.
 
     Parameters

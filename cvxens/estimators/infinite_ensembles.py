@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -39,7 +38,6 @@ from cvxens.estimators.machines import (
 )
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Calibrated
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
@@ -72,7 +70,7 @@ SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 
 @final
 @estimator
-class InfiniteEnsembleSVC(Calibrated, KernelMachine):
+class InfiniteEnsembleSVC(KernelMachine):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -498,12 +496,6 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """Classify samples, as the best estimator does."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-    @available_if(lambda self: callable(self._make_template().predict_proba))
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the best estimator, where `estimator` has a calibration."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
 
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None

@@ -1,4 +1,4 @@
-"""Parameters of estimators: fields of dataclasses, declared once and documented once.
+"""Parameters of estimators: fields of dataclasses, declared once and documented once; and what former ones became.
 
 A base class declares the parameters that its estimators share as keyword-only fields, and the fitted attributes as
 fields that the constructor does not take, and documents both in its own docstring. `estimator` makes the class that
@@ -8,13 +8,38 @@ find all of them in the docstring.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from inspect import signature
-from typing import TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from cvxens.docstrings import compose, read_entries
+from cvxens.errors import InvalidInput
 
 T = TypeVar("T")
+
+STOP = "run cvxens.colgen.column_generation with callback=StopEarly(...), or stop by set_callbacks"
+
+FORMER = {
+    "calibration": "wrap it: sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)",
+    "early_stopping": STOP,
+    "validation_fraction": STOP,
+    "n_iter_no_change": STOP,
+}
+"""What to do in place of the parameters that there were."""
+
+
+def refuse_former(method: Callable[..., T]) -> Callable[..., T]:
+    """Make a method raise `InvalidInput` for a parameter that is none any more, with what took its place."""
+
+    @wraps(method)
+    def refusing(self: Any, *args: Any, **given: Any) -> T:
+        for name in FORMER.keys() & given.keys():
+            raise InvalidInput(name, f"found {given[name]!r:.100} for what is no parameter any more", FORMER[name])
+        return method(self, *args, **given)
+
+    return refusing
 
 
 @dataclass_transform(eq_default=False)
@@ -56,6 +81,8 @@ def estimator(kind: type[T]) -> type[T]:
     ['C : float', 'max_time : float']
     """
     kind = dataclass(eq=False, repr=False)(kind)
+    for name in {"__init__", "set_params"} & set(dir(kind)):
+        setattr(kind, name, refuse_former(getattr(kind, name)))
     positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
     bases = [base for base in kind.__mro__ if is_dataclass(base)]
     fitted = [f.name for f in fields(kind) if not f.init and not f.name.startswith("_")]  # type: ignore[arg-type]

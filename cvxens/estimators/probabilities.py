@@ -1,25 +1,16 @@
-"""Probabilities of the classes: directly from a loss that has them, or calibrated where that is asked for."""
+"""Probabilities of the classes, of losses that have them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens import validation
-from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.samples import check_weights
 from cvxens.types import Array
 
 LEAST = 1e-7
@@ -69,109 +60,6 @@ class Probabilities(Classifier):
         if parts != [self] and parts[0].multi_class == "ovo":
             return couple(self.log_odds * F, len(self.classes_))
         return normalise(np.atleast_2d(self.log_odds * F.T).T)
-
-
-SIGMOID = "sigmoid"
-"""The one kind of calibration."""
-
-N_FOLDS = 5
-"""Folds whose scores probabilities are calibrated on."""
-
-
-def _asks_for_calibration(estimator: Any) -> bool:
-    if estimator.calibration is None:
-        raise AttributeError("predict_proba: found calibration=None; give calibration='sigmoid', and fit")
-    return True
-
-
-@dataclass(eq=False, repr=False)
-class Calibrated(Classifier):
-    """A classifier whose loss has no probabilities, which are calibrated where that is asked for.
-
-    Parameters
-    ----------
-    calibration : {"sigmoid"}, optional
-        "sigmoid" for `predict_proba`, by Platt's method: the log odds of each class are linear in its score, with two
-        numbers of the largest likelihood on the scores of five folds, each by a fit to the others, which takes six
-        times as long. By default there are no probabilities.
-
-    Attributes
-    ----------
-    calibration_ : ndarray of shape (n_scores, 2), or None
-        Slope and intercept of the log odds, of two classes of the second one, else of each against the rest.
-    """
-
-    _: KW_ONLY
-    calibration: str | None = None
-
-    @available_if(_asks_for_calibration)
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class by the calibrated scores; of several classes, divided by their sum.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; rows sum to 1. The largest need not be that of the class that `predict` returns.
-        """
-        check_is_fitted(self)
-        if self.calibration_ is None:
-            raise InvalidInput("calibration", "found a fit without one", "fit again")
-        F = self.decision_function(X)
-        return normalise(F.reshape(len(F), -1) * self.calibration_[:, 0] + self.calibration_[:, 1])
-
-    def _calibrate(self, X: Any, y: Any, given: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes of the calibration of a fit, whose others are found."""
-        if self.calibration is None:
-            return {"calibration_": None}
-        validation.one_of("calibration", self.calibration, [SIGMOID])
-        labels, classes = np.asarray(y), found["classes_"]
-        weights = check_weights(given.get("sample_weight"), labels)
-        rows = np.flatnonzero(weights)
-        counts = np.unique(labels[rows], return_counts=True)[1]
-        if counts.min() < 2:
-            remedy = "give two samples or more of every class, or calibration=None"
-            raise InvalidInput("y", f"found one sample of the class {classes[counts.argmin()]!r}", remedy)
-        # a price that has been chosen is not chosen anew in every fold
-        priced = {"C": found.get("C_"), "nu": found.get("nu_")} if "cv_results_" in found else {}
-        of_nu = getattr(self, "nu", None) is not None
-        chosen = {k: v for k, v in priced.items() if isinstance(v, float) and (k == "nu") == of_nu}
-        part = clone(self).set_params(calibration=None, **chosen)
-        folds = StratifiedKFold(min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0)
-        F = np.zeros((len(rows), 1 if len(classes) == 2 else len(classes)))
-        for train, test in folds.split(rows[:, np.newaxis], labels[rows]):
-            told = {name: _safe_indexing(values, rows[train]) for name, values in given.items()}
-            X_train, y_train = _safe_split(part, X, labels, rows[train])
-            X_test, _ = _safe_split(part, X, labels, rows[test], rows[train])
-            F[test] = clone(part).fit(X_train, y_train, **told).decision_function(X_test).reshape(len(test), -1)
-        own = labels[rows, np.newaxis] == (classes[1:] if len(classes) == 2 else classes)
-        return {"calibration_": np.array([fit_sigmoid(F[:, k], own[:, k], weights[rows]) for k in range(F.shape[1])])}
-
-
-def fit_sigmoid(f: Array, own: NDArray[np.bool_], weights: Array) -> tuple[float, float]:
-    """Return slope and intercept of log odds that are linear in a score, of the largest likelihood (Platt 2000).
-
-    The targets are (n + 1) / (n + 2) of the n samples of the class, and 1 / (m + 2) of the m others, so that there is a
-    maximum where the score separates them.
-
-    Examples
-    --------
-    >>> slope, intercept = fit_sigmoid(np.array([-1.0, 1.0]), np.array([False, True]), np.ones(2))
-    >>> round(slope, 3), abs(round(intercept, 3))
-    (0.693, 0.0)
-    """
-    n, m = weights[own].sum(), weights[~own].sum()
-    targets = np.where(own, (n + 1) / (n + 2), 1 / (m + 2))
-    # the units of the score play no part
-    size = float(np.abs(f).max()) or 1.0
-    parts = np.concatenate([weights * targets, weights * (1 - targets)])
-    model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
-    model.fit(np.tile(f / size, 2)[:, np.newaxis], np.repeat([1, 0], len(f)), parts)
-    return float(model.coef_[0, 0]) / size, float(model.intercept_[0])
 
 
 def normalise(log_odds: Array) -> Array:

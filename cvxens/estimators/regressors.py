@@ -17,7 +17,6 @@ from cvxens.colgen.oracles.ascending import Ascending, Step, add_up, take_apart
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
-from cvxens.estimators.early_stopping import StoppedEarly
 from cvxens.estimators.ensembles import OfAnyFormulation, certify_ensemble
 from cvxens.estimators.explanations import Terms, list_machine_terms
 from cvxens.estimators.machines import (
@@ -228,7 +227,7 @@ def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationRegressor(Constrained, StoppedEarly, OfAnyFormulation, Regressor):
+class ColumnGenerationRegressor(Constrained, OfAnyFormulation, Regressor):
     """Any formulation on scores, a loss that holds targets and a penalty on weights, over any weak learners.
 
     Parameters

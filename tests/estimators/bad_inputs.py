@@ -196,11 +196,7 @@ PARAMETERS = {
     "gammas": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, "all", ["1"], [[1.0]], [1j]],
     "cv": [0, 1, -2, 1.5, "five", [], [1, 2], 10**6, object(), [([0], [1], [2])]],
     "one_standard_error": ["yes", 2, None, np.nan, [True]],
-    "calibration": NOT_A_NAME,
     "average": ["yes", 2, None, np.nan, [True]],
-    "early_stopping": ["yes", 2, None, np.nan, [True]],
-    "validation_fraction": [0, 1, -0.1, 1.5, np.nan, np.inf, "half", True, [0.5], None, 0.5j],
-    "n_iter_no_change": [*NOT_WHOLE, None],
     "pairs": ["some", 2, None, np.nan, [True]],
     "scoring": ["precise", 3, [], ["accuracy"], {"a": "accuracy"}, np.nan, object()],
 }
