@@ -29,7 +29,8 @@ from scipy.sparse import issparse
 from cvxens.errors import InvalidInput
 from cvxens.features import column, find_missing
 from cvxens.limits import map_slices, threads_for
-from cvxens.trees import Feature, Table, Tree
+from cvxens.tables import Feature
+from cvxens.trees import Table, Tree
 from cvxens.types import Array
 
 FEATURE = re.compile(r"x\[(\d+)\]")

@@ -15,7 +15,7 @@ from cvxens.effects.functions import Interaction, MainEffect
 from cvxens.effects.pieces import Table, merge_tables, take_apart
 from cvxens.effects.purification import purify, purify_further
 from cvxens.errors import InvalidInput
-from cvxens.trees.tables import Feature
+from cvxens.tables import Feature
 from cvxens.types import Array
 
 MOST_CELLS = 2**20

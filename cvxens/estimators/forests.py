@@ -37,7 +37,8 @@ from cvxens.solvers import (
 )
 from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
 from cvxens.solvers.experts import WIDTH
-from cvxens.trees import Feature, fit_forest
+from cvxens.tables import Feature
+from cvxens.trees import fit_forest
 from cvxens.types import Array
 
 WRITTEN_OUT = 1000

@@ -37,9 +37,7 @@ from cvxens.colgen.oracles import (
 )
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
-from cvxens.tables import is_frame
-from cvxens.trees import Feature
-from cvxens.trees.tables import encode, find_features, read_cells
+from cvxens.tables import Feature, encode, find_features, find_words, is_frame
 from cvxens.types import Array
 
 
@@ -94,8 +92,7 @@ class Accepts:
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
-            cells = read_cells(data[0])[0] if is_frame(data[0]) else []
-            words = [cell.name for cell in cells if cell.values.dtype.kind != "b" and cell.numbers() is None]
+            words = find_words(data[0]) if is_frame(data[0]) else ()
             if not words:
                 raise
             remedy = (

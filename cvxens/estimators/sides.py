@@ -21,7 +21,7 @@ from cvxens.features import column
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
 from cvxens.rounding import TINY
-from cvxens.trees import Feature
+from cvxens.tables import Feature
 from cvxens.types import Array
 
 MOST_GROUPS = 20

@@ -65,9 +65,8 @@ from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, Th
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import Dates, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
+from cvxens.tables import Dates, Feature, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
-from cvxens.trees.tables import Feature
 from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
@@ -99,11 +98,19 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
 """Our estimators."""
 
+MOVED = ("cvxens.trees.tables.Feature",)
+"""Names that files of earlier versions have, under which what has moved is still found."""
+
 TRUSTED_TYPES = tuple(
     sorted(
-        f"{kind.__module__}.{kind.__qualname__}"
-        for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
-        if hasattr(kind, "__qualname__")
+        {
+            *MOVED,
+            *(
+                f"{kind.__module__}.{kind.__qualname__}"
+                for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
+                if hasattr(kind, "__qualname__")
+            ),
+        }
     )
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.

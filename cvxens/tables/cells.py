@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from cvxens.errors import InvalidInput
 
 MISSING = frozenset({"", "?", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "NULL", "null", "NaT"})
-"""Texts that stand for a missing value, as in pandas, and the question mark."""
+"""Texts that stand for a missing value in files, as in pandas, and the question mark."""
+
+MISSING_IN_MEMORY = frozenset({"", "?"})
+"""Texts that do so beside the nulls of arrays and frames, where NA may be Namibia."""
 
 
 class OddCell(InvalidInput):
@@ -39,31 +42,65 @@ def columns_of(frame: Any) -> dict[str, Any]:
     return {name: frame[key] for name, key in zip(names, frame.columns, strict=True)}
 
 
-def read_cells(series: Any, na: Collection[str] = ()) -> Any:
+def read_columns(X: Any) -> tuple[dict[str, Any], bool]:
+    """Return the cells of a data frame, an array or rows by column, and whether columns have names of their own.
+
+    Others are called x0, x1, ... Missing are None, NaN, nulls, and texts of `MISSING_IN_MEMORY`. `InvalidInput` if
+    there are no cells, rows of different lengths, or columns of dates or other types.
+    """
+    import pandas as pd
+
+    if named := is_frame(X):
+        columns = columns_of(X)
+        if not columns or not len(X):
+            raise InvalidInput("X", f"found {len(X)} rows under {list(columns)}", "give a frame with rows and columns")
+    else:
+        try:
+            rows = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        except ValueError:
+            raise InvalidInput("X", "found rows of different lengths", "give rows of equal length") from None
+        if rows.ndim != 2 or rows.size == 0:
+            raise InvalidInput("X", f"found shape {rows.shape}", "give rows of equal length, and at least one column")
+        rows = rows.astype(object) if rows.dtype.kind in "UT" else rows
+        columns = {f"x{j}": pd.Series(column, name=f"x{j}") for j, column in enumerate(rows.T)}
+    cells = {name: read_cells(column, missing=MISSING_IN_MEMORY) for name, column in columns.items()}
+    for name, column in cells.items():
+        if column.dtype.kind == "M":
+            raise InvalidInput("X", f"found dates in column {name!r}", "convert them to numbers or to strings")
+    return cells, named
+
+
+def read_cells(series: Any, na: Collection[str] = (), *, missing: Collection[str] = MISSING) -> Any:
     """Return a column of pandas or polars as a `pandas.Series` of one of four kinds of type, missing where it has none.
 
     Its ``dtype.kind`` is "f" for numbers, "M" for moments in UTC, "b" for truth values, and "O" for texts without the
-    blanks around them; `na` are further texts for missing values. `InvalidInput` if cells are of other types.
+    blanks around them; the texts of `missing` and `na` stand for missing values. `InvalidInput` if cells are of other
+    types, but for categories, which are what they are called.
     """
     import pandas as pd
 
     values = np.asarray(series.to_numpy())
-    missing = np.asarray(pd.isna(values))
-    known = values[~missing]
+    if values.dtype.kind in "iuf":
+        return pd.Series(values, dtype=np.float64)
+    gone, empty = np.asarray(pd.isna(values)), {*missing, *na}
+    if values.dtype.kind in "OUT":
+        gone |= np.fromiter((isinstance(v, str) and v.strip() in empty for v in values.tolist()), bool, len(values))
+    known = values[~gone]
     if known.dtype.kind == "O" and known.size:
         known = _unify(known)
     if known.dtype.kind in "biufM":
         dtype = {"b": "boolean", "M": "datetime64[us]"}.get(known.dtype.kind, "float64")
         cells = pd.Series(index=range(len(values)), dtype=dtype)
-        cells[~missing] = known.astype("bool" if dtype == "boolean" else dtype)
+        cells[~gone] = known.astype("bool" if dtype == "boolean" else dtype)
         return cells
+    if str(series.dtype) == "category" and known.dtype.kind == "O":
+        known = known.astype(str)
     if known.size and pd.api.types.infer_dtype(known) != "string":
         odd = next((type(value).__name__ for value in known.tolist() if not isinstance(value, str)), "")
         found = odd if known.dtype.kind == "O" else known.dtype
         raise InvalidInput("X", f"found {found} in the column {series.name!r}", "give numbers, texts, or moments")
     texts = np.full(len(values), None, dtype=object)
-    texts[~missing] = [text.strip() for text in known.tolist()]
-    texts[pd.Series(texts, dtype=object).isin([*MISSING, *na])] = None
+    texts[~gone] = [text.strip() for text in known.tolist()]
     return pd.Series(texts, dtype=object)
 
 
@@ -86,7 +123,9 @@ def _unify(known: NDArray) -> NDArray:
         moments = [v.astimezone(UTC).replace(tzinfo=None) if a else v for v, a in zip(known, aware, strict=True)]
         return np.array(moments, "datetime64[us]")
     texts = np.empty(len(known), dtype=object)
-    texts[:] = [_spell(value) if isinstance(value, Real | Decimal) else value for value in known]
+    # a truth value beside texts is called as Python calls it
+    spelt = (str(value) if isinstance(value, bool | np.bool_) else value for value in known)
+    texts[:] = [_spell(value) if isinstance(value, Real | Decimal) else value for value in spelt]
     return texts
 
 

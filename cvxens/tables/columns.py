@@ -1,22 +1,23 @@
 """The columns of a table: what they are, and how they become features; learnt of one table, applied to any other.
 
-A column is of quantities (numbers, or dates as days since 1970: one feature), nominal (one 0/1 feature per level) or
-left out. These records are part of saved models: their fields are plain values, of the types that they are annotated
-with, which are checked where a file is read.
+A `Feature` is what learners see of a column that they take as it is: numbers, or codes of categories, with gaps.
+
+A `Column` of a `TableEncoder` is of quantities (numbers, or dates as days since 1970: one feature), nominal (one 0/1
+feature per level) or left out. These records are part of saved models: their fields are plain values.
 """
 
 from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.tables.cells import OddCell, columns_of, is_frame, read_cells, spell
+from cvxens.tables.cells import OddCell, columns_of, is_frame, read_cells, read_columns, spell
 from cvxens.tables.numerals import (
     Dates,
     Numerals,
@@ -28,6 +29,7 @@ from cvxens.tables.numerals import (
     tell_what_is_unread,
 )
 from cvxens.types import Array
+from cvxens.validation import one_each
 
 PLAIN = Numerals()
 """Numbers as Python writes them."""
@@ -138,12 +140,16 @@ class NominalColumn:
 
     def _find_levels(self, cells: Any) -> np.ndarray:
         """Return the index of each cell's level, -1 for one never seen."""
-        # truth values are spelt in several ways: True, TRUE, true
-        known = {level.casefold(): i for i, level in enumerate(self.levels) if level.casefold() in TRUTHS}
-        known |= {level: i for i, level in enumerate(self.levels)}
-        found = ("?" if text is None else text for text in spell(cells))
-        folded = ((t, t.casefold() if t.casefold() in TRUTHS else t) for t in found)
-        return np.array([known.get(text, known.get(truth, -1)) for text, truth in folded], np.intp)
+        return find_levels(("?" if text is None else text for text in spell(cells)), self.levels)
+
+
+def find_levels(texts: Iterable[str | None], levels: Sequence[str]) -> np.ndarray:
+    """Return the index of each text among the levels, -1 for a missing value or a text that is not there."""
+    # truth values are spelt in several ways: True, TRUE, true
+    known: dict[str | None, int] = {level.casefold(): i for i, level in enumerate(levels) if level.casefold() in TRUTHS}
+    known |= {level: i for i, level in enumerate(levels)}
+    folded = ((text, text.casefold() if text and text.casefold() in TRUTHS else text) for text in texts)
+    return np.array([known.get(text, known.get(truth, -1)) for text, truth in folded], np.intp)
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,139 @@ class LeftOutColumn:
 
 
 Column: TypeAlias = NumericColumn | NominalColumn | LeftOutColumn
+
+
+@dataclass(frozen=True)
+class Feature:
+    """The name of a column and the categories of its values, in the order of their codes; None if it is numeric.
+
+    Categories are empty if no value was known: then every value counts as missing.
+    """
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+    @classmethod
+    def learn(cls, name: str, cells: Any, *, nominal: bool = False) -> Feature:
+        """Say what the cells of a column are: numbers if all of them can be and they need not be categories."""
+        known = cells.dropna()
+        if not nominal and known.size and _read_numbers(name, cells) is not None:
+            return cls(name)
+        # truth values are called as Python calls them
+        texts = known.astype(str) if cells.dtype.kind == "b" else spell(known)
+        return cls(name, tuple(sorted(set(texts))))
+
+    @property
+    def n_values(self) -> int:
+        """The number of categories, 0 for a numeric feature."""
+        return len(self.categories or ())
+
+    def encode(self, cells: Any) -> Array:
+        """Return cells as numbers or codes of categories, NaN where missing or of no category.
+
+        `InvalidInput` for what is no finite number, if the feature is numeric.
+        """
+        if self.categories is not None:
+            codes = find_levels(spell(cells), self.categories)
+            return np.where(codes < 0, np.nan, codes)
+        numbers = _read_numbers(self.name, cells)
+        if numbers is None:
+            found = f"found values of {self.name!r} that are not finite numbers"
+            raise InvalidInput("X", found, "give numbers, or None where missing")
+        return numbers
+
+    def decode(self, values: Array) -> Any:
+        """Return the cells that were encoded as these values."""
+        import pandas as pd
+
+        if self.categories is None:
+            return pd.Series(values)
+        # a missing value is the last of these
+        names = np.array([*self.categories, None], dtype=object)
+        return pd.Series(names[np.where(np.isnan(values), -1, values).astype(int)])
+
+    def tell(self, value: float) -> str:
+        """Return a value, or the code of a category, as people read it.
+
+        Examples
+        --------
+        >>> Feature("age").tell(71.25), Feature("sky", ("blue", "grey")).tell(1.0), Feature("age").tell(np.nan)
+        ('71.25', 'grey', 'missing')
+        """
+        if np.isnan(value):
+            return "missing"
+        return f"{value:.4g}" if self.categories is None else self.categories[int(value)]
+
+
+def _read_numbers(name: str, cells: Any) -> Array | None:
+    """Return the numbers of a column, NaN where missing; None if a value does not read as a finite number."""
+    try:
+        numbers = NumericColumn(name, np.nan).raw(cells)
+    except OddCell:
+        return None
+    if not np.isinf(numbers).any():
+        return numbers
+    # "inf" among texts is a word; among numbers infinity is a mistake
+    if cells.dtype.kind == "O":
+        return None
+    raise InvalidInput("X", f"found infinity in column {name!r}", "give finite numbers, None where missing")
+
+
+def find_words(frame: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame whose values are neither numbers nor truth values."""
+    cells = read_columns(frame)[0].items()
+    return tuple(name for name, each in cells if each.dtype.kind != "b" and _read_numbers(name, each) is None)
+
+
+def find_features(X: Any) -> tuple[Feature, ...] | None:
+    """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
+    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
+    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
+    True
+    """
+    if not is_frame(X):
+        return None
+    cells, types = read_columns(X)[0], (str(dtype).lower() for dtype in X.dtypes)
+    nominal = [
+        column.dtype.kind in "bO" or dtype.startswith(("category", "categorical", "enum"))
+        for column, dtype in zip(cells.values(), types, strict=True)
+    ]
+    if not any(nominal):
+        return None
+    return tuple(Feature.learn(*each, nominal=level) for each, level in zip(cells.items(), nominal, strict=True))
+
+
+def encode(features: Sequence[Feature], X: Any) -> Any:
+    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
+       town
+    0   1.0
+    1   NaN
+    """
+    if not is_frame(X):
+        remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
+        raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
+    codes = encode_columns(features, *read_columns(X))
+    return type(X)(dict(zip(X.columns, codes, strict=True)))
+
+
+def encode_columns(features: Sequence[Feature], cells: Mapping[str, Any], named: bool) -> Array:
+    """Return the values of each feature, (n_features, n_samples), found by name if cells are named, else by place."""
+    if absent := [feature.name for feature in features if named and feature.name not in cells]:
+        raise InvalidInput("X", f"found no columns {absent}", "give a frame with the columns learned from")
+    if not named:
+        one_each("X", cells, len(features), "feature")
+    chosen = [cells[feature.name] for feature in features] if named else cells.values()
+    return np.array([feature.encode(column) for feature, column in zip(features, chosen, strict=True)])
 
 
 def _count_values(n: int) -> str:

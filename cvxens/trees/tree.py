@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.trees.tables import Feature, match
+from cvxens.tables import Feature
+from cvxens.trees.tables import match
 from cvxens.types import Array, FieldsOnly
 
 Codes = NDArray[np.int64]

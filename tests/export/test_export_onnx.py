@@ -52,7 +52,7 @@ from cvxens.hypotheses import Among, Branch, Interval, Ramp, Rule, Scaled
 from cvxens.kernels import HistogramIntersection, SimplifiedStump
 from cvxens.kernels import Stump as StumpKernel
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.trees.tables import encode
+from cvxens.tables import encode
 
 
 def sample(n_classes, n_samples=48):

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from cvxens.errors import InvalidInput
+from cvxens.tables import find_features
 from cvxens.trees import Feature, Table, fit_tree, match
 
 NAN = np.nan
@@ -60,6 +61,29 @@ def test_a_tree_takes_frames_and_rows_alike(library):
     assert str(tree).splitlines() == ["kind = a: 0 (2.0)", "kind = b: 1 (2.0)"]
 
 
+def test_texts_for_gaps_make_no_words_of_numbers():
+    frame = pd.DataFrame({"size": pd.Series([1.5, "?", " ", np.int8(2)], dtype=object), "kind": list("abab")})
+    assert find_features(frame)[0] == Feature("size")
+    assert find_features(frame[["size"]]) is None
+    np.testing.assert_array_equal(Table.read(frame).columns[0], [1.5, NAN, NAN, 2])
+
+
+def test_truth_values_are_one_however_they_are_spelt():
+    features = Table.read(pd.DataFrame({"flag": [True, False]})).features
+    found = match(features, [["TRUE"], ["false"], [np.True_], [None], ["yes"]]).columns
+    np.testing.assert_array_equal(found, [[1, 0, 1, NAN, NAN]])
+
+
+def test_categories_of_any_type_are_what_they_are_called():
+    sizes = pd.DataFrame({"size": pd.cut([1.0, 2.0, 9.0, np.nan], [0.0, 5.0, 10.0])})
+    assert find_features(sizes) == (Feature("size", ("(0.0, 5.0]", "(5.0, 10.0]")),)
+    np.testing.assert_array_equal(Table.read(sizes).columns, [[0, 0, 1, NAN]])
+
+
+def test_texts_of_memory_are_no_gaps():
+    assert Table.read([["NA"], ["None"], ["?"]]).features == (Feature("x0", ("NA", "None")),)
+
+
 @pytest.mark.parametrize("library", [pd, pl])
 def test_dates_and_empty_frames_are_refused(library):
     dates = library.DataFrame({"day": np.array(["2020-01-01"], dtype="datetime64[ms]")})
@@ -67,5 +91,5 @@ def test_dates_and_empty_frames_are_refused(library):
         Table.read(dates)
     with pytest.raises(InvalidInput, match="0 rows"):
         Table.read(library.DataFrame({"x": []}))
-    with pytest.raises(InvalidInput, match="distinctly named"):
+    with pytest.raises(InvalidInput, match="several columns 'x'"):
         Table.read(pd.DataFrame([[1, 2]], columns=["x", "x"]))

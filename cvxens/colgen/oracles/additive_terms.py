@@ -16,7 +16,7 @@ from cvxens.colgen.oracles.pool import Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Hypothesis, Ramp
-from cvxens.trees import Feature
+from cvxens.tables import Feature
 from cvxens.types import Array
 
 PAIR_COST = 2.0

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.features import check_features, count_missing
-from cvxens.trees import Feature
-from cvxens.trees.tables import encode, find_features
+from cvxens.tables import Feature, encode, find_features
 from cvxens.validation import finite_array, one_each, one_of
 
 Ints: TypeAlias = NDArray[np.int64]

@@ -26,7 +26,7 @@ from cvxens.features import column, find_missing
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
-from cvxens.trees import Feature
+from cvxens.tables import Feature
 from cvxens.types import Array
 
 Ints: TypeAlias = NDArray[np.int64]

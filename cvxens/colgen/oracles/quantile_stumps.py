@@ -20,7 +20,7 @@ from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.trees import Feature
+from cvxens.tables import Feature
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
 

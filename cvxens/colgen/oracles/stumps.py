@@ -35,7 +35,7 @@ from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.proofs.readings import Reading, Statement
 from cvxens.rounding import EPSILON
-from cvxens.trees import Feature
+from cvxens.tables import Feature
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_of, signed_weights, whole
 
