@@ -15,7 +15,7 @@ HOUSE = {
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 36, "functions": 442, "lines": 1473, "parameters": 21, "classes": 15}
+FIT = {"files": 36, "functions": 443, "lines": 1473, "parameters": 21, "classes": 15}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

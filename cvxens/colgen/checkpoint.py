@@ -31,6 +31,7 @@ from cvxens.colgen.protocols import (
     Round,
     has_negation,
     make_column,
+    surely_has,
 )
 from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import without_smoothing
@@ -180,6 +181,10 @@ class Recorder:
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the oracle's set may have the negation of a hypothesis."""
         return has_negation(self.oracle, hypothesis)
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the oracle's set surely has the values of a hypothesis on the sample."""
+        return surely_has(self.oracle, hypothesis)
 
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""

@@ -41,6 +41,7 @@ from cvxens.colgen.protocols import (
     has_negation,
     make_column,
     relative_gap,
+    surely_has,
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
@@ -287,8 +288,7 @@ class _Columns:
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
-        has = getattr(self.oracle, "has", lambda _: False)
-        foreign = {hypothesis for hypothesis in self.unmatched_start.values() if not has(hypothesis)}
+        foreign = {each for each in self.unmatched_start.values() if not surely_has(self.oracle, each)}
         own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
         own_edge = max(answered, float(sizes[own].max(initial=-inf)))

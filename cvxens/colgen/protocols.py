@@ -279,6 +279,12 @@ def has_negation(oracle: Oracle, hypothesis: Hypothesis) -> bool:
     return getattr(oracle, "negations", False) or tells is None or bool(tells(hypothesis))
 
 
+def surely_has(oracle: Oracle, hypothesis: Hypothesis) -> bool:
+    """Return True if an oracle tells that its set has the values of a hypothesis on the sample, by its method `has`."""
+    tells = getattr(oracle, "has", None)
+    return tells is not None and bool(tells(hypothesis))
+
+
 @dataclass(frozen=True)
 class MasterSolution:
     """A restricted master's optimum, or a point near it, its dual repaired to be feasible.

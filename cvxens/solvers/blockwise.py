@@ -616,6 +616,8 @@ def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_step
     diagonal = np.diag(K).copy()
     # the last where the diagonal is 0, as of a kernel of distances: in either precision with room for quotients
     least = real(max(SINGULAR * np.abs(diagonal).max(), 1e8 * np.finfo(K.dtype).tiny))
+    # the square of a smaller violation may underflow, and then no pair has a gain: r is 1e-176 after a lucky step
+    tol = max(tol, 1e4 * np.sqrt(np.finfo(K.dtype).tiny))
     # added to r, they take out those that may not grow, and those that may not fall
     grows, falls = np.empty(n, K.dtype), np.empty(n, K.dtype)
     for k in range(n):

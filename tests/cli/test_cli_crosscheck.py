@@ -16,7 +16,7 @@ from cvxens.problems import FORMULATIONS, SVMDual
 NAMES = [formulation.__name__ for formulation in FORMULATIONS]
 ROW = {"formulation", "source", "reference", "fast", "relative_difference", "certificate", "agrees", "note"}
 SIDE = {"solver", "objective", "seconds"}
-CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual", "proven"}
+CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual", "proven", "condition"}
 
 
 def no_constant(name):

@@ -32,7 +32,7 @@ from cvxens.types import Attempt
 HOLDS = Certificate(1.0, 1.0, 0.0, 0.0, {"stationarity": 0.0}, {}, True)
 DOCUMENTED = {"formulation", "source", "reference", "fast", "relative_difference", "certificate", "agrees", "note"}
 OF_A_SIDE = {"solver", "objective", "seconds"}
-OF_A_CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual", "proven"}
+OF_A_CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual", "proven", "condition"}
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,7 @@ def test_the_dictionary_has_what_is_documented():
         "rounding": 0.0,
         "kkt_residual": 2e-9,
         "proven": True,
+        "condition": "",
     }
     assert written["relative_difference"] is None
     assert written["agrees"] is False

@@ -70,7 +70,10 @@ SAMPLES = {
         table(pd.DataFrame, pd.Categorical(WORDS)),
         "could not convert|no numbers in the columns b",
     ),
-    "a frame with days": (table(pd.DataFrame, DAYS), "DType|datetime|Timestamp|numeric|promote|argument|type"),
+    "a frame with days": (
+        table(pd.DataFrame, DAYS),
+        "DType|datetime|Timestamp|numeric|promote|argument|type|found dates in column",
+    ),
     "a frame with holes": (table(pd.DataFrame, pd.array([None] * n, "Int64")), "NaN"),
     "a polars frame with words": (table(pl.DataFrame, WORDS), "could not convert|no numbers in the columns b"),
     "a polars frame with holes": (table(pl.DataFrame, [None, 1.0] * (n // 2)), "NaN"),
