@@ -11,7 +11,7 @@ HOUSE = {
     "module constants": 731,
     "hasattr + getattr": 379,
     "Any": 2219,
-    "test lines": 51446,
+    "test lines": 51454,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

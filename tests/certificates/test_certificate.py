@@ -165,3 +165,11 @@ def test_certificates_are_frozen_values():
     assert between(1.0, 0.5) != between(1.0, 0.25)
     assert type(between(np.float64(1.0), np.float64(0.5)).gap) is float
     assert type(between(np.float64(1.0), np.float64(0.5)).relative_gap) is float
+
+
+def test_a_bound_under_a_condition_is_not_proven_and_says_so():
+    under = Certificate.between(1.0, 1.0, residuals={}, repair={}, rounding=0.0, condition="only for small variables")
+    assert not under.proven
+    assert not under.holds(0.1)
+    assert "conditional, only for small variables" in str(under)
+    assert under.to_dict()["condition"] == "only for small variables"
