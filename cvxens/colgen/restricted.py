@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from warnings import warn
 
 import numpy as np
@@ -25,6 +25,7 @@ from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.limits import TimeUp
 from cvxens.problems import Columns, DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
+from cvxens.problems.linear_dual import LinearDual, Stack
 from cvxens.problems.maps import ColumnMap
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import FEASIBLE, Products
@@ -92,7 +93,7 @@ class Restricted:
 
     @property
     def size(self) -> float:
-        """What gaps are relative to where both objectives are smaller."""
+        """The least unit of relative gaps, which counts where both objectives are smaller."""
         return self.problem.size
 
     def _first(self, n_columns: int) -> Columns:
@@ -287,6 +288,12 @@ class Restricted:
 def intercept_of(solution: MasterSolution) -> Array:
     """Return the intercept of a solution for columns less their centres."""
     return solution.b if solution.centred is None else solution.centred
+
+
+def stack_dual(formulation: Formulation, y: Array, scale: float = 1.0) -> Stack:
+    """Return the linear dual of a formulation's loss as variables of a program; `scale` is that of side constraints."""
+    dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+    return dual.stack(y, centre=formulation.on_scores and formulation.intercept, scale=scale)
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class ShardedRestricted:
 
     @property
     def size(self) -> float:
-        """What gaps are relative to where both objectives are smaller; values of stumps are -1 and 1."""
+        """The least unit of relative gaps, which counts where both objectives are smaller; stumps are -1 and 1."""
         return self.formulation.find_size(1.0)
 
     def among(self, n_columns: int) -> Stumps:

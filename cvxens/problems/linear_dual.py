@@ -22,10 +22,6 @@ class Hinges(NamedTuple):
     prices: Array  # (n_samples,), or one for all
 
 
-def _no_pulls() -> Array:
-    return np.zeros((0, 0))
-
-
 @dataclass(frozen=True, eq=False)
 class LinearDual:
     """What a piecewise linear loss adds to the dual: a linear function of multipliers in a polyhedron.
@@ -59,7 +55,7 @@ class LinearDual:
     hinges: tuple[Hinges, ...]
     low: float = -inf
     high: float = inf
-    pulls: Array = field(default_factory=_no_pulls)
+    pulls: Array = field(default_factory=lambda: np.zeros((0, 0)))
     limits: Array = field(default_factory=lambda: np.zeros(0))
 
     @property

@@ -105,7 +105,7 @@ class Loss(Protocol):
 
     @property
     def linear_dual(self) -> LinearDual | None:
-        """What it adds to the dual where that is a linear function in a polyhedron, as of a piecewise linear loss."""
+        """The dual of a piecewise linear loss, a linear function of multipliers in a polyhedron; None of others."""
         return None
 
     @abstractmethod

@@ -265,7 +265,7 @@ class Problem:
 
     @property
     def size(self) -> float:
-        """What gaps are relative to where both objectives are smaller; see `Formulation.find_size`."""
+        """The least unit of relative gaps, where both objectives are smaller; see `Formulation.find_size`."""
         return self.formulation.find_size(self.unit * self.H.largest) if self.formulation.find_size(1.0) else 0.0
 
     @property

@@ -103,7 +103,7 @@ class SideLoss(ConicLoss):
 
     @property
     def linear_dual(self) -> LinearDual | None:
-        """That of the loss, a sum of hinges of one side, with multipliers of constraints on scores alone."""
+        """The dual of a loss of hinges of one side under constraints on scores alone; None of any other."""
         dual = self.loss.linear_dual
         if self.has_charges or dual is None or not dual.is_separable or len(dual.hinges) != 1 or self.on_scores:
             return None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
-from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of
+from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of, stack_dual
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
@@ -302,12 +302,6 @@ some group can cost no more than about that."""
 
 LEAST_CLEARANCE = 1e-6
 """A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
-
-
-def stack_dual(formulation: Formulation, y: Array, scale: float = 1.0) -> Stack:
-    """Return the linear dual of a formulation's loss as variables of a program; `scale` is that of side constraints."""
-    dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
-    return dual.stack(y, centre=formulation.on_scores and formulation.intercept, scale=scale)
 
 
 def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
-from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
+from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs, stack_dual
 from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges, row_sizes
@@ -83,7 +83,7 @@ class HingeMaster(NewtonMaster):
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
-        self.stack = stack = self.loss.linear_dual.stack(y, centre=formulation.on_scores and formulation.intercept)
+        self.stack = stack = stack_dual(formulation, y)
         # w = unit v makes of min ridge/2 |w|^2 + prices'max(0, knots - z) the same of v, at prices / unit; and a margin
         # m that is to reach its gain is one of m + 1 - gain that is to reach 1
         labels = stack.repeat(y)
