@@ -264,7 +264,6 @@ EVERY_KERNEL = {
     "Stump, of given ranges": STUMPS,
     "StumpRegion": kernels.StumpRegion(2, LOW, HIGH),
     "StumpRegion, of open ranges": kernels.StumpRegion(2),
-    "StumpRegion, printed": kernels.StumpRegion(3, LOW, HIGH, "printed"),
     "Sum": STUMPS + kernels.Linear(np.eye(3)),
     "TreeEnsemble": GROWN,
     **{
