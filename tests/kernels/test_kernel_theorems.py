@@ -133,6 +133,12 @@ def test_appendix_a_theta_and_xi_of_the_perceptron_kernel():
         assert mean_projection(d) == pytest.approx(mean)
 
 
+def close_printed(X, level):
+    """The closed form of Definition 17 as it is printed, (2 Delta_S)^L sum_{l=1}^L (k / (2 Delta_S))^l."""
+    share = (WITHIN(X) + DELTA) / (2 * DELTA)
+    return (2 * DELTA) ** level * sum(share**below for below in range(1, level + 1))
+
+
 @settings(deadline=None, max_examples=20)
 @given(X=inside, level=st.integers(1, 5))
 def test_definition_17_is_theorem_16_level_by_level_and_has_closed_forms(X, level):
@@ -147,8 +153,7 @@ def test_definition_17_is_theorem_16_level_by_level_and_has_closed_forms(X, leve
     corrected = k**level + sum(masses[below - 1] * k ** (level - below) for below in range(1, level))
     np.testing.assert_allclose(regions(X), corrected, rtol=1e-10, atol=1e-9)
     assert regions.total_mass() == pytest.approx(masses[-1]) == expected.total_mass()
-    closed = (2 * DELTA) ** level * sum((k / (2 * DELTA)) ** below for below in range(1, level + 1))
-    np.testing.assert_allclose(printed(X), closed, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(printed(X), close_printed(X, level), rtol=1e-10, atol=1e-9)
     assert printed.total_mass() == pytest.approx(level * (2 * DELTA) ** level)
 
 
@@ -174,7 +179,7 @@ def test_theorem_18_decision_trees_are_regions_of_all_levels(X, t):
     np.testing.assert_allclose(K, sum((gamma * (WITHIN(X) + DELTA)) ** j / factorial(j) for j in range(1, 40)))
     tau = [gamma**n / factorial(n) - 2 * DELTA * gamma ** (n + 1) / factorial(n + 1) for n in range(1, 40)]
     assert min(tau) > 0
-    printed = sum(weight * print_regions(n, WITHIN)(X) for n, weight in enumerate(tau, start=1))
+    printed = sum(weight * close_printed(X, n) for n, weight in enumerate(tau, start=1))
     np.testing.assert_allclose(K, printed, rtol=1e-9)
     corrected = sum(gamma**n * corrected_weight(n, t) * StumpRegion(n, LOW, HIGH)(X) for n in range(1, 60))
     np.testing.assert_allclose(K, corrected, rtol=1e-6)
