@@ -224,16 +224,14 @@ def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out:
 
 def _encoder_of(model: Any) -> TableEncoder | None:
     """Return how a model takes tables: by the coding that it has learnt, or by the names of its features in Python."""
-    from math import nan
-
-    from cvxens.tables import NominalColumn, NumericColumn, TableEncoder
+    from cvxens.tables import Numerals, TableColumn, TableEncoder
 
     encoder: TableEncoder | None = getattr(model, "encoder_", None)
     if encoder is not None or not hasattr(model, "feature_names_in_"):
         return encoder
     nominal = {f.name: f.categories for f in getattr(model, "features_", ()) if f.categories is not None}
     names = [str(name) for name in model.feature_names_in_]
-    columns = [NominalColumn(n, nominal[n]) if n in nominal else NumericColumn(n, nan) for n in names]
+    columns = [TableColumn(n, None if n in nominal else Numerals(), levels=nominal.get(n)) for n in names]
     return TableEncoder(tuple(columns), raw=True)
 
 
