@@ -224,16 +224,14 @@ def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out:
 
 def _encoder_of(model: Any) -> TableEncoder | None:
     """Return how a model takes tables: by the coding that it has learnt, or by the names of its features in Python."""
-    from math import nan
-
-    from cvxens.tables import NominalColumn, NumericColumn, TableEncoder
+    from cvxens.tables import Numerals, TableColumn, TableEncoder
 
     encoder: TableEncoder | None = getattr(model, "encoder_", None)
     if encoder is not None or not hasattr(model, "feature_names_in_"):
         return encoder
     nominal = {f.name: f.categories for f in getattr(model, "features_", ()) if f.categories is not None}
     names = [str(name) for name in model.feature_names_in_]
-    columns = [NominalColumn(n, nominal[n]) if n in nominal else NumericColumn(n, nan) for n in names]
+    columns = [TableColumn(n, None if n in nominal else Numerals(), levels=nominal.get(n)) for n in names]
     return TableEncoder(tuple(columns), raw=True)
 
 
@@ -257,7 +255,7 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     from cvxens.datasets import load_samples
 
     fitted = load_model(model)
-    X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+    X, y, remarks, _ = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
     print_remarks(remarks)
     write("--out", out)
     write("--json", json_file)
@@ -323,10 +321,10 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
     fitted = load_model(model)
     X = y = held_out = None
     if data is not None:
-        X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+        X, y, remarks, _ = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
         print_remarks(remarks)
     if test is not None:
-        *held_out, remarks = load_samples(test, fitted.n_features_in_, _encoder_of(fitted))
+        *held_out, remarks, _ = load_samples(test, fitted.n_features_in_, _encoder_of(fitted))
         print_remarks(remarks)
         if data is None or held_out[1] is None:
             found = "found it without DATA" if data is None else f"found no target in {test}"
@@ -362,7 +360,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     name, found = type(fitted).__name__, fitted.certificate_
     write("--json", json_file)
     if data is not None:
-        X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+        X, y, remarks, _ = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
         print_remarks(remarks)
         if y is None:
             raise InvalidInput(data, "found no target", "give the classes in the last column")
@@ -477,12 +475,12 @@ def prove(
 
 def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
-    from cvxens.datasets import find_separator, load_samples
+    from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
     from cvxens.proofs import Layout
 
     encoder = _encoder_of(fitted)
-    X, y, _ = load_samples(path, fitted.n_features_in_, encoder)
+    X, y, _, separator = load_samples(path, fitted.n_features_in_, encoder)
     if y is None or len(fitted.classes_) != 2:
         raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
     X = X.toarray() if hasattr(X, "toarray") else X
@@ -490,8 +488,7 @@ def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     if encoder is None:
         return Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False, path=path), X, y
     names = [c.name for c in encoder.used for _ in range(1 if encoder.raw else len(c.feature_names))]
-    separator = find_separator(path, encoder) or ","
-    return Layout(names, encoder.target, labels, separator=separator, path=path), X, y
+    return Layout(names, encoder.target, labels, separator=separator or ",", path=path), X, y
 
 
 @click.command()

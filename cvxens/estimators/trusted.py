@@ -65,7 +65,7 @@ from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, Th
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import Dates, Feature, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
+from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.tree import Nodes
 
@@ -77,7 +77,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
     *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
-    *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
+    *(TableEncoder, TableColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""
 
@@ -98,19 +98,11 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
 """Our estimators."""
 
-MOVED = ("cvxens.trees.tables.Feature",)
-"""Names that files of earlier versions have, under which what has moved is still found."""
-
 TRUSTED_TYPES = tuple(
     sorted(
-        {
-            *MOVED,
-            *(
-                f"{kind.__module__}.{kind.__qualname__}"
-                for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
-                if hasattr(kind, "__qualname__")
-            ),
-        }
+        f"{kind.__module__}.{kind.__qualname__}"
+        for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
+        if hasattr(kind, "__qualname__")
     )
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.

@@ -30,7 +30,6 @@ from cvxens import (
 from cvxens.colgen import boosting_steps, gathered
 from cvxens.colgen.oracles import LevelStump, Stumps, Trees
 from cvxens.errors import InvalidInput
-from cvxens.estimators import trusted
 from cvxens.trees import Feature
 
 random = np.random.default_rng(0)
@@ -142,13 +141,6 @@ def test_fitted_ones_are_certified_on_frames(estimator, y):
     primal = [c.primal for c in certificates] if isinstance(certificates, list) else certificates.primal
     known = fitted.certificate_
     assert primal == pytest.approx([c.primal for c in known] if isinstance(known, list) else known.primal)
-
-
-@pytest.mark.parametrize("name", trusted.MOVED)
-def test_files_of_earlier_versions_find_what_has_moved(name):
-    module, _, kind = name.rpartition(".")
-    assert f"{getattr(import_module(module), kind).__module__}.{kind}" in trusted.TRUSTED_TYPES
-    assert name in trusted.TRUSTED_TYPES
 
 
 def test_weights_count_the_rows_of_a_frame():

@@ -72,7 +72,7 @@ BY_DEFAULT = {
 CHANCE = {"Constant", "Ramp"}
 """What the data decide whether there are."""
 
-TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "LeftOutColumn", "Numerals", "Dates"}
+TABLE = {"TableEncoder", "TableColumn", "Numerals", "Dates"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 TREES_OF_DEPTH_TWO = {"Certificate", "Round", "Branch", "Stump"}
