@@ -221,6 +221,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         },
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
         {"EqualMeanScores", "GroupLoss", "ClassLoss", "FeatureBudget"},
+        {"Monotone", "Convex", "Concave", "Interactions"},
         set(oracles.__all__),
         {"Among"},
     ]
