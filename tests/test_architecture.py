@@ -27,7 +27,7 @@ ROOMS = {
     "compensated": {"types"},
     "rounding": {"types", "compensated"},
     "certificates": BASE,
-    "problems": BASE | {"certificates"},
+    "problems": BASE | {"certificates", "features"},
     "hypotheses": BASE | {"features", "tables", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
     "effects": BASE | {"hypotheses", "features", "tables", "trees"},
@@ -101,6 +101,7 @@ LIBRARIES = {
     "numba": (
         "compensated",
         "limits",
+        "features",
         "hypotheses",
         "trees",
         "kernels",
