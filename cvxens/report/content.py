@@ -228,7 +228,9 @@ class Report:
         predicted = np.asarray(model.predict(of.raw))
         if hasattr(model, "classes_"):
             names = np.union1d(model.classes_, of.y)
-            counts = [_numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)]
+            counts = [
+                _numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
+            ]
             found: Content = {"on": on, "classes": [str(name) for name in names], "confusion": counts}
             positive = of.y == model.classes_[-1]
             if len(names) == 2 and positive.any() and not positive.all():

@@ -247,7 +247,9 @@ def test_good_and_bad_are_told_of_samples_that_the_fit_has_not_seen(frame):
     assert "does worse on others" in alone["quality"]["on"]
     regressor = LPBoostRegressor().fit(X, t)
     errors = np.abs(regressor.predict(X) - t)
-    assert Page(Report(regressor, X, t).to_html()).content["quality"]["errors"][0] == pytest.approx(errors.mean(), rel=1e-4)
+    assert Page(Report(regressor, X, t).to_html()).content["quality"]["errors"][0] == pytest.approx(
+        errors.mean(), rel=1e-4
+    )
 
 
 def test_each_rule_is_told_once(frame):
