@@ -18,7 +18,6 @@ TESTS = Path(__file__).parent
 BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
-    "caching": set(),
     "types": set(),
     "errors": {"types"},
     "docstrings": set(),
@@ -51,7 +50,7 @@ ROOMS = {
         "proofs",
     },
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
-    "report": BASE | {"storage", "certificates", "effects", "plotting"},
+    "report": BASE | {"storage", "certificates", "effects", "features", "plotting"},
     "estimators": BASE
     | {
         "effects",
@@ -89,7 +88,7 @@ ROOMS = {
         "proofs",
         "",
     },
-    "": {"caching"},
+    "": set(),
 }
 """What each room may import; the package itself is the room without a name."""
 

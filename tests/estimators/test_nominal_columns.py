@@ -1,7 +1,6 @@
 """Data frames with nominal columns: taken by stumps and trees, told apart by type, refused by what wants numbers."""
 
 from functools import partial
-from importlib import import_module
 from itertools import islice
 
 import numpy as np
