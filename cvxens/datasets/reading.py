@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.datasets import files
 from cvxens.datasets.dataset import Dataset, clean_labels
-from cvxens.datasets.files import MEBIBYTE, Source, count_bytes, features_of, open_source, read_arrays, read_libsvm, read_npz
+from cvxens.datasets.files import (
+    MEBIBYTE,
+    Source,
+    count_bytes,
+    features_of,
+    open_source,
+    read_arrays,
+    read_libsvm,
+    read_npz,
+)
 from cvxens.errors import InvalidInput
 from cvxens.limits import available_memory
 from cvxens.storage import UNREADABLE, inflation_limit
@@ -45,6 +54,7 @@ DELIMITERS = ",;\t|"
 
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
+
 
 def load_file(
     path: str | os.PathLike[str],

@@ -17,7 +17,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
-from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
+from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import Classifier
@@ -320,7 +320,7 @@ class CGEnsClassifier(PricedBySample, CGEns, Classifier):
     """
 
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
-    _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
+    _exact_master: ClassVar[Any] = partial(NewtonMaster, share=0.0)
 
     C: float | str = SQUARES_PRICE
     _: KW_ONLY

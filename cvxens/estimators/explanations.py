@@ -116,10 +116,10 @@ def write_report(
     >>> with TemporaryDirectory() as folder:
     ...     model.report(Path(folder) / "model.html", X, y)
     """
-    from cvxens.report import write_page
+    from cvxens.report import Report
 
-    told = {"held_out": held_out, "title": title, "data": data}
-    write_page(file, model, X, y, sample_weight=sample_weight, explain=explain, bands=bands, **told)
+    given: Any = {"sample_weight": sample_weight, "explain": explain, "bands": bands, "held_out": held_out}
+    Report(model, X, y, title=title, data=data, **given).write(file)
 
 
 def refuse_terms(model: Any) -> Terms:

@@ -1,9 +1,9 @@
 """The columns of a table: what they are, and how they become features; learnt of one table, applied to any other.
 
 A `Feature` is what learners see of a column that they take as it is: numbers, or codes of categories, perhaps missing;
-a `Table` has them with their values. A `TableColumn` of a `TableEncoder` is what a table as people have it holds: quantities
-(numbers, or dates as days since 1970), levels (one 0/1 feature each), or what is left out. These records are part of
-saved models: their fields are plain values. Cells are a `pandas.Series` as `read_cells` makes them.
+a `Table` has them with their values. A `TableColumn` of a `TableEncoder` is what a table as people have it holds:
+quantities (numbers, or dates as days since 1970), levels (one 0/1 feature each), or what is left out. These records are
+part of saved models: their fields are plain values. Cells are a `pandas.Series` as `read_cells` makes them.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def read_numbers(name: str, cells: Any, writing: Numerals | Dates = PLAIN) -> Ar
 
 
 def find_levels(cells: Any, levels: Sequence[str]) -> NDArray[np.intp]:
-    """Return the index of each cell among the levels, -1 for one that is not there; the level "?" is of missing ones."""
+    """Return the index of each cell among the levels, -1 for one not there; the level "?" is of missing ones."""
     # truth values are spelt in several ways: True, TRUE, true
     known: dict[str | None, int] = {level.casefold(): i for i, level in enumerate(levels) if level.casefold() in TRUTHS}
     known |= {level: i for i, level in enumerate(levels)}
@@ -473,7 +473,7 @@ class TableColumn:
         return raw
 
     def remark(self, cells: Any, raw: bool) -> str:
-        """Say what is missing, or of no level of the fit, and what is put there unless it stays `raw`; "" if nothing."""
+        """Say what is missing, or of no level of the fit, and what is put there unless it stays `raw`; "" if none."""
         odd = cells.isna().to_numpy() if self.levels is None else find_levels(cells, self.levels) < 0
         if not odd.any():
             return ""

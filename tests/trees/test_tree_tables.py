@@ -78,7 +78,7 @@ def test_a_table_reads_as_itself_and_gives_rows():
     ],
 )
 def test_bad_tables_are_named(X):
-    with pytest.raises(InvalidInput, match="^X: "):
+    with pytest.raises(InvalidInput, match=r"^X: "):
         Table.read(X)
 
 

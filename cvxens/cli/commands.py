@@ -1,4 +1,4 @@
-"""Commands on data and models: `info`, `fit`, `predict`, `report`, `certify`, `export`, `prove` and `check`."""
+"""All commands: on data and models, and on the methods themselves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import click
 
 from cvxens.cli.options import (
     json_option,
-    print_remarks,
+    out_option,
     printing_warnings,
+    progress_bar,
     read_dataset,
     table_options,
     write,
@@ -23,6 +24,8 @@ from cvxens.cli.options import (
 
 if TYPE_CHECKING:
     from cvxens.cli.data import Examples
+    from cvxens.crosscheck import Row
+    from cvxens.datasets import Samples
     from cvxens.tables import TableEncoder
 
 INTERRUPTED = 130
@@ -68,7 +71,7 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
     "target is of numbers with more than 20 values.",
 )
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of it; several are fine.")
-@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the model goes.")
+@out_option("Where the model goes.")
 @click.option("--test", metavar="FILE", help="Score the model on this file, which has the columns of DATA.")
 @click.option("--test-share", metavar="SHARE", type=float, help="Fit to a part, and score on the rest: 0.3 is 30 %.")
 @click.option("--cv", "n_folds", metavar="FOLDS", type=int, help="Cross-validate before the fit.")
@@ -238,6 +241,16 @@ def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out:
     return lines
 
 
+def _read(data: str, fitted: Any) -> Samples:
+    """Read samples for a fitted model, and print what is odd about them."""
+    from cvxens.datasets import load_samples
+
+    samples = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+    for remark in samples.remarks:
+        click.echo(f"note: {remark}", err=True)
+    return samples
+
+
 def _encoder_of(model: Any) -> TableEncoder | None:
     """Return how a model takes tables: by the coding that it has learnt, or by the names of its features in Python."""
     from cvxens.tables import Numerals, TableColumn, TableEncoder
@@ -256,7 +269,7 @@ def _encoder_of(model: Any) -> TableEncoder | None:
 @click.argument("data")
 @click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
 @click.option("--scores", is_flag=True, help="Add a column with every score that the prediction is made from.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the predictions to FILE.")
+@out_option("Write the predictions to FILE.", required=False)
 @json_option("a report")
 def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> int:
     """Predict for the samples of DATA with the saved MODEL, one line each.
@@ -268,11 +281,9 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     import pandas as pd
 
     from cvxens import load_model
-    from cvxens.datasets import load_samples
 
     fitted = load_model(model)
-    X, y, remarks, _ = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
-    print_remarks(remarks)
+    X, y, remarks, _ = _read(data, fitted)
     write("--out", out)
     write("--json", json_file)
     with printing_warnings(data):
@@ -314,7 +325,7 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
 @click.command()
 @click.argument("model")
 @click.argument("data", required=False)
-@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the page goes.")
+@out_option("Where the page goes.")
 @click.option(
     "--explain", "rows", metavar="ROW", type=int, multiple=True, help="A sample to explain, from 0; several are fine."
 )
@@ -329,7 +340,6 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
     DATA are the samples of the fit, and what the model gets right and wrong is told of those in FILE.
     """
     from cvxens import load_model
-    from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
@@ -337,11 +347,9 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
     fitted = load_model(model)
     X = y = held_out = None
     if data is not None:
-        X, y, remarks, _ = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
-        print_remarks(remarks)
+        X, y, *_ = _read(data, fitted)
     if test is not None:
-        *held_out, remarks, _ = load_samples(test, fitted.n_features_in_, _encoder_of(fitted))
-        print_remarks(remarks)
+        held_out = _read(test, fitted)[:2]
         if data is None or held_out[1] is None:
             found = "found it without DATA" if data is None else f"found no target in {test}"
             raise InvalidInput("--test", found, "give the samples of the fit as DATA, and others with their target")
@@ -368,7 +376,6 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     """
     from cvxens import load_model
     from cvxens.cli.reports import print_certificates, proofs
-    from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
     from cvxens.report.words import keeps_promise
 
@@ -376,8 +383,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     name, found = type(fitted).__name__, fitted.certificate_
     write("--json", json_file)
     if data is not None:
-        X, y, remarks, _ = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
-        print_remarks(remarks)
+        X, y, *_ = _read(data, fitted)
         if y is None:
             raise InvalidInput(data, "found no target", "give the classes in the last column")
         with printing_warnings(data):
@@ -396,9 +402,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
 
 @click.command()
 @click.argument("model")
-@click.option(
-    "--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the ONNX model goes."
-)
+@out_option("Where the ONNX model goes.")
 def export(model: str, out: Path) -> int:
     """Write the saved MODEL to FILE as ONNX.
 
@@ -433,14 +437,10 @@ def export(model: str, out: Path) -> int:
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the proof goes.")
-@click.option(
-    "--plain", metavar="FILE", type=click.Path(path_type=Path), help="Write numbers to FILE; the proof is about that."
-)
+@out_option("Where the proof goes.")
+@out_option("Write numbers to FILE; the proof is about that.", required=False, name="--plain")
 @click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
-@click.option(
-    "--vipr", metavar="FILE", type=click.Path(path_type=Path), help="Its linear program as a VIPR certificate."
-)
+@out_option("Its linear program as a VIPR certificate.", required=False, name="--vipr")
 @click.option(
     "--lean", metavar="NAME", help="Its linear program as NAME.request.json and .response.json of Lean's lp tactic."
 )
@@ -520,3 +520,49 @@ def check(proof: str, data: str) -> int:
 
     click.echo(f"checked by {checker.__file__}", err=True)
     return checker.main([proof, data])
+
+
+@click.command()
+@click.argument("data", required=False)
+@click.option("--formulation", metavar="NAME", help="Check this formulation only; `cvxens list` has the names.")
+@table_options
+@json_option("the rows")
+def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | None, **options: Any) -> int:
+    """Solve every formulation on DATA by reference and by its fast path, and certify the answer.
+
+    DATA is a file (CSV with a header and the target last, LIBSVM, or npz; plain or compressed) or the name of a data
+    set in the directory CVXENS_DATA. Without it, scikit-learn's breast-cancer data are used. The labels must be of two
+    classes.
+
+    Exit status 1 where objectives differ by more than 1e-5, relative, or where a certificate does not hold.
+    """
+    from cvxens.cli.reports import print_crosscheck
+    from cvxens.crosscheck import Sample, named
+    from cvxens.crosscheck import crosscheck as check
+
+    chosen = named(formulation)
+    dataset = read_dataset(data, **options).as_signs()
+    sample = Sample.from_arrays(dataset.X, dataset.y)
+    write("--json", json_file)
+    rows: list[Row] = []
+    try:
+        with progress_bar() as bar:
+            task = bar.add_task(chosen[0].__name__, total=len(chosen))
+            for row, following in zip(check(sample, chosen), [*chosen[1:], None], strict=True):
+                rows.append(row)
+                bar.update(task, advance=1, description=following.__name__ if following else "done")
+    finally:
+        print_crosscheck(rows, dataset.name, sample)
+        n_samples, n_features = sample.X.shape
+        about = {"name": dataset.name, "n_samples": n_samples, "n_features": n_features, "note": sample.note}
+        write_json(json_file, {"data": about, "rows": [row.to_dict() for row in rows]})
+    return 0 if all(row.agrees for row in rows) else 1
+
+
+@click.command("list")
+def list_all() -> int:
+    """List estimators, formulations, kernels, oracles, masters and solvers, with their sources."""
+    from cvxens.cli.names import print_names, read_names
+
+    print_names(read_names())
+    return 0
