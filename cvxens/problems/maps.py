@@ -102,7 +102,6 @@ class DenseColumns:
         return self.H @ w, []
 
 
-@dataclass(frozen=True, eq=False)
 class StepColumns:
     """Steps of single features between cells of their values, and perhaps the constant last, without their array.
 
@@ -111,28 +110,34 @@ class StepColumns:
     ``g_j(first) + g_j(last) = 2 (w_below - w_above)``. So products are sums over cells and of staircases,
     O(n_samples n_features) for each output, and the link between w and the scores has as many non-zeros.
 
+    Parameters
+    ----------
+    codes : array-like of shape (n_features, n_samples)
+        The cell of every sample; one more than there are: missing.
+    counts : array-like of shape (n_features,)
+        The places between cells, one less than there are cells.
+    features, places : array-like of shape (n_steps,)
+        The feature of every step, and the first cell above it.
+    ways : array-like of shape (n_steps,), optional
+        Its value where the feature's is missing; by default 0.
+    scale : array-like of shape (n_steps,), optional
+        By default 1.
+    constant : bool
+        True if the constant is the last column.
+    usual : bool
+        True, for few cells, if products pass over the most frequent one of every feature.
+
     Examples
     --------
-    >>> H = StepColumns.from_cells([[0, 1, 2]], [2], [0, 0], [1, 2])
+    >>> H = StepColumns([[0, 1, 2]], [2], [0, 0], [1, 2])
     >>> H.scores(np.eye(3))
     array([[-1., -1.,  1.],
            [ 1., -1.,  1.],
            [ 1.,  1.,  1.]])
     """
 
-    codes: NDArray[Any]  # (n_features, n_samples), the cell of every sample; one more than there are: missing
-    counts: Indices  # (n_features,), the places between cells, one less than there are cells
-    starts: Indices  # (n_features + 1,), where the cells of every feature start in a list of all
-    usual: Indices  # (n_features,), the cell that products pass over, the most frequent one; -1 for none
-    features: Indices  # (n_steps,), of every column but the constant
-    places: Indices  # the first cell above each
-    ways: Indices  # its value where the feature's is missing
-    scale: Array
-    constant: bool = True
-
-    @classmethod
-    def from_cells(
-        cls,
+    def __init__(
+        self,
         codes: Any,
         counts: Any,
         features: Any,
@@ -142,15 +147,15 @@ class StepColumns:
         *,
         constant: bool = True,
         usual: bool = False,
-    ) -> StepColumns:
-        """Make columns; with `usual`, for few cells, products pass over the most frequent one of every feature."""
-        codes, counts, features = (np.asarray(own) for own in (codes, counts, features))
-        # with one for missing values; where they are summed up, features have as many
-        cells = np.full(len(counts), counts.max(initial=0) + 2) if usual else counts + 2
-        most = [np.bincount(own).argmax() for own in codes] if usual else np.full(len(counts), -1)
-        shape, starts = features.shape, np.append(0, np.cumsum(cells))
-        ways, scale = np.broadcast_to(ways, shape), np.broadcast_to(np.asarray(scale, np.float64), shape)
-        return cls(codes, counts, starts, np.array(most, np.int64), features, np.asarray(places), ways, scale, constant)
+    ) -> None:
+        self.codes, self.counts, self.features, self.places = map(np.asarray, (codes, counts, features, places))
+        self.ways = np.broadcast_to(ways, self.features.shape)
+        self.scale: Array = np.broadcast_to(np.asarray(scale, np.float64), self.features.shape)
+        self.constant = constant
+        # with one for missing values; where the most frequent ones are what others leave, features have as many
+        cells = np.full(len(self.counts), self.counts.max(initial=0) + 2) if usual else self.counts + 2
+        most = [np.bincount(own).argmax() for own in self.codes] if usual else np.full(len(self.counts), -1)
+        self.starts, self.usual = np.append(0, np.cumsum(cells)), np.array(most, np.int64)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -229,8 +234,7 @@ class StepColumns:
         return (f + np.ones((n, 1)) @ w[n_steps:] if self.constant else f), tied
 
 
-@dataclass(frozen=True, eq=False)
-class StumpColumns:
+class StumpColumns(StepColumns):
     """Every stump on X that differs from the others on X: scores and edges in O(n_samples n_features).
 
     The column of feature d and gap k is ``scale * sign(x_d - t)`` with t in the k-th gap between consecutive
@@ -258,72 +262,26 @@ class StumpColumns:
            [ 1.,  1.,  1.]])
     """
 
-    X: Array
-    constant: bool = True
-    ends: Array | None = None
-    gap_scale: Any = None
-
-    @cached_property
-    def _gaps(self) -> tuple[list[NDArray[Any]], Indices, Indices, Array, Array]:
-        """The cells of every sample by feature; of each gap its feature, the cell above it, and both its sides."""
-        X = validation.samples(self.X)
-        ends = np.full((2, X.shape[1]), np.nan) if self.ends is None else self.ends
+    def __init__(self, X: Array, constant: bool = True, ends: Array | None = None, gap_scale: Any = None) -> None:
+        self.X, self.ends, self.gap_scale = validation.samples(X), ends, gap_scale
+        low, high = np.full((2, self.X.shape[1]), np.nan) if ends is None else ends
         codes, gaps = [], []
-        for j, x in enumerate(X.T):
+        for j, x in enumerate(self.X.T):
             values, own = np.unique(x, return_inverse=True)
-            bounds = np.r_[ends[0][j], values, ends[1][j]]
+            bounds = np.r_[low[j], values, high[j]]
             # beside an end that is NaN there is no gap
             places = np.flatnonzero(bounds[1:] > bounds[:-1])
             codes.append(own.astype(np.int32))
             gaps.append((np.full(len(places), j), places, bounds[places], bounds[places + 1]))
-        return codes, *(np.concatenate(own) for own in zip(*gaps, strict=True))
-
-    @cached_property
-    def columns(self) -> StepColumns:
-        """The columns as steps between the distinct values."""
-        codes, features, places, *_ = self._gaps
-        counts = [own.max() for own in codes]
-        return StepColumns.from_cells(codes, counts, features, places, 0, self.scale, constant=self.constant)
-
-    @cached_property
-    def scale(self) -> Array:
-        """Scale of each column but the constant, shape (n_gaps,)."""
-        return np.ones(len(self.widths)) if self.gap_scale is None else self.gap_scale(self.widths)
-
-    @cached_property
-    def thresholds(self) -> Array:
-        """The middle of each gap, shape (n_gaps,)."""
-        lower, upper = self._gaps[3:]
+        features, places, lower, upper = (np.concatenate(own) for own in zip(*gaps, strict=True))
         middle = lower / 2 + upper / 2
         # above `lower` and at most `upper`, also where no float lies between them
-        return np.where(middle > lower, middle, upper)
-
-    @property
-    def features(self) -> Indices:
-        """The feature of each gap, shape (n_gaps,)."""
-        return self._gaps[1]
-
-    @cached_property
-    def widths(self) -> Array:
+        self.thresholds: Array = np.where(middle > lower, middle, upper)
+        """The middle of each gap, shape (n_gaps,)."""
+        self.widths: Array = upper - lower
         """The width of each gap, shape (n_gaps,)."""
-        return self._gaps[4] - self._gaps[3]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.columns.shape
-
-    @property
-    def largest(self) -> float:
-        return self.columns.largest
-
-    def scores(self, w: Array) -> Array:
-        return self.columns.scores(w)
-
-    def edges(self, s: Array) -> Array:
-        return self.columns.edges(s)
-
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
-        return self.columns.link(w)
+        scale = 1.0 if gap_scale is None else gap_scale(self.widths)
+        super().__init__(codes, [own.max() for own in codes], features, places, 0, scale, constant=constant)
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,7 @@ class StepRows:
             places[features == k] = place + 1
             codes.append(np.searchsorted(cuts, self.X[:, feature], side="right").astype(np.int32))
             counts.append(len(cuts))
-        self.steps = StepColumns.from_cells(codes, counts, features, places, constant=False)
+        self.steps = StepColumns(codes, counts, features, places, constant=False)
         self._is_stale = False
 
     def times(self, v: Array) -> Array:

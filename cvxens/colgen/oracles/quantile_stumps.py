@@ -86,7 +86,7 @@ class QuantileStumps:
             (k, place, way) for k, j in enumerate(numeric) for way in kinds.ways(j) for place in range(binned.counts[k])
         ]
         own, places, ways = np.array(parts, np.int64).reshape(-1, 3).T
-        self._splits = StepColumns.from_cells(binned.codes, binned.counts, own, places + 1, ways, usual=True)
+        self._splits = StepColumns(binned.codes, binned.counts, own, places + 1, ways, usual=True)
         self.hypotheses: list[Any] = [
             Stump(numeric[k], float(binned.thresholds[k][place]), 1, way) for k, place, way in parts
         ]
