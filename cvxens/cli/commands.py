@@ -169,6 +169,7 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
 
     from cvxens import estimators
     from cvxens.errors import InvalidInput
+    from cvxens.estimators.parameters import FORMER
 
     kinds = {key: kind for key in estimators.__all__ if hasattr(kind := getattr(estimators, key), "fit")}
     found = next((kind for key, kind in kinds.items() if key.lower() == name.lower()), None)
@@ -180,19 +181,33 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
     known = estimator.get_params(deep=False)
     for parameter in parameters:
         key, separator, value = parameter.partition("=")
-        if key not in known or not separator:
+        if (key not in known and key not in FORMER) or not separator:
             raise InvalidInput("--param", f"found {parameter!r}", f"give name=value for one of {', '.join(known)}")
         estimator.set_params(**{key: _parse_value(value)})
     return estimator
 
 
 def _parse_value(text: str) -> Any:
-    """Return a value as Python writes it: a number, True, None, a dict, ...; any other text stands for itself."""
-    from ast import literal_eval
+    """Return a value as Python writes it: a number, True, None, a dict, constraints; other text stands for itself."""
+    import ast
 
+    from cvxens import estimators
+
+    def read(node: Any) -> Any:
+        match node:
+            case ast.List(elts=entries):
+                return [read(entry) for entry in entries]
+            case ast.Call(func=ast.Name(id=name), args=given, keywords=named) if name in constraints:
+                return constraints[name](*map(read, given), **{str(each.arg): read(each.value) for each in named})
+        return ast.literal_eval(node)
+
+    kinds = {name: getattr(estimators, name) for name in estimators.__all__}
+    constraints = {
+        n: kind for n, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, estimators.Constraint)
+    }
     try:
-        return literal_eval(text)
-    except (SyntaxError, ValueError):
+        return read(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, TypeError):
         return text
 
 
@@ -209,7 +224,8 @@ def _name_hypotheses(model: Any, train: Examples) -> str:
     from cvxens.colgen.oracles import Stumps
 
     of_both_sides = f"all {Stumps(train.features(model)).n_hypotheses:,} stumps"
-    return f"{of_both_sides} of the sides that are allowed" if model.get_params().get("monotone") else of_both_sides
+    constrained = model.get_params().get("constraints")
+    return f"{of_both_sides} of the sides that are allowed" if constrained else of_both_sides
 
 
 def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:

@@ -26,13 +26,15 @@ from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.boosting import Coded
+from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import soft_margin
+from cvxens.estimators.constraints import Concave, Convex, Interactions, Monotone
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import KNOWN, loaded_estimators
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.hypotheses import (
     Among,
     Branch,
@@ -90,7 +92,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, absolute_errors, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
-    *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget),
+    *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget, Monotone, Convex, Concave, Interactions),
     *(*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)),
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""

@@ -22,6 +22,7 @@ from cvxens import (
     InfiniteEnsembleSVC,
     LPBoostClassifier,
     LPBoostRegressor,
+    Monotone,
     MultiBoostClassifier,
     RhoSVC,
     load_model,
@@ -275,11 +276,11 @@ def test_regressors_take_them():
 
 
 def test_monotone_features_may_have_gaps():
-    fitted = LPBoostClassifier(C=0.5, monotone={"age": 1}).fit(X, Y)
+    fitted = LPBoostClassifier(C=0.5, constraints=[Monotone({"age": 1})]).fit(X, Y)
     ages = X.iloc[:30].assign(age=np.linspace(-4, 4, 30), town="Ulm", flag=True)
     assert (np.diff(fitted.decision_function(ages)) >= 0).all()
-    with pytest.raises(InvalidInput, match="monotone: found it for 'town', whose levels have no order"):
-        LPBoostClassifier(monotone={"town": 1}).fit(X, Y)
+    with pytest.raises(InvalidInput, match="constraints: found Monotone for 'town', whose levels have no order"):
+        LPBoostClassifier(constraints=[Monotone({"town": 1})]).fit(X, Y)
 
 
 @pytest.mark.parametrize("estimator", [STUMPS[2], STUMPS[5]], ids=called)

@@ -19,6 +19,7 @@ from cvxens import (
     LPBoostClassifier,
     LPBoostRanker,
     LPBoostRegressor,
+    Monotone,
 )
 from cvxens.errors import InvalidInput
 from cvxens.report import Report
@@ -275,7 +276,9 @@ def test_numbers_whose_digits_are_all_used_are_drawn():
 
 def test_constraints_have_a_price_and_sparse_samples_are_taken(frame):
     X, t = frame
-    model = LPBoostClassifier(C=1.0, oracle="pair_rules", monotone={0: 1}).fit(csr_array(X.to_numpy()), t > 0.5)
+    model = LPBoostClassifier(C=1.0, oracle="pair_rules", constraints=[Monotone({0: 1})]).fit(
+        csr_array(X.to_numpy()), t > 0.5
+    )
     content = Page(Report(model, csr_array(X.to_numpy()), t > 0.5).to_html()).content
     least, most = model.price_of_constraints_
     assert dict(content["overview"])["What its constraints cost"].startswith(f"between {least:.4g} and {most:.4g} ")
