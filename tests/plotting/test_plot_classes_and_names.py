@@ -102,13 +102,6 @@ def test_a_single_round_is_seen(ax):
     assert {line.get_marker() for line in other.lines} <= {"", "None"}
 
 
-def test_an_unknown_history_is_no_trace():
-    with pytest.raises(InvalidInput, match="history: found no rounds"):
-        Trace.from_history([])
-    with pytest.raises(InvalidInput, match="history: found rows of int"):
-        Trace.from_history([3])
-
-
 MANY = [
     LPBoostClassifier(),
     LPBoostClassifier(multi_class="ovo"),
