@@ -489,7 +489,7 @@ def measure_work(run: Run) -> float:
 
     A round takes as long as `ROUND` columns by itself.
     """
-    return float(len(run.u) * sum(ROUND + row.n_columns for row in run.history))
+    return float(len(run.u) * sum(ROUND + row.size for row in run.history))
 
 
 def _as_member(run: Run) -> Member:

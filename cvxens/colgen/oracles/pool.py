@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from math import fsum, inf
 from typing import Any
@@ -136,6 +136,15 @@ class Pool:
         """Return True if the set has -h beside this h of it."""
         return self.negations
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set."""
+        return hypothesis in self._names
+
+    @cached_property
+    def _names(self) -> set[Hypothesis]:
+        signs = (1, -1) if self.negations else (1,)
+        return {self.embody(j, sign) for j in range(self.H.shape[1]) for sign in signs}
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
@@ -251,6 +260,10 @@ class KernelColumns:
     def has_negation(self, _: Hypothesis) -> bool:
         """Return True if the set has -h beside this h of it."""
         return self.negations
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set."""
+        return self.pool.has(hypothesis)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
