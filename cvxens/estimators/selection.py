@@ -12,8 +12,8 @@ first fit on, and whatever ends the search, the best one so far is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from contextlib import suppress
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
 from inspect import signature
@@ -490,7 +490,7 @@ def measure_work(run: Run) -> float:
 
     A round takes as long as `ROUND` columns by itself.
     """
-    return float(len(run.u) * sum(ROUND + row.n_columns for row in run.history))
+    return float(len(run.u) * sum(ROUND + row.size for row in run.history))
 
 
 def _as_member(run: Run) -> Member:
