@@ -102,7 +102,6 @@ def test_a_single_round_is_seen(ax):
 
 MANY = [
     LPBoostClassifier(),
-    LPBoostClassifier(multi_class="ovo"),
     AdaBoostClassifier(n_rounds=9),
     AdaBoostMHClassifier(n_rounds=9),
     AdaBoostECCClassifier(n_rounds=9),
@@ -128,8 +127,6 @@ def test_shapes_of_all_scores_add_up_to_them(estimator, y):
     names = list(dict.fromkeys(shape.of for shape in display.shapes))
     if len(model.classes_) == 2:
         assert names == [""]
-    elif getattr(model, "multi_class", None) == "ovo":
-        assert names == ["bee vs ant", "cat vs ant", "cat vs bee"]
     else:
         assert names == (["ant vs rest", "bee vs rest", "cat vs rest"] if hasattr(model, "estimators_") else [*CLASSES])
     for name, scores in zip(names, scores_of(model), strict=True):
