@@ -23,7 +23,7 @@ from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, wr
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Trusted, load_as, save_model
-from cvxens.limits import limit_time
+from cvxens.limits import heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
-        with translate_overflow(self), limit_time(time_limit(self), alone=True):
+        with translate_overflow(self), limit_time(time_limit(self), alone=True), heed_interrupts():
             sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
             several = self._n_problems(sample) > 1

@@ -516,6 +516,7 @@ def certify_ensemble(
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
+    formulation = formulation.renewed()
     columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
     restricted = Restricted(formulation, formulation.signs(y, validation.count_rows(oracle.sample)))
     restricted.add(columns)
@@ -529,7 +530,8 @@ def certify_ensemble(
     priced = price_beside(oracle, hypotheses, replace(solution, s=restricted.y * u))
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
-    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    condition = formulation.condition(restricted.shrink(u, priced))
+    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced, condition))
     moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
 

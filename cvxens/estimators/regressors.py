@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.ascending import Ascending, Step, add_up, take_apart
 from cvxens.colgen.pricing import with_negations
@@ -39,7 +39,6 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.svm_solution import Level
 from cvxens.solvers.svr import SVRSolution, solve_svr
 from cvxens.types import Array
 
@@ -298,7 +297,7 @@ class InfiniteEnsembleSVR(Regressor):
     ----------
     certificate_ : Certificate
         How far the function is at most from the optimum over the whole set of hypotheses.
-    history_ : tuple of Level
+    history_ : tuple of Round
         Objective, bound, support vectors and times, for every block.
     kernel_ : Kernel or callable
         As it was made on the training sample.
@@ -329,7 +328,7 @@ class InfiniteEnsembleSVR(Regressor):
     source: ClassVar[str] = "Vapnik 1995; LL08 Algorithm 1"
 
     certificate_: Certificate = field(init=False)
-    history_: tuple[Level, ...] = field(init=False)
+    history_: tuple[Round, ...] = field(init=False)
     kernel_: Any = field(init=False)
     C_: float = field(init=False)
     epsilon_: float = field(init=False)

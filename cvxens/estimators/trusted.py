@@ -68,14 +68,14 @@ from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
-from cvxens.solvers import LeastSquaresExperts, Level
+from cvxens.solvers import LeastSquaresExperts
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
-    *(Certificate, Round, BoostingRound, Level),
+    *(Certificate, Round, BoostingRound),
     *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
     *(Among, Branch, Rule, Interval, Ramp),
     *(Staircase, KernelColumn, KernelExpansion, Points),
