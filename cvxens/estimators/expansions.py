@@ -394,7 +394,7 @@ def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c
     norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
     dual = loss.dual_value(u) - penalty.ridge / 2 * norm
-    rounding = penalty.ridge / 2 * norm_error + sum_error(len(u) + 4, loss.dual_magnitude(u) + penalty.ridge * norm)
+    rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
     certificate = certify_function(
         formulation,
         y,

@@ -25,23 +25,8 @@ from cvxens.types import Array
 
 TINY = float(np.finfo(float).tiny)
 
-POINTS = 8000
-"""Points of a table: a logistic loss is then met to 1e-7, relative."""
-
 COARSE = 400
 """Points of the first table, from which the curvature is taken."""
-
-RANGES = ((-10.0, 30.0), (-6.0, 25.0), (-3.0, 15.0))
-"""Margins that a table covers, tried in turn; multipliers beyond those at its ends are clipped."""
-
-GROWTH = 2e3
-"""The largest slope that a table has digits for, relative to that at a margin of 0."""
-
-NEGLIGIBLE = 1e-6
-"""The least slope in a table, relative to the range, that counts as 0."""
-
-STEEP = 0.02
-"""The share of the range of u that it may fall by from one point to the next of a smooth function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +60,21 @@ class ScalarSum:
         blocks = _find_blocks(conic) if len(conic.shape) == 1 and len(conic.rows) >= COARSE else None
         if blocks is None:
             return None
-        for lowest, highest in RANGES:
+        # margins that a table covers, tried in turn; multipliers beyond those at its ends are clipped
+        for lowest, highest in ((-10.0, 30.0), (-6.0, 25.0), (-3.0, 15.0)):
             z = np.linspace(lowest, highest, COARSE)
             coarse = _prove_at(conic, blocks, z)
             # one solve for all points has digits for the largest alone
-            if coarse is not None and coarse[0][0] <= GROWTH * abs(float(np.interp(0.0, z, coarse[0]))):
+            # the largest slope that a table has digits for, relative to that at a margin of 0
+            if coarse is not None and coarse[0][0] <= 2e3 * abs(float(np.interp(0.0, z, coarse[0]))):
                 break
         else:
             return None
         # points at equal steps of the integral of sqrt phi'', and some everywhere
         falls = np.sqrt(np.maximum(-np.diff(coarse[0]), 0.0) * np.diff(z)) + 1e-3 * np.diff(z)
         lengths = np.concatenate([[0.0], np.cumsum(falls)])
-        z = np.interp(np.linspace(0.0, lengths[-1], POINTS), lengths, z)
+        # points of a table: a logistic loss is then met to 1e-7, relative
+        z = np.interp(np.linspace(0.0, lengths[-1], 8000), lengths, z)
         found = _prove_at(conic, blocks, z)
         if found is None:
             return None
@@ -94,7 +82,8 @@ class ScalarSum:
         spread = float(u.max() - u.min())
         # descending but for a solver's digits
         slopes = (np.minimum.accumulate(u) + np.maximum.accumulate(u[::-1])[::-1]) / 2
-        if not spread > 0 or -np.diff(slopes).min() > STEEP * spread:
+        # the share of the range of u that it may fall by from one point to the next of a smooth function
+        if not spread > 0 or -np.diff(slopes).min() > 0.02 * spread:
             return None
         # with the multiplier 0 in the middle or at the end, shrunk ones are in the table
         order = np.argsort(u, kind="stable")
@@ -103,7 +92,8 @@ class ScalarSum:
             # at the multiplier 0 the bound is that of the least value, of one sample as all are alike
             part = _take_samples(conic, blocks, 1)
             proof = None if part is None else part[0].find_least()
-            if proof is None or not np.isfinite(proof.bound) or u[0] > NEGLIGIBLE * spread:
+            # the least slope in a table, relative to the range, that counts as 0
+            if proof is None or not np.isfinite(proof.bound) or u[0] > 1e-6 * spread:
                 return None
             slack = max(slack, proof.slack) if proof.strict else inf
             u, bounds = np.append(0.0, u), np.append(proof.bound, bounds)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -28,14 +28,11 @@ from cvxens.types import Array
 
 __all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]
 
-KINK = 4.0
-"""Scores within so many roundings of a kink are on it: a best intercept puts them there, but for its own rounding."""
 
-
-class SumOverTargets(Loss, Protocol):
+class SumOverTargets(Loss):
     """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below."""
 
-    on_scores: ClassVar[bool] = True
+    on_scores = True
     t: Array
     C: float | Array
 
@@ -59,7 +56,7 @@ class SumOverTargets(Loss, Protocol):
         u = np.clip(u, *self.bounds)
         return u if y is None else balance_classes(u, y)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the distance from the bounds, in units of C."""
         least, largest = self.bounds
         return max(excess((least - u) / self.C), excess((u - largest) / self.C))
@@ -70,7 +67,7 @@ class SumOverTargets(Loss, Protocol):
         return float(np.abs(u / self.C - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
 
 
-class TwoHinges(SumOverTargets, Protocol):
+class TwoHinges(SumOverTargets):
     """sum_i below_i max(0, low_i - z_i) + above_i max(0, z_i - high_i), low <= high: between the two, scores are free.
 
     Its dual value is ``sum_i low_i max(u_i, 0) - high_i max(-u_i, 0)`` on -above <= u <= below.
@@ -86,25 +83,22 @@ class TwoHinges(SumOverTargets, Protocol):
         up, down = self.linear_dual.hinges
         return -down.prices, up.prices
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.linear_dual.hinges]
         return Term(cp.sum(parts[0] + parts[1]))
 
-    def value(self, z: Array) -> float:
-        return float(sum((h.prices * np.maximum(h.sign * (h.knots - z), 0)).sum() for h in self.linear_dual.hinges))
+    def terms(self, z: Array) -> Array:
+        return np.stack([h.prices * np.maximum(h.sign * (h.knots - z), 0) for h in self.linear_dual.hinges])
 
-    def dual_value(self, u: Array) -> float:
-        return float(sum((h.sign * h.knots * np.maximum(h.sign * u, 0)).sum() for h in self.linear_dual.hinges))
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |u_i| max(|low_i|, |high_i|)``."""
-        up, down = self.linear_dual.hinges
-        return float((np.abs(u) * np.maximum(np.abs(up.knots), np.abs(down.knots))).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return np.stack([h.sign * h.knots * np.maximum(h.sign * u, 0) for h in self.linear_dual.hinges])
 
     def multipliers(self, z: Array) -> Array:
         """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
         up, down = self.linear_dual.hinges
-        least, largest = self.slopes(z, KINK * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
+        # scores within so many roundings of a kink are on it: a best intercept puts them there, but for its own
+        # rounding
+        least, largest = self.slopes(z, 4.0 * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
         width = float((largest - least).sum())
         share = np.clip(-float(least.sum()) / width, 0.0, 1.0) if width > 0 else 0.0
         return least + share * (largest - least)
@@ -266,19 +260,15 @@ class HuberError(SumOverTargets):
     def bounds(self) -> tuple[float | Array, float | Array]:
         return -self.delta * self.C, self.delta * self.C
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.huber(self.t - z, self.delta))))
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         r = np.abs(self.t - z)
-        return float((self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))).sum())
+        return self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))
 
-    def dual_value(self, u: Array) -> float:
-        return float((self.t * u - u * u / (2 * self.C)).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |t_i u_i| + u_i^2 / (2 C_i)``."""
-        return float((np.abs(self.t * u) + u * u / (2 * self.C)).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return np.stack([self.t * u, -u * u / (2 * self.C)])
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.clip(self.t - z, -self.delta, self.delta)
@@ -327,32 +317,17 @@ class Poisson(SumOverTargets):
     def bounds(self) -> tuple[float, Array]:
         return -np.inf, self.C * self.t
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         likelihoods = cp.exp(z) - cp.multiply(self.t, z) - (self.t - xlogy(self.t, self.t))
         return Term(cp.sum(cp.multiply(self.C, likelihoods)))
 
-    def value(self, z: Array) -> float:
-        """Evaluate the loss; inf where it overflows."""
-        with np.errstate(over="ignore"):
-            means = np.exp(z)
-        return float((self.C * (means - self.t * z - self.t + xlogy(self.t, self.t))).sum())
+    def terms(self, z: Array) -> Array:
+        """Return ``C exp z``, ``-C t z``, ``-C t`` and ``C t ln t``: at the best means these cancel."""
+        return self.C * np.stack([np.exp(z), -self.t * z, -self.t, xlogy(self.t, self.t)])
 
-    def magnitude(self, z: Array) -> float:
-        """Return ``C sum exp(z) + |t z| + t + |t ln t|``: at the best means these cancel."""
-        with np.errstate(over="ignore"):
-            means = np.exp(z)
-        return float((self.C * (means + np.abs(self.t * z) + self.t + np.abs(xlogy(self.t, self.t)))).sum())
-
-    def dual_value(self, u: Array) -> float:
+    def dual_terms(self, u: Array) -> Array:
         v, t = np.maximum(self.C * self.t - u, 0), self.t
-        return float((v - xlogy(v, v / self.C) - self.C * (t - xlogy(t, t))).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return the sum of v + C t + |v ln(v/C)| + C |t ln t|, and (|u| + C t) |ln(v/C)| for the rounding of v."""
-        v, t = np.maximum(self.C * self.t - u, 0), self.t
-        logarithms = np.abs(np.log(np.maximum(v / self.C, TINY)))
-        rounded = (np.abs(u) + self.C * t) * np.where(v > 0, logarithms, 0.0)
-        return float((v + np.abs(xlogy(v, v / self.C)) + rounded + self.C * (t + np.abs(xlogy(t, t)))).sum())
+        return np.stack([v, -xlogy(v, v / self.C), -self.C * t, self.C * xlogy(t, t)])
 
     def multipliers(self, z: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -376,6 +351,6 @@ class Poisson(SumOverTargets):
         largest = float(f.max())
         return np.asarray(np.log((self.C * self.t).sum()) - largest - np.log((self.C * np.exp(f - largest)).sum()))
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest of u - C t, in units of C."""
         return excess(u / self.C - self.t)

@@ -112,7 +112,7 @@ def test_the_interior_hinge_is_near_the_hinge_and_its_multipliers_are_its_slopes
     bends = (near.multipliers(z - step) - near.multipliers(z + step)) / (2 * step)
     assert np.allclose(near.curvature(u), bends, rtol=1e-4)
     # what u misses complementarity by
-    distance = hinge.values(z) + u * z - hinge.dual_values(u)
+    distance = hinge.terms(z) + u * z - hinge.dual_terms(u)
     assert (distance >= -1e-15).all()
     assert distance.max() <= C * d
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import CVaR, HuberizedHinge, SquaredError, dual_rounding, rise
+from cvxens.problems.losses import CVaR, HuberizedHinge, SquaredError
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
 N = 6
@@ -93,7 +93,7 @@ def test_fenchels_inequality_holds_for_any_repaired_multipliers(name, z, u):
     loss = LOSSES[name]
     for signs in (None, signs_of(name)):
         v = loss.repair(u, signs)
-        assert loss.dual_violation(v) <= 1e-12
+        assert loss.violation(v) <= 1e-12
         assert signs is None or abs(signs @ v) < 1e-12
         assert loss.dual_value(v) <= loss.value(z) + v @ z + 1e-9
         assert_allclose(loss.repair(v, signs), v, atol=1e-12)
@@ -106,7 +106,7 @@ def test_fenchels_equality_holds_at_minus_the_slopes(name, z):
     loss, phi = SUMS[name]
     u = loss.multipliers(z)
     assert loss.value(z) + u @ z == pytest.approx(loss.dual_value(u), abs=1e-9)
-    assert loss.dual_violation(u) <= 1e-12
+    assert loss.violation(u) <= 1e-12
     assert loss.slackness(z, u) < 1e-12
     assert loss.repair(u, None) == pytest.approx(u, abs=1e-12)
     for i in range(N):
@@ -177,7 +177,7 @@ def test_the_modelled_loss_is_the_evaluated_one(name):
     loss = LOSSES[name]
     for z in (np.linspace(-1.5, 2.0, N), t + 0.3 * y):
         variable = cp.Variable(N)
-        term = loss.term(variable)
+        term = loss.model(variable)
         assert term.expression.is_convex()
         problem = cp.Problem(cp.Minimize(term.expression), [variable == z, *term.constraints])
         problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
@@ -192,7 +192,7 @@ def test_the_modelled_loss_is_the_evaluated_one(name):
 @given(z=margins, way=margins, size=st.sampled_from([0.0, 1e-17, 1e-15, 1e-9, 1e-3]))
 def test_no_margins_within_the_errors_cost_more_than_their_rise(name, z, way, size):
     loss, errors = LOSSES[name], size * np.abs(way)
-    found = rise(loss, z, errors)
+    found = loss.rise(z, errors)
     assert loss.value(z + size * way) - loss.value(z) <= found
     assert loss.value(z - size * way) - loss.value(z) <= found
 
@@ -216,7 +216,7 @@ def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
     else:
         linear, width = {"huber": (t, 1.0), "squared": (t, 1.0), "huberized": (np.ones(N), 0.5)}[name]
         terms = again * linear - width * again * again / (2 * np.longdouble(C))
-    assert abs(float(terms.sum() - np.longdouble(loss.dual_value(u)))) <= dual_rounding(loss, u)
+    assert abs(float(terms.sum() - np.longdouble(loss.dual_value(u)))) <= loss.dual_rounding(u)
 
 
 @settings(deadline=None, max_examples=40)
@@ -243,7 +243,7 @@ def test_slackness_is_what_a_multiplier_lacks_times_the_way_to_the_kink():
     assert risk.threshold(z) == 1.0
     assert risk.slackness(z, np.array([1.0, 1.0, 0.0])) == pytest.approx(0.0)
     assert risk.slackness(z, np.array([0.5, 1.0, 0.5])) > 0.1
-    assert risk.dual_violation(np.array([1.0, 1.0, 1.0])) == pytest.approx(0.5)
+    assert risk.violation(np.array([1.0, 1.0, 1.0])) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

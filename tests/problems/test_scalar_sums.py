@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problem_cases import conic_of
 from scipy.special import entr, expit
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.masters import ConicMaster, SmoothMaster, SparseMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_twonorm
-from cvxens.problems.conic import ConicFunction
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 from cvxens.problems.scalar_sums import ScalarSum
@@ -29,7 +29,7 @@ TABLES = {}
 
 def table_of(name):
     if name not in TABLES:
-        TABLES[name] = ScalarSum.from_function(ConicFunction.from_expression(FUNCTIONS[name][0], (N,)))
+        TABLES[name] = ScalarSum.from_function(conic_of(FUNCTIONS[name][0], (N,)))
     return TABLES[name]
 
 
@@ -76,7 +76,7 @@ def test_multipliers_curvatures_and_repairs(seed):
     ],
 )
 def test_what_is_no_smooth_sum_of_one_function_has_no_table(express):
-    assert ScalarSum.from_function(ConicFunction.from_expression(express, (N,))) is None
+    assert ScalarSum.from_function(conic_of(express, (N,))) is None
 
 
 def test_smooth_expressions_over_many_samples_have_the_fast_masters_and_proofs():

@@ -280,8 +280,7 @@ class SparseMaster(ProximalMaster):
 
     def state_problem(self) -> SparseProblem:
         formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
-        penalty: Any = self.penalty
-        size, square = penalty.entry_sizes if hasattr(penalty, "entry_sizes") else (penalty.edge_limit, 0.0)
+        size, square = self.penalty.entry_sizes or (self.penalty.edge_limit, 0.0)
         return SparseProblem(
             self.restricted.H.T,
             self.restricted.y.reshape(-1, 1),
@@ -323,7 +322,7 @@ class RowMaster(ProximalMaster):
 
     def state_problem(self) -> RowProblem:
         outputs, loss, penalty = self.restricted.problem.outputs, self.loss, self.penalty
-        size, square = penalty.row_sizes if hasattr(penalty, "row_sizes") else penalty.entry_sizes
+        size, square = penalty.row_sizes or penalty.entry_sizes
         shape = (-1, self.W.shape[1])
         return RowProblem(
             self.restricted.H.T,
@@ -350,7 +349,7 @@ def find_hessian(loss: Any) -> Hessian:
         B = (X * D.T[outputs]) @ X.T
         return B if U.shape[1] == 1 else B * np.equal.outer(outputs, outputs)
 
-    return getattr(loss, "hessian", sum_curvatures)
+    return loss.hessian or sum_curvatures
 
 
 class LeastSquaresMaster(FastMaster):

@@ -18,6 +18,7 @@ from cvxens.problems.cones import Cones
 from cvxens.problems.conic import solve_cones
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.proximal_l1 import QuadraticModel
 from cvxens.types import Array, Point
 
@@ -82,14 +83,15 @@ class SmoothingMaster(NewtonMaster):
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-8, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
         self.w, self.width, self.damping = np.zeros(0), WIDEST, LEAST_DAMPING
-        self.limit, self.ridge = getattr(self.penalty, "edge_limit", 0.0), getattr(self.penalty, "ridge", 0.0)
+        self.limit, self.ridge = self.penalty.edge_limit or 0.0, self.penalty.ridge or 0.0
 
     def add(self, columns: Sequence[Column]) -> None:
         self.w = np.append(self.w, np.zeros(len(self.restricted.add(columns))))
 
     def minimise(self, tol: float) -> Point:
         """Step until the gap is allowed, narrowing the width where that keeps it."""
-        if getattr(self.loss, "n_pairs", MANY_PAIRS) < MANY_PAIRS and self.loss.smoothed(1.0) is not self.loss:
+        few = isinstance(self.loss, PairLoss) and self.loss.n_pairs < MANY_PAIRS
+        if few and self.loss.smoothed(1.0) is not self.loss:
             solution = self.restricted.problem.solve()
             return {"w": solution.variables["w"], "u": solution.duals["u"]}
         pace, H, y = Pace(), self.restricted.H, self.restricted.y
