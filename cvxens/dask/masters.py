@@ -56,7 +56,7 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge, SumOverSamples
 from cvxens.rounding import EPSILON, TINY
-from cvxens.solvers.proximal_l1 import QuadraticModel
+from cvxens.solvers.newton import QuadraticModel
 from cvxens.types import Array
 from cvxens.validation import positive
 
@@ -455,7 +455,7 @@ class ShardedMaster:
         if self.formulation.intercept:
             x, price, low = np.append(x, at.b), np.append(price, 0.0), np.append(low, -inf)
             gradient = np.append(gradient, -at.u.real(int(stock.totals[1] - stock.totals[0])))
-        v = QuadraticModel(B, price, low).minimise(x, gradient)
+        v = QuadraticModel(B[np.newaxis], price, low).minimise(x[:, np.newaxis], gradient[:, np.newaxis])[:, 0]
         slope = float(gradient @ (v - x) + price @ (np.abs(v) - np.abs(x)))
         w = at.w.copy()
         w[active] = v[: len(active)]

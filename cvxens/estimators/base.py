@@ -58,6 +58,11 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
     def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
 
+    def _read_given(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
+        """Read a sample, and what its samples are told apart by, if anything."""
+        sample = self._read(X, y, **given)
+        return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
+
     @abstractmethod
     def _solve(self, sample: Any) -> dict[str, Any]:
         """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
@@ -111,7 +116,7 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
         with translate_overflow(self), limit_time(time_limit(self), alone=True):
-            sample = reader._read(X, y, reset=True, **given)
+            sample = reader._read_given(X, y, reset=True, **given)
             self._check(sample)
             several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
@@ -178,7 +183,7 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
     def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read(X, y, reset=False, **given)
+        sample = self._read_given(X, y, reset=False, **given)
         self._check_again(sample)
         return sample
 

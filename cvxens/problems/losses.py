@@ -20,13 +20,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
 from cvxens.problems.linear_dual import Hinges, LinearDual
@@ -294,14 +295,20 @@ def _sum_error(n_samples: int, terms: Array) -> float:
     return sum_error(max(n_samples, terms.size // 2), float(np.abs(terms).sum()))
 
 
+@dataclass(frozen=True, eq=False)
 class SumOverSamples(Loss):
     """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C.
 
     Its terms and its dual terms are one for each sample.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Price of the loss, or of a unit of slack, above 0; of every sample its own in an array.
     """
 
     falls = True
-    cap: float
+    cap: ClassVar[float]
     C: Scalar
 
     @property
@@ -322,14 +329,10 @@ class SumOverSamples(Loss):
         return float(np.abs(u / self.C - slopes).max()) / max(float(slopes.max()), TINY)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Hinge(SumOverSamples):
     """C sum_i max(0, 1 - z_i): the slacks of LL08 P1 and P4. Its dual value is sum u on 0 <= u <= C.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of slack, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -338,7 +341,6 @@ class Hinge(SumOverSamples):
     """
 
     cap = 1.0
-    C: Scalar
 
     @property
     def linear_dual(self) -> LinearDual:
@@ -382,14 +384,10 @@ class Hinge(SumOverSamples):
         return max(excess(p * np.maximum(z - 1, 0)), excess((1 - p) * np.maximum(1 - z, 0)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Exponential(SumOverSamples):
     """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (5) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Weight of the loss, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -398,7 +396,6 @@ class Exponential(SumOverSamples):
     """
 
     cap = inf
-    C: Scalar
 
     def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.exp(-z))))
@@ -424,14 +421,10 @@ class Exponential(SumOverSamples):
         return np.asarray((of_positive - of_negative) / 2)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Logistic(SumOverSamples):
     """C sum_i ln(1 + exp(-z_i)); dual value the entropy -C sum(p ln p + (1-p) ln(1-p)), p = u/C in [0, 1].
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Weight of the loss, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -440,7 +433,6 @@ class Logistic(SumOverSamples):
     """
 
     cap = 1.0
-    C: Scalar
 
     def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
@@ -462,14 +454,10 @@ class Logistic(SumOverSamples):
         return u * (1 - u / self.C)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class SquaredHinge(SumOverSamples):
     """C/2 sum_i max(0, 1 - z_i)^2; dual value sum u - |u|^2 / (2 C) on u >= 0.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Weight of the loss, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -478,7 +466,6 @@ class SquaredHinge(SumOverSamples):
     """
 
     cap = inf
-    C: Scalar
 
     def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
@@ -497,6 +484,7 @@ class SquaredHinge(SumOverSamples):
         return np.where(u > 0, self.C, 0.0)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class HuberizedHinge(SumOverSamples):
     """C sum_i of the hinge with its kink rounded off: (1 - z_i)^2 / (2 d) where 1 - d < z_i < 1, 1 - z_i - d/2 below.
@@ -505,8 +493,6 @@ class HuberizedHinge(SumOverSamples):
 
     Parameters
     ----------
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of slack, above 0; of every sample its own in an array.
     d : float
         The width over which it is rounded off, above 0.
 
@@ -517,7 +503,6 @@ class HuberizedHinge(SumOverSamples):
     """
 
     cap = 1.0
-    C: Scalar
     d: float = 1.0
 
     def model(self, z: Any) -> Term:
@@ -703,6 +688,7 @@ class HardMargin(Loss):
         return float(np.abs(u * (z - 1)).max()) / max(1.0, float(np.abs(u).max()))
 
 
+@dataclass(frozen=True, eq=False)
 class CappedSimplex(Loss):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
@@ -761,8 +747,6 @@ class SoftMinimumMargin(CappedSimplex):
     >>> SoftMinimumMargin(D=1.0).value(np.array([0.5, 3.0]))
     -0.5
     """
-
-    D: Scalar
 
     @property
     def linear_dual(self) -> LinearDual:
@@ -842,7 +826,6 @@ class EntropicMinimumMargin(CappedSimplex):
     -0.5069
     """
 
-    D: float | Array
     eta: float
 
     def model(self, z: Any) -> Term:

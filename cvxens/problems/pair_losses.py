@@ -29,6 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from cvxens import validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import TINY, Loss, excess
@@ -146,17 +147,29 @@ class GradedPairs:
         return float(won @ self.shares)
 
 
+@dataclass(frozen=True, eq=False)
 class PairLoss(Loss):
-    """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling."""
+    """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        -1 and +1.
+    groups : array-like of shape (n_samples,), optional
+        Names of groups, such as queries; pairs are within them. By default there is one group.
+    C : float or ndarray of shape (n_groups,)
+        Price of a pair, or of a unit of its slack, above 0; of every group its own in an array, in the order of their
+        names. 1 over the number of pairs makes the loss their mean: of slacks, that bounds one less the area under the
+        curve.
+    """
 
     on_scores = True
     of_differences = True
     y: Array
-    groups: Any
-    C: float | Array
+    groups: Any = None
+    C: float | Array = 1.0
 
-    def check(self) -> None:
-        """Make labels, groups and prices arrays, and check them; for a dataclass's ``__post_init__``."""
+    def __post_init__(self) -> None:
         object.__setattr__(self, "y", validation.signs(self.y))
         groups = np.zeros(len(self.y)) if self.groups is None else np.asarray(self.groups)
         validation.same_length("groups", groups, len(self.y))
@@ -319,6 +332,7 @@ class PairLoss(Loss):
         return max(wrong, excess(uneven)) / max(float(np.abs(u).sum()), TINY)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class PairwiseHinge(PairLoss):
     """sum over pairs C max(0, 1 - (f_p - f_q)): the ranking SVM (Joachims 2002), in O(n log n).
@@ -327,29 +341,12 @@ class PairwiseHinge(PairLoss):
     There is one (Gale 1957, Ryser 1957) if and only if in every group both have the same sum, and for every k the k
     largest supplies are at most ``sum_q min(-u_q, k C)``: of the n-sample cuts between them these are the least.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        -1 and +1.
-    groups : array-like of shape (n_samples,), optional
-        Names of groups, such as queries; pairs are within them. By default there is one group.
-    C : float or ndarray of shape (n_groups,)
-        Price of a unit of slack of a pair, above 0; of every group its own in an array, in the order of their names.
-        1 over the number of pairs makes the loss their mean, which bounds one less the area under the curve.
-
     Examples
     --------
     >>> loss = PairwiseHinge([1, 1, -1], C=0.5)
     >>> round(loss.value(np.array([2.0, 0.5, 0.0])), 12), loss.multipliers(np.array([2.0, 0.5, 0.0]))
     (0.25, array([ 0. ,  0.5, -0.5]))
     """
-
-    y: Array
-    groups: Any = None
-    C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        self.check()
 
     def _model(self, differences: Any, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
@@ -535,6 +532,7 @@ def _take(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
     return units
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class PairwiseExponential(PairLoss):
     """sum over pairs C exp(-(f_p - f_q)), the loss of RankBoost (Freund, Iyer, Schapire & Singer 2003), in O(n).
@@ -542,28 +540,12 @@ class PairwiseExponential(PairLoss):
     It is a product of sums in every group. Its dual value is the largest ``sum v - v ln(v / C)`` over flows v, that of
     ``v_pq = u_p (-u_q) / S`` with the S that both sides add up to: ``S (1 + ln S + ln C) - sum |u_i| ln |u_i|``.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        -1 and +1.
-    groups : array-like of shape (n_samples,), optional
-        Names of groups, such as queries; pairs are within them. By default there is one group.
-    C : float or ndarray of shape (n_groups,)
-        Price of a pair, above 0; of every group its own in an array, in the order of their names.
-
     Examples
     --------
     >>> loss = PairwiseExponential([1, 1, -1], C=0.5)
     >>> round(loss.value(np.array([0.0, np.log(2.0), 0.0])), 12)
     0.75
     """
-
-    y: Array
-    groups: Any = None
-    C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        self.check()
 
     def _model(self, differences: Any, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.exp(-differences)))
@@ -615,6 +597,7 @@ class PairwiseExponential(PairLoss):
         return np.asarray((X * sizes) @ X.T - cross - cross.T)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class PairwiseSquaredHinge(PairLoss):
     """sum over pairs C/2 max(0, 1 - (f_p - f_q))^2 (Chapelle & Keerthi 2010), in O(n log n).
@@ -625,28 +608,12 @@ class PairwiseSquaredHinge(PairLoss):
     such a flow lacks or has too much is made up for by scaling its rows and columns and adding a product (Altschuler,
     Weed & Rigollet 2017), whose norm is a sum over pairs as well.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        -1 and +1.
-    groups : array-like of shape (n_samples,), optional
-        Names of groups, such as queries; pairs are within them. By default there is one group.
-    C : float or ndarray of shape (n_groups,)
-        Price of a pair, above 0; of every group its own in an array, in the order of their names.
-
     Examples
     --------
     >>> loss = PairwiseSquaredHinge([1, 1, -1], C=2.0)
     >>> loss.value(np.array([2.0, 0.5, 0.0]))
     0.25
     """
-
-    y: Array
-    groups: Any = None
-    C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        self.check()
 
     def _model(self, differences: Any, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices / 2, cp.square(cp.pos(1 - differences))))

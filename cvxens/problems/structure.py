@@ -200,6 +200,17 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     return found
 
 
+def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
+    """Return phi and c of an expression ``sum_i phi(z_i) + c`` in a cvxpy variable; None of any other."""
+    try:
+        found = _Reader(z).read(expression)
+    except Unrecognised:
+        return None
+    if not isinstance(found, Structure) or found.norm is not None or found.totals or found.radial:
+        return None
+    return found.entry, found.constant
+
+
 def _check_shape(structure: Structure, nonnegative: bool) -> None:
     """Raise Unrecognised where phi is not 0 at 0, falls there, or differs between a weight and its negative."""
     entry, t = structure.entry, np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 61)])

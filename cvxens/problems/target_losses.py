@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from cvxens import validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes
 from cvxens.problems.linear_dual import Hinges, LinearDual
@@ -30,14 +31,21 @@ __all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Pois
 
 
 class SumOverTargets(Loss):
-    """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below."""
+    """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below.
+
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Targets.
+    C : float or ndarray of shape (n_samples,)
+        Price of the loss, or of a unit of deviation, above 0; of every sample its own in an array.
+    """
 
     on_scores = True
     t: Array
     C: float | Array
 
-    def check(self) -> None:
-        """Make targets an array, and check them and their prices; for a dataclass's ``__post_init__``."""
+    def __post_init__(self) -> None:
         object.__setattr__(self, "t", validation.finite_array("t", self.t, ndim=1))
         object.__setattr__(self, "C", validation.prices("C", self.C))
         validation.same_length("C", np.atleast_1d(self.C), len(self.t) if np.ndim(self.C) else None)
@@ -124,16 +132,10 @@ class TwoHinges(SumOverTargets):
         return excess(np.stack(products)) / max(float(np.ptp(self.t)), TINY)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class AbsoluteError(TwoHinges):
     """C sum_i |t_i - z_i|: least absolute deviations, the median. Its dual value is t'u on -C <= u <= C.
-
-    Parameters
-    ----------
-    t : array-like of shape (n_samples,)
-        Targets.
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of deviation, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -145,15 +147,13 @@ class AbsoluteError(TwoHinges):
     t: Array
     C: float | Array = 1.0
 
-    def __post_init__(self) -> None:
-        self.check()
-
     @property
     def linear_dual(self) -> LinearDual:
         C = np.broadcast_to(self.C, self.t.shape)
         return LinearDual((Hinges(1.0, self.t, C), Hinges(-1.0, self.t, C)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Pinball(TwoHinges):
     """C sum_i q (t_i - z_i) where z_i < t_i, and (1 - q) (z_i - t_i) above: scores estimate the quantile of level q.
@@ -162,13 +162,9 @@ class Pinball(TwoHinges):
 
     Parameters
     ----------
-    t : array-like of shape (n_samples,)
-        Targets.
     q : float or ndarray of shape (n_samples,)
         The level of the quantile, above 0 and below 1; 0.5 is half the absolute error. Of every sample its own in an
         array.
-    C : float or ndarray of shape (n_samples,)
-        Price, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -182,7 +178,7 @@ class Pinball(TwoHinges):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         q = validation.finite_array("q", self.q)
         if q.shape not in {(), self.t.shape} or q.min() <= 0 or q.max() >= 1:
             raise InvalidInput("q", f"found {self.q!r:.100}", "give the level of a quantile, above 0 and below 1")
@@ -193,18 +189,15 @@ class Pinball(TwoHinges):
         return LinearDual((Hinges(1.0, self.t, self.q * C), Hinges(-1.0, self.t, (1 - self.q) * C)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class EpsilonInsensitive(TwoHinges):
     """C sum_i max(0, |t_i - z_i| - epsilon): support vector regression. Dual value t'u - epsilon |u|_1 on |u| <= C.
 
     Parameters
     ----------
-    t : array-like of shape (n_samples,)
-        Targets.
     epsilon : float
         The deviation that costs nothing, 0 or more.
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of deviation beyond that, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -217,7 +210,7 @@ class EpsilonInsensitive(TwoHinges):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         if not 0 <= validation.number("epsilon", self.epsilon) < np.inf:
             raise InvalidInput("epsilon", f"found {self.epsilon!r}", "give a width of 0 or more")
 
@@ -227,6 +220,7 @@ class EpsilonInsensitive(TwoHinges):
         return LinearDual((Hinges(1.0, self.t - self.epsilon, C), Hinges(-1.0, self.t + self.epsilon, C)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class HuberError(SumOverTargets):
     """C sum_i of 1/2 r_i^2 where |r_i| <= delta and delta (|r_i| - delta/2) beyond, r = t - z (Huber 1964).
@@ -235,12 +229,8 @@ class HuberError(SumOverTargets):
 
     Parameters
     ----------
-    t : array-like of shape (n_samples,)
-        Targets.
     delta : float
         The deviation from which on it is linear, above 0.
-    C : float or ndarray of shape (n_samples,)
-        Price, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -253,7 +243,7 @@ class HuberError(SumOverTargets):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         validation.positive("delta", self.delta)
 
     @property
@@ -283,6 +273,7 @@ class HuberError(SumOverTargets):
         return find_balance(lambda b: float(self.multipliers(f + b).sum()), kinks)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Poisson(SumOverTargets):
     """C sum_i exp(z_i) - t_i z_i - (t_i - t_i ln t_i): counts t with the means exp(z), half their deviance.
@@ -294,8 +285,6 @@ class Poisson(SumOverTargets):
     ----------
     t : array-like of shape (n_samples,)
         Counts, 0 or more, not all 0; they need not be whole.
-    C : float or ndarray of shape (n_samples,)
-        Price, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -308,7 +297,7 @@ class Poisson(SumOverTargets):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         if self.t.min(initial=0.0) < 0 or not self.t.any():
             found = "found a count below 0" if self.t.any() else "found nothing but 0, whose best means are 0 too"
             raise InvalidInput("t", found, "give counts of 0 or more, and one above 0")

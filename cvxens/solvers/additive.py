@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
@@ -95,8 +95,8 @@ class AdditiveKernel:
 
     @classmethod
     def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
-        """Sort a sample, or take one that is sorted, `SortedFeatures`; `scale` is 1 or shaped (n_features,)."""
-        features = X if isinstance(X, SortedFeatures) else SortedFeatures(X)
+        """Sort a sample, or take one that is sorted, `BinnedFeatures`; `scale` is 1 or shaped (n_features,)."""
+        features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
         return cls(features.X, features.order, features.values, _checked_scale(scale, features.n_features))
 
     @property
@@ -331,7 +331,7 @@ class AdditiveSVM(SVMDual):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), SortedFeatures or AdditiveKernel
+        X : array-like of shape (n_samples, n_features), BinnedFeatures or AdditiveKernel
             The sample; a dense one of any type of number is kept in that type.
         y : array-like of shape (n_samples,)
             Labels -1 and +1.

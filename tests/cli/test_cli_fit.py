@@ -55,6 +55,7 @@ def test_every_format_gives_the_same_model(capsys, tmp_path, name):
     ("name", "parameters"),
     [
         ("LPBoostClassifier", ["oracle=quantile_stumps", "tol=1e-2", "nu=0.5"]),
+        ("LPBoostClassifier", ["C=0.5", "constraints=[Monotone(signs={0: 1})]"]),
         ("CGEnsClassifier", ["C=0.1", "class_weight={'good': 2, 'bad': 1}"]),
         ("CGEnsSLSClassifier", ["max_time=None"]),
         ("InfiniteEnsembleSVC", ["kernel=stump", "C=0.5"]),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Checkpoint, Ending, Formulation, MasterSolution, Priced, column_generation, formulations
-from cvxens.colgen.masters import HingeMaster, SmoothMaster
+from cvxens.colgen.masters import NewtonMaster
 from cvxens.colgen.oracles import SklearnLearner
 from cvxens.colgen.restricted import COARSE, FINE, SHARE, InexactTolerance
 from cvxens.errors import InvalidInput
@@ -21,9 +21,9 @@ from cvxens.problems.penalties import SquaredL2
 X, y = noisy(60, 3, seed=1)
 H = all_stumps(X)
 MASTERS = {
-    "hinge": (formulations.svm(0.3), HingeMaster),
-    "logistic": (Formulation(Logistic(0.5), SquaredL2(), intercept=True), SmoothMaster),
-    "squared hinge": (Formulation(SquaredHinge(0.2), SquaredL2(0.5)), SmoothMaster),
+    "hinge": (formulations.svm(0.3), NewtonMaster),
+    "logistic": (Formulation(Logistic(0.5), SquaredL2(), intercept=True), NewtonMaster),
+    "squared hinge": (Formulation(SquaredHinge(0.2), SquaredL2(0.5)), NewtonMaster),
 }
 ORACLES = {
     "told": lambda: Table(H, 5),
@@ -110,4 +110,4 @@ def test_a_run_goes_the_same_way_to_any_tolerance_so_that_it_can_be_resumed_to_a
 @pytest.mark.parametrize("share", [-0.1, 1.0, np.nan, "a"])
 def test_shares_that_cannot_be(share):
     with pytest.raises(InvalidInput, match=r"^share: found"):
-        HingeMaster(formulations.svm(1.0), y, share=share)
+        NewtonMaster(formulations.svm(1.0), y, share=share)

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from cvxens.colgen import Ending, Formulation, column_generation
-from cvxens.colgen.masters import SmoothingMaster
-from cvxens.colgen.masters import smoothing_master as smoothing
+from cvxens.colgen.masters import NewtonMaster, newton_masters
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import check_formulation
@@ -156,8 +155,8 @@ def test_many_pairs_are_smoothed(monkeypatch):
     X, y = noisy(30, 2, 1)
     formulation = Formulation(PairwiseHinge(y, C=0.04), L1(0.5), nonnegative=True)
     exact = column_generation(formulation, Stumps(X))
-    monkeypatch.setattr(smoothing, "MANY_PAIRS", 0)
-    run = column_generation(formulation, Stumps(X), tol=1e-4, max_rounds=30, master=SmoothingMaster)
+    monkeypatch.setattr(newton_masters, "MANY_PAIRS", 0)
+    run = column_generation(formulation, Stumps(X), tol=1e-4, max_rounds=30, master=NewtonMaster)
     assert run.certificate.holds(1e-4)
     assert run.certificate.dual <= exact.certificate.primal * (1 + 1e-9)
     assert run.certificate.primal >= exact.certificate.dual * (1 - 1e-9)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Column, Ending, Priced, column_generation, formulations, iterate
-from cvxens.colgen.masters import HighsMaster, HingeMaster, LeastSquaresMaster
+from cvxens.colgen.masters import HighsMaster, LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.oracles import Constant, Perceptrons, QuantileStumps, Stump, Stumps
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.hypotheses import Perceptron
@@ -38,7 +38,7 @@ CASES = {
     "svm": Case(
         formulations.svm(0.3),
         y,
-        partial(HingeMaster, share=0.0),
+        partial(NewtonMaster, share=0.0),
         lambda H: SVMPrimal(H, y, 0.3).solve().objective,
     ),
     "least squares": Case(
@@ -121,7 +121,7 @@ def test_the_start_enters_before_the_first_round():
     start = [Tabulated(3, -1.0), Tabulated(7, 1.0), Tabulated(3, 1.0)]
     for master, entered in (
         (HighsMaster(formulations.soft_margin(0.4), y), start),
-        (HingeMaster(formulations.svm(0.3), y), start[:2]),
+        (NewtonMaster(formulations.svm(0.3), y), start[:2]),
     ):
         steps = iterate(master, Table(H, 4), start)
         assert [c.hypothesis for c in next(steps).columns] == entered

@@ -207,7 +207,7 @@ def test_samples_are_encoded_as_in_the_fit(parquet_file, tmp_path):
     data = load_file(parquet_file)
     new = {name: COLUMNS[name][::-1] for name in ("large", "town", "size")}
     parquet.write_table(pyarrow.table(new), tmp_path / "new.parquet")
-    X, y, _ = load_samples(tmp_path / "new.parquet", data.X.shape[1], data.encoder)
+    X, y, *_ = load_samples(tmp_path / "new.parquet", data.X.shape[1], data.encoder)
     assert y is None
     np.testing.assert_array_equal(X, data.X[::-1])
 

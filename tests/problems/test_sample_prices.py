@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, SmoothMaster
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster, NewtonMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SoftMinimumMargin, SquaredHinge
@@ -61,9 +61,9 @@ FAST = [
     (HighsMaster, formulations.lpboost),
     (InteriorPointMaster, formulations.soft_margin),
     (InteriorPointMaster, lambda C: Formulation(Hinge(C), L1(0.7), intercept=True)),
-    (HingeMaster, formulations.svm),
-    (HingeMaster, lambda C: Formulation(Hinge(C), SquaredL2(0.7))),
-    *((SmoothMaster, lambda C, loss=loss: Formulation(loss(C), SquaredL2(0.7), intercept=True)) for loss in SMOOTH),
+    (NewtonMaster, formulations.svm),
+    (NewtonMaster, lambda C: Formulation(Hinge(C), SquaredL2(0.7))),
+    *((NewtonMaster, lambda C, loss=loss: Formulation(loss(C), SquaredL2(0.7), intercept=True)) for loss in SMOOTH),
 ]
 
 

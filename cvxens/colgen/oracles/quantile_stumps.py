@@ -12,10 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures
 from cvxens.colgen.oracles.kinds import Kinds
 from cvxens.colgen.oracles.levels import LevelTests
 from cvxens.colgen.protocols import Column, Priced
+from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
@@ -204,8 +204,8 @@ class QuantileStumps:
         n_bins = whole("n_thresholds", n_thresholds) + 1
         kinds = Kinds.from_sample(X, features, missing)
         columns = None if kinds.plain else kinds.numeric.tolist()
-        binned = BinnedFeatures.from_samples(kinds.X, n_bins, sample_weight=sample_weight, order="F", columns=columns)
-        self.sample, self.codes = binned.sample, binned.codes
+        binned = BinnedFeatures(kinds.X, columns, n_bins=n_bins, sample_weight=sample_weight)
+        self.sample, self.codes = binned.X, binned.codes.T
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         of_features = kinds.check_sides(signs)
         self._ways = [kinds.ways(j) for j in kinds.numeric.tolist()]
@@ -240,7 +240,7 @@ class QuantileStumps:
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
-        s = signed_weights(s, len(self.codes))
+        s = signed_weights(s, self.sample.shape[0])
         edges = self._edges(s)
         # n terms in cumulated bins, their total, what is missing, a doubling, two differences: n eps sum|s| each
         rounding = 6 * len(s) * EPSILON * float(np.abs(s).sum(axis=0).max())
