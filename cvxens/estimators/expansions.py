@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
-from math import inf
+from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -27,13 +27,13 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
@@ -557,12 +557,13 @@ class RhoSVC(SquaredSlacks):
 
 
 @dataclass(frozen=True)
-class PartialSVM:
-    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them."""
+class PartialSVM(Round):
+    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them.
 
-    weight: float  # eta; 0 for the SVM
-    objective: float  # u'K~u, above the optimum
-    gap: float  # to the optimum, relative to the objective
+    Its objective is u'K~u, above the optimum, and its size that of the ensemble; nobody has timed it.
+    """
+
+    weight: float = 0.0  # eta; 0 for the SVM
 
 
 def soften_margin(p: Array, price: float) -> Formulation:
@@ -748,11 +749,15 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
             elif residual > tol * float(held @ (K @ held)):
                 warn_of(self, LOW_RANK, "raise max_rank or tol")
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
+        history = (
+            PartialSVM(value, value * (1 - gap), gap, k, nan, weight=weight)
+            for k, (weight, value, gap) in enumerate(rows, start=1)
+        )
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
         trained = Trained(K.pivots, coefficients, u, certificate)
         return {
             **self._make_attributes(sample, kernel, trained),
-            "history_": tuple(PartialSVM(*row) for row in rows),
+            "history_": tuple(history),
         }
 
     def _most_rounds(self, sample: Sample) -> int:
@@ -761,7 +766,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 
 @final
 @estimator
-class RegAdaBoostClassifier(Probabilities, KernelExpansion):
+class RegAdaBoostClassifier(KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
@@ -801,6 +806,9 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     lam: float | None = None
     solver: str = "fast"
     max_rounds: int = 20_000
+
+    predict_proba = predict_proba
+    link = staticmethod(link_exponential)
 
     def _merges(self) -> bool:
         validation.whole("max_rounds", self.max_rounds)

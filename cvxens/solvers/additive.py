@@ -34,7 +34,7 @@ from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.solvers.proximal_hinge import SmoothedHinge
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [
@@ -996,7 +996,7 @@ class ProximalSearch:
 
     def __init__(self, problem: Any, tol: float, max_steps: float, clock: Deadline) -> None:
         self.problem, self.tol, self.max_steps = problem, tol, max_steps
-        self.incumbent: Incumbent[Any] = Incumbent(clock)
+        self.incumbent: BestPoint[Any] = BestPoint(clock)
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         # no u moves by more than half its range where margins miss by 1, nor by more than a score of that size takes
