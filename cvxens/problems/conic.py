@@ -141,17 +141,6 @@ class Proof:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
-    """Multipliers in the dual cone, and what is known of exact ones near them."""
-
-    dual: Array
-    u: Array  # what they prove a bound for, in floats
-    charges: Array  # what is left of the equality for each entry of x, at its size; 0 where it is none
-    shifts: Array | None = None  # how far exact ones are at most, row by row; None where nothing is verified
-    slacks: Array | None = None  # how far their u is from this one, entry by entry
-
-
-@dataclass(frozen=True, eq=False)
 class ConicForm:
     """A canonical form ``min {c'x + offset : b - A x in the cones}``; `rows` is where v.ravel() is in x."""
 
@@ -604,17 +593,6 @@ class ConicFunction:
         return sparse.coo_array(entries, shape=(len(self.c), n_outputs)).tocsc()
 
     def _check(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
-        """Make a proof of a solver's multipliers; None where they are no beginning of one."""
-        if (settled := self.settle(dual, x, y)) is None:
-            return None
-        v, bound = x[self.rows].reshape(self.shape), self.offset - dot(self.b, settled.dual)
-        if settled.shifts is None or settled.slacks is None:
-            charge = float(settled.charges.sum())
-            return Proof(settled.u, bound - charge, v, charge, y=y)
-        moved = float(np.abs(self.b) @ settled.shifts) * (1 + sum_error(len(self.b), 1.0))
-        return Proof(settled.u, bound - moved, v, moved, float(settled.slacks.sum()), True, y)
-
-    def settle(self, dual: Array, x: Array, y: Array | None) -> Settled | None:
         """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
         vanishing = self._find_vanishing(y)
         B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
@@ -624,10 +602,12 @@ class ConicFunction:
             dual = self._mix_centre(mended, y, B, target)
         if not (np.isfinite(dual).all() and self.cones.depths(dual).min(initial=0.0) >= 0):
             return None
-        if (exact := self._find_exact(dual, y, B, target)) is not None:
+        v = x[self.rows].reshape(self.shape)
+        if (exact := self._find_exact(dual, v, y, B, target)) is not None:
             return exact
         u, left, rounding = self._declare(dual, y)
-        return Settled(dual, u, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean()))
+        charge = float((FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean())).sum())
+        return Proof(u, self.offset - dot(self.b, dual) - charge, v, charge, y=y)
 
     def _declare(self, dual: Array, y: Array | None) -> tuple[Array, Array, Array]:
         """Return the u of multipliers, balanced under signs, and what is left of the equality, with its rounding."""
@@ -639,8 +619,8 @@ class ConicFunction:
         counts = np.diff(self.A.indptr) + 2
         return u, left, counts * EPSILON * (np.abs(self.A).T @ np.abs(dual) + np.abs(self.c))
 
-    def _find_exact(self, dual: Array, y: Array | None, B: Any, target: Array) -> Settled | None:
-        """Return multipliers with exact ones so near that they are in the cone too, moved inwards if need be."""
+    def _find_exact(self, dual: Array, v: Array, y: Array | None, B: Any, target: Array) -> Proof | None:
+        """Make a proof of multipliers with exact ones so near that these are in the cone too, moved inwards if so."""
         key = b"" if y is None else y.tobytes()
         for renewed in (False, True):
             # how often rows are given to equations at most, as multipliers change; that costs more than what it serves
@@ -659,7 +639,7 @@ class ConicFunction:
                     if (centre := self._know_centre(y, B, target)) is None:
                         break
                     mixed = (1 - share) * dual + share * centre
-                if (exact := self._verify(mixed, y, equations)) is not None:
+                if (exact := self._verify(mixed, v, y, equations)) is not None:
                     return exact
         return None
 
@@ -688,8 +668,8 @@ class ConicFunction:
         """The number of times that equations were chosen, by the signs they are balanced under."""
         return Counter()
 
-    def _verify(self, dual: Array, y: Array | None, equations: Equations) -> Settled | None:
-        """Return how far exact multipliers are from these, if they are in the dual cone."""
+    def _verify(self, dual: Array, v: Array, y: Array | None, equations: Equations) -> Proof | None:
+        """Make a proof of how far exact multipliers are from these, if they are in the dual cone."""
         u, *_ = self._declare(dual, y)
         of_u = np.zeros_like(self.c)
         of_u[self.rows] = u.ravel()
@@ -701,7 +681,9 @@ class ConicFunction:
         if shifts is None or not self.cones.surround(dual, shifts):
             return None
         slacks = (of_v + (np.abs(self.A).T @ shifts)[self.rows]) * (1 + sum_error(len(dual), 1.0))
-        return Settled(dual, u, np.zeros_like(self.c), shifts, slacks)
+        bound = self.offset - dot(self.b, dual)
+        moved = float(np.abs(self.b) @ shifts) * (1 + sum_error(len(self.b), 1.0))
+        return Proof(u, bound - moved, v, moved, float(slacks.sum()), True, y)
 
     def _charge(self, left: Array, x: Array) -> float:
         """Bound ``left'x`` at the optimum, whose entries are of the size of those of the given point."""
