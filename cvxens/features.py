@@ -22,6 +22,7 @@ from scipy.sparse import csc_array, issparse
 
 from cvxens.errors import InvalidInput
 from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import sample_prices, samples, signed_weights, whole
 
@@ -452,6 +453,15 @@ class FixedPoint(NamedTuple):
         positives = np.maximum(integers, 0).sum(axis=1)
         return cls(integers, integers.sum(axis=1), positives, exponent, int(np.ceil(lost)) + (mass > 0))
 
+    def bound_squares(self, squares: float, n_edges: float, n_terms: int) -> float:
+        """Bound the sum of squared edges, from that of the rounded ones, over so many; of sums over `n_terms`.
+
+        Each of the rounded edges is off by the error at most, so their norm by that times the root of their number.
+        """
+        share = 1 + (n_terms + 16) * EPSILON
+        length = np.sqrt(n_edges * len(self.totals) * share)
+        return self.real_square((np.sqrt(squares * share) + self.error * length) ** 2)
+
     def real(self, units: float) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
@@ -686,6 +696,27 @@ def sum_pairs(a: Codes, b: Codes, weights: NDArray[Any], n_bins: int, table: NDA
     width = np.uint64(n_bins)
     for i in range(len(weights)):
         table[np.uint64(a[i]) * width + np.uint64(b[i])] += weights[i]
+
+
+@njit(cache=True, nogil=True)
+def sum_joint(feature: int, partners: Ints, codes: Codes, n_bins: Ints, weights: Ints) -> Ints:
+    """Sum weights by the bins of a feature and of each of its partners, up to and with each bin of both.
+
+    The shape is (n_bins, n_bins of all partners).
+    """
+    sums = np.zeros((n_bins[feature], n_bins[partners].sum()), np.int64)
+    a, start = codes[feature], 0
+    for g in partners:
+        b, own = codes[g], sums[:, start : start + n_bins[g]]
+        for i in range(len(weights)):
+            own[a[i], b[i]] += weights[i]
+        for u in range(len(own)):
+            along = 0
+            for v in range(n_bins[g]):
+                along += own[u, v]
+                own[u, v] = along + (own[u - 1, v] if u else 0)
+        start += n_bins[g]
+    return sums
 
 
 def column(X: Any, feature: int) -> NDArray:

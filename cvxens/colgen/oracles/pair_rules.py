@@ -19,7 +19,6 @@ from cvxens.docstrings import documented
 from cvxens.features import FixedPoint, sum_pairs
 from cvxens.hypotheses import Among, Constant, Hypothesis, Rule
 from cvxens.limits import map_slices, threads_for
-from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -110,7 +109,9 @@ class PairRules(BinnedOracle):
         squares = found.squares.sum(axis=0)
         if self.constant:
             squares += float((weights.totals.astype(np.float64) ** 2).sum())
-        square_sum, rising = (self._bound_square_sum(weights, float(total)) for total in squares)
+        n_terms = 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
+        given = float(self.n_hypotheses), n_terms
+        square_sum, rising = (weights.bound_squares(float(total), *given) for total in squares)
         every, outside = float(found.largest.max(initial=-inf)), max((size for size, _ in rules), default=-inf)
         answer = self._answer(weights, rules, every, outside, exclude, row_norm)
         return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
@@ -154,12 +155,6 @@ class PairRules(BinnedOracle):
         readings, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule.tolist()
         places = zip(readings, ((i, above_i), (j, above_j)), strict=True)
         return Rule(tuple(self.readings.make_condition(k, *place) for k, place in places if k >= 0), sign)
-
-    def _bound_square_sum(self, weights: FixedPoint, squares: float) -> float:
-        rounding = (8 * int(self.readings.starts[-1]) + 4 * len(self.pairs) + 16) * EPSILON
-        # each of the rounded edges is off by the error at most, so their norm by that times the root of their number
-        length: Array = np.sqrt(float(self.n_hypotheses) * len(weights.totals) * (1 + rounding))
-        return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
 
 
 class Layout(NamedTuple):
