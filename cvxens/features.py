@@ -533,8 +533,9 @@ class Refined(NamedTuple):
     @classmethod
     def of_nothing(cls, n_runs: int) -> Refined:
         """Return what runs without places hold."""
-        edges, sizes = np.zeros((2, n_runs), np.int64), np.full((2, n_runs), NONE)
-        return cls(*edges, *sizes, np.zeros(n_runs))
+        places, edges = np.zeros((2, n_runs), np.int64)
+        sizes, largest = np.full((2, n_runs), NONE)
+        return cls(places, edges, sizes, largest, np.zeros(n_runs))
 
 
 @njit(cache=True, nogil=True)

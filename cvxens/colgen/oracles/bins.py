@@ -167,11 +167,10 @@ class Readings:
         root = self.find_branch(tree)
         if root is None:
             return None
-        halves = [(-1, 0, h.sign) if isinstance(h, Constant) else self.find_split(h) for h in root[2:]]
-        if halves[0] is None or halves[1] is None:
+        above, below = ((-1, 0, h.sign) if isinstance(h, Constant) else self.find_split(h) for h in root[2:])
+        if above is None or below is None:
             return None
-        (*upper, sign), (*lower, other) = halves
-        return (*root[:2], *upper, *lower, sign * other), sign
+        return (*root[:2], *above[:2], *below[:2], above[2] * below[2]), above[2]
 
     def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
         """Return the condition that a value is at or above a threshold of a reading, or that it is below."""
@@ -362,3 +361,12 @@ def measure_edges(edges: Array, sign: int, order: float) -> tuple[float, float]:
         # times a power of two, so that no power of a size overflows
         total += (abs(edge) * 2.0**-61) ** order
     return total ** (1 / order) * 2.0**61, most
+
+
+@njit(cache=True, nogil=True)
+def measure_norms(edges: Array, order: float) -> Array:
+    """Return the norms of edges (n_outputs, n_hypotheses) over the outputs."""
+    sizes = np.empty(edges.shape[1])
+    for k in range(len(sizes)):
+        sizes[k] = measure_edges(edges[:, k], 0, order)[0]
+    return sizes

@@ -131,7 +131,7 @@ class DepthTwoTrees(BinnedOracle):
         for hypothesis in exclude:
             found = self.readings.find_tree(hypothesis)
             if found is not None and found[0][0] >= 0:
-                closed.setdefault(found[0][:2], []).append(found[0][2:])
+                closed.setdefault((found[0][0], found[0][1]), []).append(found[0][2:])
         return {root: np.array(trees, np.int64) for root, trees in closed.items()}
 
     def _search_root(
@@ -144,19 +144,21 @@ class DepthTwoTrees(BinnedOracle):
         halves = [_measure_halves(root, own, partners, twins, counts) for own in joint]
         squares = sum(_sum_squares(own) for own in halves)
 
-        def list_halves(outputs: slice, place: int) -> list[Ints]:
-            own = joint[outputs]
-            return [_list_splits((root, place, above), own, partners, twins, counts) for above in (True, False)]
+        def list_halves(outputs: slice, place: int) -> tuple[Ints, Ints]:
+            upper, lower = (
+                _list_splits((root, place, above), joint[outputs], partners, twins, counts) for above in (True, False)
+            )
+            return upper, lower
 
         if order == inf:
             answers = [
-                _find_best(own, lambda place, o=o: list_halves(slice(o, o + 1), place), root, closed)
-                for o, own in enumerate(halves)
+                _find_best(own, partial(list_halves, slice(o, o + 1)), root, closed) for o, own in enumerate(halves)
             ]
             # of several outputs the best, of equal sizes the first
-            size, _, tree = max(answers, key=lambda answer: answer[0])
-            return BestTree(size, max(answer[1] for answer in answers), squares, tree)
-        size, largest, tree = float(NONE), float(NONE), ()
+            best = max(answers, key=lambda answer: answer[0])
+            return BestTree(best[0], max(answer[1] for answer in answers), squares, best[2])
+        size, largest = float(NONE), float(NONE)
+        tree: tuple[int, ...] = ()
         nothing = np.empty((0, 5), np.int64)
         for place in range(1, int(counts[root]) + 1):
             lists, shut = list_halves(slice(None), place), closed.get((root, place), nothing)
@@ -194,7 +196,7 @@ def _sum_squares(halves: Halves) -> float:
 
 
 def _find_best(
-    halves: Halves, list_halves: Callable[[int], list[Ints]], root: int, closed: Closed
+    halves: Halves, list_halves: Callable[[int], tuple[Ints, Ints]], root: int, closed: Closed
 ) -> tuple[int, int, tuple[int, ...]]:
     """Return the largest edge of an open tree of a root, that of all, and the tree, under one output."""
     (above, below), (up, down) = halves.totals, halves.best
