@@ -187,13 +187,7 @@ class NewtonMaster(FastMaster):
         formulation, loss, penalty = self.restricted.formulation, self.loss, self.penalty
         rows, y, w = self.restricted.H.T, self.restricted.y, self.W[:, 0]
         problem = SmoothProblem(
-            rows,
-            y,
-            penalty.ridge,
-            formulation.intercept,
-            loss.multipliers,
-            loss.curvature,
-            nonnegative=formulation.nonnegative,
+            rows, y, penalty.ridge, formulation.intercept, loss, nonnegative=formulation.nonnegative
         )
         start = Iterate(w, float(self.b[0]), w @ rows)
         at = problem.minimise(start, lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
