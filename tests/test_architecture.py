@@ -18,7 +18,6 @@ TESTS = Path(__file__).parent
 BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
-    "caching": set(),
     "types": set(),
     "errors": {"types"},
     "docstrings": set(),
@@ -27,7 +26,7 @@ ROOMS = {
     "compensated": {"types"},
     "rounding": {"types", "compensated"},
     "certificates": BASE,
-    "problems": BASE | {"certificates"},
+    "problems": BASE | {"certificates", "features"},
     "hypotheses": BASE | {"features", "tables", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
     "effects": BASE | {"hypotheses", "features", "tables", "trees"},
@@ -51,7 +50,7 @@ ROOMS = {
         "proofs",
     },
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
-    "report": BASE | {"storage", "certificates", "effects", "plotting"},
+    "report": BASE | {"storage", "certificates", "effects", "features", "plotting"},
     "estimators": BASE
     | {
         "effects",
@@ -89,7 +88,7 @@ ROOMS = {
         "proofs",
         "",
     },
-    "": {"caching"},
+    "": set(),
 }
 """What each room may import; the package itself is the room without a name."""
 
@@ -101,6 +100,7 @@ LIBRARIES = {
     "numba": (
         "compensated",
         "limits",
+        "features",
         "hypotheses",
         "trees",
         "kernels",
@@ -199,7 +199,6 @@ SHOWN_ELSEWHERE = {
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
     "LowRankRhoSVM": "what solve_low_rank_rho_svm returns, which shows it",
-    "Level": "a row of a solution's history",
     "MasterSolution": "what a master hands over",
     "PartialSVMEnsemble": "what partial_svms returns, which shows it",
     "Priced": "what an oracle hands over: shown in Oracle",

@@ -7,14 +7,14 @@ import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, column
+from cvxens.features import BinnedFeatures, column
 from cvxens.limits import available_threads, map_slices, threads_for
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])
 def test_order_values_changes(kind):
     X = np.random.default_rng(0).integers(0, 9, (40, 3)).astype(kind)
-    features = SortedFeatures(X)
+    features = BinnedFeatures(X)
     assert features.X.dtype == (np.float64 if kind is np.int64 else kind)
     for j in range(3):
         assert (features.values[j] == np.sort(X[:, j])).all()
@@ -30,7 +30,7 @@ def test_order_values_changes(kind):
 @pytest.mark.parametrize("kind", [csr_array, csc_array, coo_array, csr_matrix])
 def test_sparse_entries(kind):
     dense = np.array([[0.0, -1, 0, 4], [2, 0, 0, 5], [0, 3, 0, 4], [2, 0, 0, 6]])
-    features = SortedFeatures(kind(dense))
+    features = BinnedFeatures(kind(dense))
     assert features.has_zeros.tolist() == [True, True, True, False]
     assert [features.entry_values[features.entries(j)].tolist() for j in range(4)] == [
         [0, 2, 2],
@@ -53,7 +53,7 @@ def test_sparse_entries(kind):
 
 def test_sparse_input_stays_untouched():
     X = csc_array(([0.0, 1.0, 2.0], [0, 1, 1], [0, 3]), shape=(3, 1))
-    features = SortedFeatures(X)
+    features = BinnedFeatures(X)
     assert X.nnz == 3
     assert features.entry_values.tolist() == [0, 3]
 
@@ -62,7 +62,7 @@ def test_sparse_input_stays_untouched():
     "pair", [(1.0, np.nextafter(1.0, 2)), (0.0, 5e-324), (-1.7e308, 1.7e308), (1.7e308, np.nextafter(1.7e308, np.inf))]
 )
 def test_threshold_separates(pair):
-    threshold = SortedFeatures(np.array([pair]).T).threshold(0, 1)
+    threshold = BinnedFeatures(np.array([pair]).T).threshold(0, 1)
     assert pair[0] < threshold <= pair[1]
 
 
@@ -85,7 +85,7 @@ def test_threshold_separates(pair):
 )
 def test_bad_samples(X):
     with pytest.raises(InvalidInput, match=r"^X: "):
-        SortedFeatures(X)
+        BinnedFeatures(X)
 
 
 @pytest.mark.parametrize(("n_entries", "most"), [(10, 1), (10**9, available_threads())])

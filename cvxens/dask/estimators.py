@@ -39,7 +39,6 @@ from cvxens.dask.shards import (
 )
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
-from cvxens.dask.votes import Signs
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.classifiers import (
     SLACK_PRICE,
@@ -363,7 +362,7 @@ def make_search(
     return Search(
         formulation,
         oracle,
-        Signs(formulation, sample),  # type: ignore[arg-type]
+        sample,
         lambda *_: ShardedMaster(formulation, sample, start=start),
         partial(ShardedRestricted, formulation, sample),  # type: ignore[arg-type]
         () if start is None else start.hypotheses,
@@ -430,7 +429,6 @@ class DaskEnsemble(DaskClassifier):
         loss: Any = formulation.terms[0]
         checkpoint = given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
         oracle = self._oracle(sample)
-        # what is written down has to begin with the same weights when it is read
         start = self._start(oracle, formulation, CUT * limit if checkpoint is None else inf)
         search = make_search(formulation, oracle, start, checkpoint, follow)
         left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)

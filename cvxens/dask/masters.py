@@ -282,7 +282,10 @@ class ShardedMaster:
         self.restricted.add(columns)
         new = np.zeros(len(columns))
         if self.start is not None:
-            new, self.b, self.distance, self.start = self.start.w, self.start.b, self.start.distance, None
+            # those that a checkpoint has found since have none
+            n_known = min(len(new), len(self.start.w))
+            new[:n_known] = self.start.w[:n_known]
+            self.b, self.distance, self.start = self.start.b, self.start.distance, None
         self.w = np.append(self.w, new)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:

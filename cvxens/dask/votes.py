@@ -22,7 +22,6 @@ from cvxens.dask.sums import Ints, sum_exactly
 from cvxens.dask.tallies import Places, find_intervals, sum_by_intervals, sum_by_pairs, sum_scores
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Stump
-from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 BITS = 58
@@ -297,18 +296,6 @@ class Multipliers:
         units = np.ldexp(u, -self.exponent).astype(np.int64)
         return np.where(shard.y > 0, units, -units)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Pack all that the multipliers follow from into numbers, for a file."""
-        starts, thresholds = self.vote.places.starts, self.vote.places.thresholds
-        sizes = [len(starts) - 1, len(thresholds)]
-        head = [self.n_samples, self.exponent, *self.factors, getattr(self.loss, "d", 0.0), self.vote.constant, *sizes]
-        packed = [np.array(head, np.float64), starts, thresholds, self.vote.tables]
-        if self.doubt is not None:
-            # floats hold the halves of a key
-            keys = self.doubt.keys
-            packed += [np.array([self.doubt.reach]), keys >> 32, keys & 0xFFFFFFFF, self.doubt.shares]
-        return np.concatenate(packed)
-
     def real(self, units: int) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
@@ -316,34 +303,6 @@ class Multipliers:
     def raised(self, units: int) -> float:
         """Return a float that is at least so many units."""
         return nextafter(self.real(units), inf) if units else 0.0
-
-
-class Signs:
-    """The signs of a sample in shards, which nobody has as an array, and the way back from a file to multipliers."""
-
-    def __init__(self, formulation: Formulation, sample: ShardedSample) -> None:
-        self.loss: Any = formulation.terms[0]
-        self.sample = sample
-
-    def __len__(self) -> int:
-        return len(self.sample)
-
-    def unpack(self, packed: Array) -> Multipliers:
-        """Return multipliers from the numbers that they were packed in."""
-        n_samples, exponent, *rest = packed[:8].tolist()
-        below, above, distance, constant, n_features, n_places = rest
-        starts = packed[8 : 9 + int(n_features)].astype(np.int64)
-        thresholds = packed[9 + int(n_features) :][: int(n_places)]
-        places = find_places(np.split(thresholds, starts[1:-1]), self.sample)
-        loss = InteriorHinge(self.loss.C, distance) if distance else self.loss
-        rest = packed[9 + int(n_features) + int(n_places) :]
-        # a feature with m places has m + 1 intervals
-        n_cells = int(n_places) + int(n_features)
-        vote, doubt = Vote(places, rest[:n_cells], constant), None
-        if len(rest) > n_cells:
-            reach, (upper, lower, shares) = rest[n_cells], np.split(rest[n_cells + 1 :], 3)
-            doubt = Doubt(float(reach), (upper.astype(np.int64) << 32) | lower.astype(np.int64), shares)
-        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples), doubt)
 
 
 class Stock(NamedTuple):

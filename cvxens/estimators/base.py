@@ -24,7 +24,7 @@ from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Persistent
-from cvxens.limits import limit_time
+from cvxens.limits import heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
@@ -57,6 +57,11 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
     @abstractmethod
     def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
+
+    def _read_given(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
+        """Read a sample, and what its samples are told apart by, if anything."""
+        sample = self._read(X, y, **given)
+        return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
     @abstractmethod
     def _solve(self, sample: Any) -> dict[str, Any]:
@@ -110,8 +115,8 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
-        with translate_overflow(self), limit_time(time_limit(self), alone=True):
-            sample = reader._read(X, y, reset=True, **given)
+        with translate_overflow(self), limit_time(time_limit(self), alone=True), heed_interrupts():
+            sample = reader._read_given(X, y, reset=True, **given)
             self._check(sample)
             several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
@@ -178,7 +183,7 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
     def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read(X, y, reset=False, **given)
+        sample = self._read_given(X, y, reset=False, **given)
         self._check_again(sample)
         return sample
 

@@ -22,13 +22,13 @@ from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
-from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, choose_better
+from cvxens.estimators.constraints import check_constraints, refuse_bounds
+from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble, choose_better
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
-from cvxens.estimators.shapes import Constrained
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
@@ -157,7 +157,7 @@ class EnsembleClassifier(Ensemble, Classifier):
 
 @final
 @estimator
-class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(PricedBySample, ClassWeighted, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -204,9 +204,12 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
         super()._check(sample)
         if isinstance(self.nu, str):
             validation.one_of("nu", self.nu, [AUTO])
-            if self.constraints:
-                found = "found 'auto' beside constraints, whose limits are in units of the scores"
-                raise InvalidInput("nu", found, "give a number, or C='auto'")
+            found = "beside nu='auto', but its limits are in units of the scores"
+            refuse_bounds(self.constraints, {"scores", "weights"}, found, "give a number, or C='auto'")
+        if isinstance(self.C, str):
+            refuse_bounds(
+                self.constraints, {"weights"}, "with C='auto'", "choose C without it first, and give the number"
+            )
 
     def _merges(self) -> bool:
         return not isinstance(self.nu, str) and super()._merges()
@@ -235,12 +238,12 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
             w, b, u = run.weights / total, run.intercept / total, run.u / run.u.sum()
             with limit_time(inf, alone=True):
                 oracle = found._oracle(sample, formulation)
-                certificate = self._certify_at(sample, formulation, oracle, learners, u, w, b)
+                certificate = certify_ensemble(formulation, oracle, sample.signs, learners, u, w, b, rescale=False)
             known = replace(run, certificate=certificate, weights=w, intercept=b, u=u)
         return Choice({**choice.attributes, "nu_": nu}, learners, run=known)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
-        if self.nu is None or self.constraints:
+        if self.nu is None or any(one.bounds != "learners" for one in check_constraints(self.constraints)):
             return super()._fit(sample, formulation, oracle, start)
         with limit_time((1 - COARSE_TIME) * time_left()):
             run = super()._fit(sample, formulation, oracle, start)
@@ -302,15 +305,15 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
     def _usual_price(self, sample: Sample) -> float:
         return float(SLACK_PRICE / sample.weights.sum())
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         if self.nu is None:
-            return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
+            return formulations.soft_margin(self._price(sample) * sample.weights)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
         nu = validation.positive("nu", self.nu_ if isinstance(self.nu, str) else self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
-        return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)
+        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
 
 
 def _least_mean_hinge(z: Array, weights: Array) -> float:
@@ -379,7 +382,7 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
 @final
 @estimator
-class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
+class CGEnsClassifier(PricedBySample, CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -416,8 +419,8 @@ class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     def _usual_price(self, sample: Sample) -> float:
         return SQUARES_PRICE
 
-    def _formulation(self, sample: Sample) -> Formulation:
-        return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
+    def _state(self, sample: Sample) -> Formulation:
+        return formulations.svm(self._price(sample) * sample.weights)
 
 
 @final
@@ -489,7 +492,7 @@ class CGEnsSLSClassifier(CGEns):
             rounds.end(told, lambda: self._ensemble_of(formulation, run.columns, run.weights, run.intercept, dict))
         return run
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         codes = simplex_codes(len(sample.classes))
         prices = validation.positive("C", self.C) * sample.weights
         return formulations.simplex_least_squares(codes[sample.labels], prices)
@@ -509,7 +512,7 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
@@ -539,7 +542,7 @@ class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, E
     def _merges(self) -> bool:
         return callable(self.formulation)
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         given: Any = self.formulation
         formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
         if isinstance(formulation, type) or not hasattr(formulation, "terms"):
@@ -550,7 +553,7 @@ class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, E
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
-        return self._constrain(formulation, sample)
+        return formulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -635,11 +638,11 @@ class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])
 
-    def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
-        oracle = super()._oracle(sample, formulation)
+    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+        oracle = super()._oracle(sample, formulation, **more)
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         price = PAIR_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
         prices = price * sample.weights
         if len(sample.classes) == 2:

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
-from math import inf
+from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
@@ -559,12 +559,13 @@ class RhoSVC(SquaredSlacks):
 
 
 @dataclass(frozen=True)
-class PartialSVM:
-    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them."""
+class PartialSVM(Round):
+    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them.
 
-    weight: float  # eta; 0 for the SVM
-    objective: float  # u'K~u, above the optimum
-    gap: float  # to the optimum, relative to the objective
+    Its objective is u'K~u, above the optimum, and its size that of the ensemble; nobody has timed it.
+    """
+
+    weight: float = 0.0  # eta; 0 for the SVM
 
 
 def soften_margin(p: Array, price: float) -> Formulation:
@@ -750,11 +751,15 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
             elif residual > tol * float(held @ (K @ held)):
                 warn_of(self, LOW_RANK, "raise max_rank or tol")
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
+        history = (
+            PartialSVM(value, value * (1 - gap), gap, k, nan, weight=weight)
+            for k, (weight, value, gap) in enumerate(rows, start=1)
+        )
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
         trained = Trained(K.pivots, coefficients, u, certificate)
         return {
             **self._make_attributes(sample, kernel, trained),
-            "history_": tuple(PartialSVM(*row) for row in rows),
+            "history_": tuple(history),
         }
 
     def _most_rounds(self, sample: Sample) -> int:

@@ -121,10 +121,10 @@ class Explained:
         >>> with TemporaryDirectory() as folder:
         ...     model.report(Path(folder) / "model.html", X, y)
         """
-        from cvxens.report import write_page
+        from cvxens.report import Report
 
-        told = {"held_out": held_out, "title": title, "data": data}
-        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain, bands=bands, **told)
+        given: Any = {"sample_weight": sample_weight, "explain": explain, "bands": bands, "held_out": held_out}
+        Report(self, X, y, title=title, data=data, **given).write(file)
 
     def _list_terms(self) -> Terms:
         """Return what the scores are sums of."""

@@ -109,7 +109,7 @@ class InfiniteEnsembleSVC(KernelMachine):
     certificate_ : Certificate
         How far the machine is at most from the optimum of P2, over the whole set of hypotheses. `certify` is about P1
         with the kernel as it was fitted, and takes coefficients that have the sum 0.
-    history_ : tuple of Level
+    history_ : tuple of Round
         Objective, bound, support vectors and times, for every point that was certified.
     n_iter_ : int
         Newton steps of "additive", blocks of the others.

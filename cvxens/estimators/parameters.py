@@ -26,6 +26,9 @@ FORMER = {
     "early_stopping": STOP,
     "validation_fraction": STOP,
     "n_iter_no_change": STOP,
+    "monotone": "give constraints=[Monotone({feature: 1})], of cvxens",
+    "curvature": "give constraints=[Convex(feature)] or [Concave(feature)], of cvxens",
+    "interactions": "give constraints=[Interactions(groups)], of cvxens",
 }
 """What to do in place of the parameters that there were."""
 

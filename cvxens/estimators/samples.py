@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +181,11 @@ class Weighted:
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
     sensitive: Sensitive | None = None  # (n_kept,), what samples are told apart by beside their features
+
+    def tell_apart(self, given: Any) -> Self:
+        """Return the sample with what its samples are told apart by beside their features."""
+        kept = np.flatnonzero(self.shares)
+        return replace(self, sensitive=Sensitive.read(given, len(self.places)).take(kept))
 
     def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""

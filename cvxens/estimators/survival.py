@@ -12,9 +12,9 @@ from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Predictor
+from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights
-from cvxens.estimators.shapes import Shaped
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.types import Array
@@ -157,46 +157,9 @@ def find_concordance(events: NDArray[np.bool_], times: Array, scores: Array, wei
     return won / pairs
 
 
-@dataclass(eq=False, repr=False)
-class SurvivalModel(Predictor):
-    """A model of hazards, whose scores are their logarithms."""
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> SurvivalSample:
-        return SurvivalSample.read(self, X, y, self._accepts(), reset=reset, **given)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the concordance index of the predicted risks.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-        y : structured array of shape (n_samples,), or array-like of times
-            As in `fit`.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors; a pair counts as the product of its two.
-
-        Returns
-        -------
-        float
-            The share of the pairs, of which it is known who had the event first, where that one has the higher score.
-        """
-        f = self.predict(X)
-        events, times = split_survival(y)
-        times = validation.finite_array("y", times, ndim=1)
-        validation.same_length("y", times, len(f))
-        events = np.ones(len(f), bool) if events is None else events
-        return find_concordance(events, times, f, check_weights(sample_weight, f[:, np.newaxis]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.target_tags.positive_only = True
-        return tags
-
-
 @final
 @estimator
-class ColumnGenerationSurvival(Shaped, SurvivalModel):
+class ColumnGenerationSurvival(Ensemble, Predictor):
     """Cox's proportional hazards with scores that are sums of weak learners: min penalty(w) + C loss(sum_j w_j h_j).
 
     The loss is the negative logarithm of the partial likelihood, with ties as Breslow has them, and no weak learner is
@@ -247,14 +210,46 @@ class ColumnGenerationSurvival(Shaped, SurvivalModel):
     penalty: str = "l1"
     oracle: str | OracleFactory = "stumps"
 
+    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> SurvivalSample:
+        return SurvivalSample.read(self, X, y, self._accepts(), reset=reset, **given)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the concordance index of the predicted risks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+        y : structured array of shape (n_samples,), or array-like of times
+            As in `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors; a pair counts as the product of its two.
+
+        Returns
+        -------
+        float
+            The share of the pairs, of which it is known who had the event first, where that one has the higher score.
+        """
+        f = self.predict(X)
+        events, times = split_survival(y)
+        times = validation.finite_array("y", times, ndim=1)
+        validation.same_length("y", times, len(f))
+        events = np.ones(len(f), bool) if events is None else events
+        return find_concordance(events, times, f, check_weights(sample_weight, f[:, np.newaxis]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.target_tags.positive_only = True
+        return tags
+
     def _loss(self, sample: SurvivalSample) -> CoxPartialLikelihood:
         mass = float(sample.weights[sample.events].sum())
         price = mass**-0.5 if self.C is None else validation.positive("C", self.C)
         return CoxPartialLikelihood(sample.times, sample.events, price, sample.weights)
 
-    def _formulation(self, sample: SurvivalSample) -> Formulation:
+    def _state(self, sample: SurvivalSample) -> Formulation:
         penalty = PENALTIES[validation.one_of("penalty", self.penalty, PENALTIES)]
-        return self._take_sides(Formulation(self._loss(sample), penalty))
+        return Formulation(self._loss(sample), penalty)
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Any) -> dict[str, Any]:
         f = np.zeros(len(sample.times))

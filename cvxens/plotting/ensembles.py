@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cvxens.effects import MainEffect
+from cvxens.effects.pieces import take_apart
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import with_names
 from cvxens.plotting.display import Names, name_problems, read_fitted
@@ -21,15 +23,6 @@ NEGLIGIBLE = 1e-6
 
 SIGNS = ("-1", "+1")
 """The ends of the text of a hypothesis that says one or the other."""
-
-
-class WeightedStump(NamedTuple):
-    """A stump of an ensemble: weight * (sign if x[feature] >= threshold else -sign)."""
-
-    feature: int
-    threshold: float
-    sign: float
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +86,18 @@ class Ensemble:
             raise InvalidInput("weights", "found all of them 0", "give a model with a hypothesis in use")
         return size
 
-    def stumps(self) -> list[WeightedStump]:
-        """Return the stumps whose weight is not negligible; constants are left out."""
+    def mains(self) -> list[MainEffect]:
+        """Return the functions of one feature that the weak learners in use add, one by one; constants are left out."""
         used = np.flatnonzero(np.abs(self.weights) > NEGLIGIBLE * np.abs(self.weights).max(initial=0.0))
-        return [stump for j in used.tolist() for stump in _as_stump(self.hypotheses[j], float(self.weights[j]))]
-
-    @property
-    def features(self) -> set[int]:
-        """The features of the stumps in use."""
-        return {stump.feature for stump in self.stumps()}
+        found = []
+        for j in used.tolist():
+            for factor, part in take_apart(self.hypotheses[j]):
+                if isinstance(part, MainEffect):
+                    found.append(MainEffect.from_sum([(part, np.array([factor * self.weights[j]]))]))
+                elif not isinstance(part, float):
+                    odd = f"found {self.hypotheses[j]}, which is a function of several features"
+                    raise InvalidInput("hypotheses", odd, "give an ensemble of stumps")
+        return found
 
     def describe(self, hypothesis: Any) -> str:
         """Return the text of a hypothesis in one line, with the names of features and of the class that it is for."""
@@ -114,13 +110,3 @@ class Ensemble:
 
 def _names_of(estimator: Any) -> Mapping[int, str]:
     return dict(enumerate(map(str, getattr(estimator, "feature_names_in_", ()))))
-
-
-def _as_stump(hypothesis: Any, weight: float) -> Iterator[WeightedStump]:
-    """The stump +-1 with the rise of a step; the constant that is left belongs to no feature."""
-    step = getattr(hypothesis, "step", None)
-    if step is None:
-        found = f"found {hypothesis}, which is neither a stump nor a constant"
-        raise InvalidInput("hypotheses", found, "give an ensemble of stumps")
-    if step.above != step.below:
-        yield WeightedStump(step.feature, float(step.threshold), (step.above - step.below) / 2, weight)

@@ -25,7 +25,7 @@ from cvxens.plotting.display import (
     new_axes,
     read_fitted,
 )
-from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble, WeightedStump
+from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -61,11 +61,9 @@ class ShapeFunction:
     name : str
         The feature's name.
     knots, values : array-like of shape (n_knots,)
-        The function at ascending knots.
+        The function at ascending knots, linear between them, constant beyond; a knot that stands twice is a jump.
     sample : array-like of shape (n_samples,), optional
         The feature's values, to be marked below, NaN where missing.
-    steps : bool
-        True if it is constant from each knot to the next; else it is linear there.
     of : str
         Of several scores the one that it is part of: a class, or what a sub-problem tells apart.
     levels : sequence of str
@@ -82,15 +80,14 @@ class ShapeFunction:
 
     Examples
     --------
-    >>> ShapeFunction("age", [0, 1, 3], [-1.0, 0.5, 0.0]).extent
-    1.5
+    >>> ShapeFunction("age", [0, 1, 3], [-1.0, 0.5, 0.0]).variation
+    2.0
     """
 
     name: str
     knots: Array
     values: Array
     sample: Array | None = None
-    steps: bool = False
     of: str = ""
     levels: Sequence[str] = ()
     missing: float | None = None
@@ -108,18 +105,6 @@ class ShapeFunction:
             raise InvalidInput(f"knots of {self.name}", "found them not in order", remedy)
 
     @classmethod
-    def from_stumps(cls, name: str, stumps: Sequence[WeightedStump], sample: Array | None, of: str = "") -> Self:
-        """Sum the stumps of one feature; the knots reach over the sample, or a little over the thresholds."""
-        thresholds, place = np.unique([stump.threshold for stump in stumps], return_inverse=True)
-        rises = np.array([stump.weight * stump.sign for stump in stumps])
-        jumps = 2 * np.bincount(place, rises, len(thresholds))
-        values = np.append(0.0, np.cumsum(jumps)) - rises.sum()
-        spare = np.ptp(thresholds) / 20 or 1.0
-        ends = thresholds[[0, -1]] + [-spare, spare] if sample is None else sample[[sample.argmin(), sample.argmax()]]
-        first, last = min(ends[0], thresholds[0]), max(ends[1], thresholds[-1])
-        return cls(name, np.r_[first, thresholds, last], np.append(values, values[-1]), sample, True, of)
-
-    @classmethod
     def from_effect(
         cls, name: str, main: MainEffect, output: int, sample: Array | None, of: str = "", levels: Sequence[str] = ()
     ) -> Self:
@@ -127,14 +112,9 @@ class ShapeFunction:
         gone = float(main.at([np.nan])[0, output])
         if levels:
             codes = np.arange(len(levels), dtype=np.float64)
-            return cls(name, codes, main.at(codes)[:, output], sample, True, of, levels, gone)
+            return cls(name, codes, main.at(codes)[:, output], sample, of, levels, gone)
         x, values = main.outline(*find_span(main.cuts, sample))
         return cls(name, x, values[:, output], sample, of=of, missing=gone)
-
-    @property
-    def extent(self) -> float:
-        """The largest value less the smallest."""
-        return float(np.ptp(self.values))
 
     @property
     def variation(self) -> float:
@@ -160,9 +140,7 @@ class ShapeFunction:
         return distinct if len(distinct) == 2 else None
 
     def at(self, x: Array) -> Array:
-        """Evaluate at values of the feature; beyond the knots it is constant."""
-        if self.steps:
-            return self.values[np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, None)]
+        """Evaluate at values of the feature."""
         return np.interp(x, self.knots, self.values)
 
 
@@ -381,7 +359,7 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
             knots, values = np.append(ends.min(), knots), np.append(values[0], values)
         if ends.max() > knots[-1]:
             knots, values = np.append(knots, ends.max()), np.append(values, values[-1])
-        ax.plot(knots, values, drawstyle="steps-post" if shape.steps else "default", **style)
+        ax.plot(knots, values, **style)
         if first.n_missing and shape.missing is not None:
             ax.axhline(shape.missing, color=style["color"], linestyle=":", linewidth=1.2)
     if first.n_missing and first.missing is not None:
@@ -452,19 +430,19 @@ def _are_plain(estimator: Any, scores: Sequence[tuple[str, Ensemble]], X: Any) -
 
 def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Names) -> Panels:
     """Return the functions of the features that have stumps; of several scores, of all of them."""
-    found: dict[int, dict[str, list[WeightedStump]]] = {}
+    found: dict[int, dict[str, list[tuple[MainEffect, Array]]]] = {}
     for of, ensemble in ensembles:
-        for stump in ensemble.stumps():
-            found.setdefault(stump.feature, {}).setdefault(of, []).append(stump)
+        for main in ensemble.mains():
+            found.setdefault(main.feature, {}).setdefault(of, []).append((main, np.ones(1)))
     n_known = [len(names)] if names is not None else [np.shape(X)[1]] if np.ndim(X) == 2 else []
     n_features = max([1 + max(found, default=-1), *n_known])
     names, columns = name_features(names, n_features), _columns(X, n_features)
     panels = {}
     for d in sorted(found):
-        # a score without stumps on the feature is 0 there: the stumps of another with no weight
-        flat = [stump._replace(weight=0.0) for stump in next(iter(found[d].values()))]
-        stumps = [(of, found[d].get(of, flat)) for of, _ in ensembles]
-        panels[d] = [ShapeFunction.from_stumps(names[d], some, columns[d], of) for of, some in stumps]
+        # a score without stumps on the feature is 0 there: those of another, times 0
+        flat = [(main, np.zeros(1)) for main, _ in next(iter(found[d].values()))]
+        mains = [(of, MainEffect.from_sum(found[d].get(of, flat))) for of, _ in ensembles]
+        panels[d] = [ShapeFunction.from_effect(names[d], main, 0, columns[d], of) for of, main in mains]
     return panels
 
 

@@ -206,7 +206,7 @@ class SelectionDisplay(Display):
         cls, runs: Iterable[Run], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
     ) -> Self:
         """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
-        selected = [Ensemble.from_run(run).features for run in runs]
+        selected = [_features_of(Ensemble.from_run(run)) for run in runs]
         return cls._from_selections(selected, "runs that select", feature_names, n_shown).plot(ax)
 
     @classmethod
@@ -228,7 +228,7 @@ class SelectionDisplay(Display):
     @classmethod
     def from_run(cls, run: Run, *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None) -> Self:
         """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
-        selected = [{stump.feature} for stump in Ensemble.from_run(run).stumps()]
+        selected = [{main.feature} for main in Ensemble.from_run(run).mains()]
         return cls._from_selections(selected, "stumps on", feature_names, n_shown).plot(ax)
 
     @classmethod
@@ -255,6 +255,10 @@ class SelectionDisplay(Display):
 def _find_selected(estimator: Any) -> set[int]:
     """Return the features that a fitted estimator uses."""
     if not hasattr(estimator, "feature_importances_"):
-        return set().union(*(ensemble.features for _, ensemble in Ensemble.list_scores(estimator)))
+        return set().union(*(_features_of(ensemble) for _, ensemble in Ensemble.list_scores(estimator)))
     shares = np.asarray(estimator.feature_importances_)
     return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())
+
+
+def _features_of(ensemble: Ensemble) -> set[int]:
+    return {main.feature for main in ensemble.mains()}

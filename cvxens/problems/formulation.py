@@ -160,6 +160,8 @@ class Formulation:
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
+        if not self.own_parts:
+            return self
         return replace(self, loss=replace(self.loss) if isinstance(self.loss, ExpressionLoss) else self.loss)
 
     @property

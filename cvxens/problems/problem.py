@@ -227,8 +227,8 @@ class Problem:
     H: Columns
 
     def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
-        self.formulation = formulation
-        # a map comes with signs that flow inside and are not checked again
+        # a map comes with signs that flow inside and are not checked again, and with a formulation that was read
+        self.formulation = formulation if isinstance(H, LinearMap) else formulation.renewed()
         self._place(H, y if isinstance(H, LinearMap) else formulation.signs(y, validation.count_rows(H)))
 
     @final

@@ -11,7 +11,7 @@ of slack. So a proof needs u, and one number for each constraint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -55,6 +55,8 @@ class SideLoss(ConicLoss):
         them, and prices are 0 or above, and 0 where the loss is on scores.
     limits : ndarray of shape (n_constraints,)
         The largest values that are allowed.
+    names : tuple of str
+        What each constraint bounds.
 
     Examples
     --------
@@ -73,6 +75,15 @@ class SideLoss(ConicLoss):
     pulls: Array
     charges: Array
     limits: Array
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def from_rows(cls, loss: Loss, pulls: Array, charges: Array, limits: Array, names: Sequence[str]) -> SideLoss:
+        """Return a loss under constraints, and under those that it is under already."""
+        if not isinstance(loss, SideLoss):
+            return cls(loss, pulls, charges, limits, tuple(names))
+        pulls, charges = np.concatenate([loss.pulls, pulls]), np.concatenate([loss.charges, charges])
+        return cls(loss.loss, pulls, charges, np.concatenate([loss.limits, limits]), (*loss.names, *names))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

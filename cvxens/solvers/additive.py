@@ -28,14 +28,14 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.proximal_hinge import SmoothedHinge
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [
@@ -96,8 +96,8 @@ class AdditiveKernel:
 
     @classmethod
     def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
-        """Sort a sample, or take one that is sorted, `SortedFeatures`; `scale` is 1 or shaped (n_features,)."""
-        features = X if isinstance(X, SortedFeatures) else SortedFeatures(X)
+        """Sort a sample, or take one that is sorted, `BinnedFeatures`; `scale` is 1 or shaped (n_features,)."""
+        features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
         return cls(features.X, features.order, features.values, _checked_scale(scale, features.n_features))
 
     @property
@@ -332,7 +332,7 @@ class AdditiveSVM(SVMDual):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), SortedFeatures or AdditiveKernel
+        X : array-like of shape (n_samples, n_features), BinnedFeatures or AdditiveKernel
             The sample; a dense one of any type of number is kept in that type.
         y : array-like of shape (n_samples,)
             Labels -1 and +1.
@@ -994,7 +994,7 @@ class ProximalSearch:
 
     def __init__(self, problem: Any, tol: float, max_steps: float, clock: Deadline) -> None:
         self.problem, self.tol, self.max_steps = problem, tol, max_steps
-        self.incumbent: Incumbent[Any] = Incumbent(clock)
+        self.incumbent: BestPoint[Any] = BestPoint(clock)
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         # no u moves by more than half its range where margins miss by 1, nor by more than a score of that size takes

@@ -33,7 +33,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.limits import map_in_threads, time_left
 from cvxens.problems.duality import capped_simplex
 from cvxens.types import Array
@@ -93,12 +93,12 @@ class StepSums:
 
     Parameters
     ----------
-    features : SortedFeatures
+    features : BinnedFeatures
         Without missing values.
 
     Examples
     --------
-    >>> sums = StepSums.from_features(SortedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
+    >>> sums = StepSums.from_features(BinnedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
     >>> sums.counts, sums.starts
     (array([2., 1., 2., 1.]), array([0, 2, 4]))
     >>> sums.largest_edge(np.array([1.0, 2.0, -4.0]))
@@ -112,7 +112,7 @@ class StepSums:
     listed: Listed
 
     @classmethod
-    def from_features(cls, features: SortedFeatures) -> StepSums:
+    def from_features(cls, features: BinnedFeatures) -> StepSums:
         """Count the samples of every value of the features that vary, none of which is missing."""
         distinct, n = features.n_distinct, features.n_samples
         varying = np.flatnonzero(distinct > 1)

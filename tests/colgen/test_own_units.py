@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation, oracles
+from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.problems import Problem
 from cvxens.problems.conic import ConicFunction, canonicalise
 from cvxens.problems.penalties import L1
@@ -139,17 +140,24 @@ def test_a_number_that_changes_between_runs_is_read_again(kind):
     )
     for C in (1.0, 3.0, 0.3):
         set_price(C)
-        found = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6).certificate
+        run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6)
+        found = run.certificate
         fresh = Formulation(lambda z, C=C: C * loss(z), L1(1.0), intercept=True)
         assert found.holds(1e-6)
         assert found.primal == pytest.approx(
             column_generation(fresh, oracles.Stumps(X), y, tol=1e-6).certificate.primal, rel=1e-6
         )
-        if kind == "parameter":
-            # a problem over fixed columns shares the formulation with others
-            H = np.column_stack([X[:, 0], -X[:, 1]])
-            problem = Problem(formulation, H, y)
-            assert 0 <= problem.certify(problem.solve()).relative_gap < 1e-5
+        # a problem over fixed columns, and a certificate of an ensemble, share the formulation with others
+        H = np.column_stack([X[:, 0], -X[:, 1]])
+        known = Problem(fresh, H, y).solve()
+        again, expected = (Problem(each, H, y).certify(known) for each in (formulation, fresh))
+        assert again.primal == pytest.approx(expected.primal, rel=1e-9)
+        assert again.dual == pytest.approx(expected.dual, rel=1e-6)
+        again, expected = (
+            certify_ensemble(each, oracles.Stumps(X), y, [oracles.Constant(1)], run.u, [0.1], 0.0)
+            for each in (formulation, fresh)
+        )
+        assert again.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
 def test_a_parameter_without_a_value_is_named():

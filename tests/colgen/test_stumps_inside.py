@@ -56,12 +56,9 @@ def test_only_the_best_of_all_has_to_be_the_best_of_its_feature(seed, kind, outp
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(500, 4)).round(3) * (rng.random((500, 4)) < rng.choice([0.5, 0.9, 1.0], 4))
     s = rng.normal(size=(500, *outputs)) + 0.3 * np.sign(X[:, :1] if outputs else X[:, 0])
-    options = {
-        "signs": rng.integers(-1, 2, 4),
-        "costs": rng.choice([1.0, 2.0], 4),
-        "per_feature": int(rng.integers(1, 4)),
-    }
-    quick, whole = (Stumps(kind(X), exact=exact, **options) for exact in (1, 4))
+    options, parts = {"signs": rng.integers(-1, 2, 4), "costs": rng.choice([1.0, 2.0], 4)}, int(rng.integers(1, 4))
+    quick, whole = (Stumps(kind(X), **options, columns_per_round=1000) for _ in range(2))
+    quick._n_exact, quick._n_parts, whole._n_parts = 1, parts, parts
     excluded = [column.hypothesis for column in whole.price(s).columns[:3]]
     for exclude in ([], excluded):
         found, expected = quick.price(s, exclude), whole.price(s, exclude)

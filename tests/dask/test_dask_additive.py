@@ -15,8 +15,8 @@ from cvxens.dask.additive import (
     Curve,
     Doubtful,
     Knots,
-    PartialSVM,
     Search,
+    SVMOverRows,
     bound_form,
     choose_reach,
     integrate,
@@ -192,7 +192,7 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
     settled = np.where(fixed, y * known.u, 0.0)
     others = Others(given_f, float(settled.sum()))
     alone = float(known.u[fixed].sum() - settled @ whole.kernel.product(settled) / 2)
-    part = PartialSVM(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
+    part = SVMOverRows(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
     assert part.is_feasible
     with limit_time(np.inf) as clock:
         search = ProximalSearch(part, 1e-8, np.inf, clock)

@@ -207,7 +207,7 @@ def test_sampled_oracles_follow_the_seed(oracle):
 
 def test_columns_per_round_are_limited():
     model = LPBoostClassifier(columns_per_round=1).fit(X, Y)
-    assert max(np.diff([row.n_columns for row in model.history_])) == 1
+    assert max(np.diff([row.size for row in model.history_])) == 1
 
 
 def test_importances_of_features():

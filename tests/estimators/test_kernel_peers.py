@@ -84,7 +84,7 @@ def test_the_ensemble_of_partial_svms_is_that_of_the_updates(C, ridge):
     expected = partial_svms(K + ridge * np.eye(len(X)), SIGNS, max_updates=8)
     with pytest.warns(ConvergenceWarning, match="updates have ended after 8 hypotheses.*raise max_updates"):
         model = PartialSVMEnsembleClassifier(Gaussian(0.3), C=C, max_updates=8).fit(X, Y)
-    assert [row.gap for row in model.history_] == pytest.approx(expected.gaps.tolist(), abs=1e-6)
+    assert [row.relative_gap for row in model.history_] == pytest.approx(expected.gaps.tolist(), abs=1e-6)
     np.testing.assert_allclose([row.weight for row in model.history_], expected.weights, rtol=1e-5)
     np.testing.assert_allclose(model.decision_function(NEW), Gaussian(0.3)(NEW, X) @ expected.coefficients, atol=1e-6)
     np.testing.assert_allclose(model.dual_weights_, np.abs(expected.coefficients), atol=1e-6)

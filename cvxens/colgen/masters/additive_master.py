@@ -21,7 +21,7 @@ from cvxens import validation
 from cvxens.colgen.masters.linear_masters import InteriorPointMaster
 from cvxens.colgen.protocols import MasterSolution, Priced
 from cvxens.colgen.restricted import Needs
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import time_left
 from cvxens.problems.formulation import Formulation
@@ -50,7 +50,7 @@ class SetOfSteps(Protocol):
         """True if the constant belongs to it."""
 
     @property
-    def every_step(self) -> SortedFeatures | None:
+    def every_step(self) -> BinnedFeatures | None:
         """The features; None where the set is another one."""
 
     def make_stumps(self, features: NDArray[np.intp], places: NDArray[np.intp], signs: NDArray[np.intp]) -> list[Any]:
@@ -180,7 +180,7 @@ class AdditiveMaster(InteriorPointMaster):
         # whatever their edges are, they are to enter
         return replace(solution, threshold=-inf, exact=False, also=also)
 
-    def _start(self, features: SortedFeatures) -> AdditiveHinge:
+    def _start(self, features: BinnedFeatures) -> AdditiveHinge:
         """State the problem in units of the weight of the penalty, where it is no game."""
         y, game = self.restricted.y, hasattr(self.penalty, "total")
         prices = self.loss.linear_dual.hinges[0].prices / (1.0 if game else self.penalty.edge_limit)

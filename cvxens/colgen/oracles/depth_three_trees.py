@@ -24,12 +24,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over
 from cvxens.colgen.oracles.depth_two_trees import rank_splits
-from cvxens.colgen.oracles.stumps import NONE, FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
+from cvxens.features import NONE, FixedPoint, sum_pairs
 from cvxens.hypotheses import Constant, Hypothesis
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
@@ -162,7 +162,7 @@ class DepthThreeTrees(BinnedOracle):
         not, the sum of all |s| is among them. Where a norm ranks edges over several outputs, the best trees of each are
         ranked by it, and the bound is the norm of the bounds, which holds, and leaves a gap.
         """
-        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
         closed = set(_list_written(self.readings, exclude))
         answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
@@ -266,7 +266,7 @@ def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
     offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))
     numbers = np.full(allowed.shape, -1)
     numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-    codes = np.ascontiguousarray(readings.codes.T)
+    codes = readings.codes
     return Layout(codes, readings.starts, allowed, pairs, offsets, numbers, readings.twins, counts)
 
 

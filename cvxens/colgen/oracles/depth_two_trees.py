@@ -19,10 +19,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, measure_edges, sum_pairs
-from cvxens.colgen.oracles.stumps import NONE, FixedPoint
+from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
+from cvxens.features import NONE, FixedPoint, sum_pairs
 from cvxens.hypotheses import Constant, Hypothesis
 from cvxens.limits import map_slices, threads_for
 from cvxens.rounding import EPSILON
@@ -106,7 +106,7 @@ class DepthTwoTrees(BinnedOracle):
         Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
         edge by what the rounding of `s` to fixed point can have cost.
         """
-        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        weights = FixedPoint.from_weights(s, self.binned.n_samples)
         closed = _close(self.readings, exclude)
         searched = range(len(weights.totals)) if row_norm == inf else [slice(None)]
         answers = [self._search(weights.integers[o], weights.totals[o], closed, row_norm) for o in searched]
@@ -185,7 +185,7 @@ def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
     allowed = allowed[np.ix_(readings.features, readings.features)] & (readings.counts > 0)
     partners = [np.flatnonzero(of_root) for of_root in allowed]
     partner_starts = np.append(0, np.cumsum([len(own) for own in partners]))
-    codes = np.ascontiguousarray(readings.codes.T)
+    codes = readings.codes
     return Layout(codes, readings.starts, np.concatenate(partners), partner_starts, readings.twins, readings.counts)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, measure_edges, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, measure_edges
 from cvxens.colgen.oracles.kinds import check_sides
-from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
+from cvxens.features import FixedPoint, sum_pairs
 from cvxens.hypotheses import Among, Constant, Hypothesis, Rule
 from cvxens.limits import map_slices, threads_for
 from cvxens.rounding import EPSILON
@@ -75,7 +75,7 @@ class PairRules(BinnedOracle):
         self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
         self.sides = check_sides(signs, self.binned.n_features)
         self.negations = not self.sides.any()
-        self._codes = np.ascontiguousarray(readings.codes.T)
+        self._codes = readings.codes
         self._number = {(a, b): k for k, (a, b) in enumerate(self.pairs.tolist())}
         # the first places of those that read missing values as below tell whether the value is known
         self._unsided = (readings.ways < 0) & (readings.counts > 0)
@@ -101,7 +101,7 @@ class PairRules(BinnedOracle):
         Of equal edges those of one condition come first, the constant last. The bounds count what the rounding of `s`
         to fixed point can have cost, and of sums to floats.
         """
-        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        weights = FixedPoint.from_weights(s, self.binned.n_samples)
         found = self._search(weights, exclude, row_norm)
         ranked = np.argsort(-found.sizes, kind="stable")[: self.columns_per_round].tolist()
         rules: list[tuple[float, Hypothesis]] = [
