@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -451,68 +451,89 @@ class SparsePoint:
     F: Array  # (n_samples, n_outputs): H W + b
 
 
+SecondDerivatives: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+"""From columns and outputs of weights to second derivatives in these, (n, n), or (n_outputs, n, n) by rows, where those
+of all outputs are the same (1, n, n)."""
+
+
+@dataclass(frozen=True)
+class RowPenalty:
+    """sum size |W_j| + square |W_j|^2 over the entries, or the rows, of free or nonnegative W."""
+
+    size: float
+    square: float
+    by_rows: bool
+    nonnegative: bool
+
+    def minimise_model(
+        self, W: Array, b: Array, edges: Array, pull: Array | None, second: SecondDerivatives, damping: float = 0.0
+    ) -> tuple[Array, Array, float]:
+        """Minimise the penalty and the quadratic model of a loss; returns the way there from (W, b), and its slope.
+
+        The loss has minus the edges as slopes in W (n_columns, n_outputs), and minus `pull` in b, None where b stays.
+        Active are the weights that are not 0, and those whose edge exceeds the size; ``second(j, k)`` returns second
+        derivatives in those of columns j and outputs k, and then in b, of which damping adds a share of the largest.
+        """
+        n_outputs = W.shape[1]
+        width = n_outputs if self.by_rows else 1
+        blocks, edges = W.reshape(-1, width), edges.reshape(-1, width)
+        # a zero with an edge within the size stays one
+        sizes = edges[:, 0] if self.nonnegative else measure_rows(edges)
+        active = np.flatnonzero(blocks.any(axis=1) | (sizes > self.size))
+        m, n_free = len(active), 0 if pull is None else n_outputs // width
+        V, R = blocks[active], 2 * self.square * blocks[active] - edges[active]
+        if pull is not None:
+            V, R = np.vstack([V, b.reshape(-1, width)]), np.vstack([R, -pull.reshape(-1, width)])
+        d, db = np.zeros_like(blocks), np.zeros_like(b)
+        if not len(V):
+            return d.reshape(W.shape), db, 0.0
+        size, low = np.repeat([self.size, 0.0], [m, n_free]), np.repeat([0.0, -np.inf], [m, n_free])
+        low[:m] = 0.0 if self.nonnegative else -np.inf
+        B = second(*np.divmod(active, n_outputs // width)).reshape(-1, len(V), len(V))
+        for each in B:
+            diagonal = each.ravel()[:: len(V) + 1]
+            # second derivatives of square |W|^2, and of no intercept
+            diagonal[:m] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
+        ahead = QuadraticModel(B, size, low).minimise(V, R) - V
+        # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
+        slope = float((R * ahead).sum()) + float(size @ (measure_rows(V + ahead) - measure_rows(V)))
+        d[active], db = ahead[:m], ahead[m:].ravel() if n_free else db
+        return d.reshape(W.shape), db, slope
+
+
 @dataclass(frozen=True)
 class SparseProblem:
-    """min loss(y (H W + b)) + sum size |W_j| + square |W_j|^2 over entries, or over rows, of free or nonnegative W."""
+    """min loss(y (H W + b)) + penalty(W)."""
 
     rows: Array  # H'
     y: Array  # (n_samples, 1)
-    size: float
-    square: float
-    by_rows: bool  # True if sizes are those of the rows of W
-    nonnegative: bool
+    penalty: RowPenalty
     intercept: bool
-    loss: Callable[[Array], float]  # from margins (n_samples, n_outputs)
+    value: Callable[[SparsePoint], float]  # of loss and penalty
     hessian: Callable[[SparsePoint, Array, Array, NDArray[np.intp]], Array]
-    """From a point, its U, columns X (n_active, n_samples) and their outputs to second derivatives in these weights.
-
-    They are of shape (n_active, n_active); by rows (n_outputs, n_active, n_active), or (1, ...) if all are the same.
-    """
-
-    def value(self, at: SparsePoint) -> float:
-        sizes = np.linalg.norm(at.W, axis=1) if self.by_rows else np.abs(at.W)
-        return self.loss(self.y * at.F) + self.size * float(sizes.sum()) + self.square * float((at.W**2).sum())
+    """From a point, its U, columns X (n_active, n_samples) and their outputs to second derivatives in these weights."""
 
     def step(self, at: SparsePoint, U: Array, edges: Array, damping: float = 0.0) -> tuple[SparsePoint, float, float]:
-        """Minimise the quadratic model over the active weights, and search on the way there.
+        """Minimise the quadratic model, and search on the way there; returns the point, the step and what it promised.
 
-        Active are the weights that are not 0, and those whose edge exceeds the size. With damping, a share of the
-        largest second derivative that is added to all, short steps are given up. Returns the point, the step and the
-        promised decrease.
+        With damping short steps are given up.
         """
-        n_outputs = at.F.shape[1]
-        width = n_outputs if self.by_rows else 1
-        blocks, edges = at.W.reshape(-1, width), edges.reshape(-1, width)
-        # the gradient of the loss is minus the edges; a zero with an edge within the size stays one
-        pull = edges[:, 0] if self.nonnegative else measure_rows(edges)
-        active = np.flatnonzero(blocks.any(axis=1) | (pull > self.size))
-        j, k = np.divmod(active, n_outputs // width)
-        X, W, R = self.rows[j], blocks[active], 2 * self.square * blocks[active] - edges[active]
-        size, low = np.full(len(j), self.size), np.full(len(j), 0.0 if self.nonnegative else -np.inf)
-        if self.intercept:
-            # b are the weights of a column of ones, one an output, without a price
-            each = np.arange(n_outputs // width)
-            X, k = np.vstack([X, np.ones((len(each), len(self.y)))]), np.r_[k, each]
-            W = np.vstack([W, at.b.reshape(-1, width)])
-            R = np.vstack([R, -(self.y * U).sum(axis=0).reshape(-1, width)])
-            size, low = np.r_[size, np.zeros(len(each))], np.r_[low, np.full(len(each), -np.inf)]
-        if not len(W):
-            return at, 0.0, 0.0
-        B = self.hessian(at, U, X, k).reshape(-1, len(W), len(W))
-        for second in B:
-            diagonal = second.ravel()[:: len(W) + 1]
-            # second derivatives of square |W|^2, and of no intercept
-            diagonal[: len(j)] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
-        ahead = QuadraticModel(B, size, low).minimise(W, R) - W
-        # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
-        slope = float((R * ahead).sum()) + float(size @ (measure_rows(W + ahead) - measure_rows(W)))
-        dF = np.concatenate([X[k == output].T @ ahead[k == output] for output in range(n_outputs // width)], axis=1)
+
+        def differentiate(j: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+            X = self.rows[j]
+            if self.intercept:
+                # b are the weights of a column of ones, one an output, without a price
+                each = np.arange(1 if self.penalty.by_rows else U.shape[1])
+                X, k = np.vstack([X, np.ones((len(each), len(self.y)))]), np.r_[k, each]
+            return self.hessian(at, U, X, k)
+
+        pull = (self.y * U).sum(axis=0) if self.intercept else None
+        d, db, slope = self.penalty.minimise_model(at.W, at.b, edges, pull, differentiate, damping)
+        moved = np.flatnonzero(d.any(axis=1))
+        dF = self.rows[moved].T @ d[moved] + db
 
         def move(t: float) -> SparsePoint:
-            moved, after = W + t * ahead, blocks.copy()
-            after[active] = moved[: len(j)]
-            b = moved[len(j) :].ravel() if self.intercept else at.b
-            return SparsePoint(after.reshape(at.W.shape), b, at.F + t * dF)
+            return SparsePoint(at.W + t * d, at.b + t * db, at.F + t * dF)
 
         return *search_step(self.value, at, move, slope, 6 if damping else MAX_HALVINGS), -slope
 
