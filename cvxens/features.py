@@ -636,20 +636,29 @@ def _sum_entries(
 
 
 @njit(cache=True, nogil=True)
-def sum_cells(
-    features: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, weights: NDArray[Any], sums: NDArray[Any]
-) -> None:
-    """Sum weights (n_outputs, n_samples) over all cells of some features but the usual ones, into (n_outputs, n_cells).
+def sum_cells(features: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, weights: Array, sums: Array) -> None:
+    """Sum weights (n_samples, n_outputs) over all cells of some features but the usual ones, into (n_cells, n_outputs).
 
     The cells of feature k begin at `starts[k]`.
     """
     for k in range(features[0], features[1]):
-        for o in range(len(weights)):
-            own = sums[o, starts[k] : starts[k + 1]]
-            for i in range(codes.shape[1]):
-                code = codes[k, i]
-                if code != usual[k]:
-                    own[code] += weights[o, i]
+        own = sums[starts[k] : starts[k + 1]]
+        for i in range(codes.shape[1]):
+            code = codes[k, i]
+            if code != usual[k]:
+                for output in range(weights.shape[1]):
+                    own[code, output] += weights[i, output]
+
+
+@njit(cache=True)
+def accumulate(values: Array, starts: Ints) -> Array:
+    """Return running sums of values (n_cells, n_outputs) that start anew at every feature, inclusive."""
+    sums = values.copy()
+    for k in range(len(starts) - 1):
+        for cell in range(starts[k] + 1, starts[k + 1]):
+            for output in range(values.shape[1]):
+                sums[cell, output] += sums[cell - 1, output]
+    return sums
 
 
 @njit(cache=True, nogil=True)

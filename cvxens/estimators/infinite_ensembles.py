@@ -36,11 +36,10 @@ from cvxens.estimators.machines import (
     make_trainer,
     scale_price,
 )
-from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
-from cvxens.estimators.saving import Persistent
+from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.estimators.selection import Answers, tabulate, takes_weights
 from cvxens.kernels import DecisionTree, Gaussian, Laplacian
 from cvxens.kernels.kernel import Kernel
@@ -291,7 +290,6 @@ class InfiniteEnsembleSVC(KernelMachine):
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
     def _check(self, sample: Sample) -> None:
-        super()._check(sample)
         if self._is_precomputed and not sample.shares.all():
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
 
@@ -381,7 +379,7 @@ def _prove_machine(
 
 @final
 @estimator
-class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
+class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
     """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
 
     The answer is that of scikit-learn's GridSearchCV, up to `tol`. It comes sooner, as all folds share the sorted
@@ -456,6 +454,13 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     cv: Any = 5
     scoring: Any = None
     n_jobs: int | None = None
+
+    save = save_model
+
+    @classmethod
+    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
+        return load_as(cls, path, trusted=trusted)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the parameters, then fit all samples; arguments are those of `InfiniteEnsembleSVC.fit`.
@@ -672,21 +677,15 @@ class Folds:
         classes, labels = np.unique(self.y[train], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
-        if len(classes) == 2:
-            problems = [(np.full(len(labels), True), labels)]
-        else:
-            problems = list(SCHEMES[template.multi_class](labels, len(classes)))
         parts, gaps = [], []
-        for rows, part in problems:
-            solve, score = self._take(template, shared, train[rows], test)
-            solutions = solve(np.where(part > 0, 1.0, -1.0), weights[rows], Cs, template._limits())
+        for k in range(len(classes)) if len(classes) > 2 else (1,):
+            solve, score = self._take(template, shared, train, test)
+            solutions = solve(np.where(labels == k, 1.0, -1.0), weights, Cs, template._limits())
             if len(solutions) < len(Cs):
                 raise KeyboardInterrupt
             parts.append(score(solutions))
             gaps.append([solution.relative_gap for solution in solutions])
-        found = parts[0]
-        if len(classes) > 2:
-            found = np.stack([combine_scores(template.multi_class, s, len(classes)) for s in np.stack(parts, axis=-1)])
+        found = np.stack(parts, axis=-1) if len(classes) > 2 else parts[0]
         given = {"sample_weight": self.weights[test]} if self.by_weight else {}
         scores = [self.score(Answers(classes, each), self.X[test], self.y[test], **given) for each in found]
         return np.array(scores), np.max(gaps, axis=0)

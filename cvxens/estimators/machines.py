@@ -25,8 +25,8 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.estimators.base import BinaryClassifier, Certified, ClassWeighted, Limited
-from cvxens.estimators.explanations import Terms, list_machine_terms
+from cvxens.estimators.base import Classifier, certify_fit
+from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels import (
     DecisionStump,
@@ -285,7 +285,7 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
+class KernelMachine(Classifier):
     """A classifier by a function `sum_j c_j k(x, x_j) + b` of a kernel.
 
     Parameters
@@ -300,6 +300,13 @@ class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
     kernel: Any
     _: KW_ONLY
     gamma: float | str | None = None
+    class_weight: Any = None
+    n_jobs: int | None = None
+    max_time: float | None = None
+    verbose: int = 0
+
+    certify = certify_fit
+    _list_terms = list_machine_terms
 
     @property
     @abstractmethod
@@ -317,9 +324,6 @@ class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
             variations = np.array([np.abs(np.diff(values)).sum() for _, values in part.shape_functions_])
             shares.append(variations / max(float(variations.sum()), np.finfo(float).tiny))
         return np.mean(shares, axis=0)
-
-    def _list_terms(self) -> Terms:
-        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()

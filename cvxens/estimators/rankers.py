@@ -16,7 +16,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Predictor
+from cvxens.estimators.base import Predictor, certify_on
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
@@ -234,4 +234,4 @@ class LPBoostRanker(Ensemble, Predictor):
         Certificate
             Of the problem on that sample, over all hypotheses of the oracle there.
         """
-        return self._certify_on(self._read_again(X, y, qid=qid), weights, intercept)
+        return certify_on(self, self._read_again(X, y, qid=qid), weights, intercept)

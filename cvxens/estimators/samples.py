@@ -187,6 +187,11 @@ class Weighted:
         kept = np.flatnonzero(self.shares)
         return replace(self, sensitive=Sensitive.read(given, len(self.places)).take(kept))
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """The fitted attributes that the sample says by itself."""
+        return {}
+
     def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
         if self.sensitive is not None:
@@ -305,13 +310,18 @@ class Sample(Weighted):
         return cls(X, labels, classes, places=places, features=features, names=names, **sizes)
 
     @property
+    def known(self) -> dict[str, Any]:
+        """The classes, as a fitted attribute."""
+        return {"classes_": self.classes}
+
+    @property
     def signs(self) -> Array:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
         return np.where(self.labels > 0, 1.0, -1.0)
 
-    def take(self, rows: NDArray[np.bool_], labels: NDArray[np.intp]) -> Sample:
-        """Return the sample of a sub-problem: some of the kept samples, with labels 0 and 1."""
-        return replace(self, labels=labels, classes=np.arange(2), **self._take(rows))
+    def against_rest(self, k: int) -> Sample:
+        """Return the sample of a sub-problem, of label 1 for the class k and 0 for the others."""
+        return replace(self, labels=(self.labels == k).astype(np.intp), classes=np.arange(2))
 
     @property
     def strata(self) -> NDArray[np.intp]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -31,7 +32,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.limits import TimeUp, check_time, time_left
+from cvxens.limits import TimeUp, check_time, in_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -545,6 +546,7 @@ class ConicFunction:
 
     def best_shift(self, v: Array, y: Array) -> Array:
         """Return the b, one for each output, that minimises ``g(v + y b)``."""
+        check_time()
         mixed = self._mix(y)
         moving = mixed[:, np.setdiff1d(np.arange(mixed.shape[1]), self.rows)]
         x = np.zeros(self.A.shape[1])
@@ -553,9 +555,11 @@ class ConicFunction:
         if not found.solved:
             raise SolverFailed([found.attempt])
         b = found.x[moving.shape[1] - prod(self.shape[1:]) :].reshape(self.shape[1:])
-        proof = self._check(found.dual, x + moving @ found.x, y)
-        if proof is not None:
-            self._remember(replace(proof, v=v + y * b))
+        # b is worth having without a proof
+        with suppress(TimeUp):
+            proof = self._check(found.dual, x + moving @ found.x, y)
+            if proof is not None:
+                self._remember(replace(proof, v=v + y * b))
         return b
 
     def carry(self, v: Array, near: Array) -> None:
@@ -797,8 +801,9 @@ class ConicFunction:
             return dual
         largest = float(np.abs(dual).max(initial=0.0)) or 1.0
         weights = np.clip(self.cones.depths(dual) / largest, BORDER, 1.0)
+        check_time()
         system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
-        for _ in range(REFINEMENTS):
+        for _ in in_time(range(REFINEMENTS)):
             missed = B.T @ dual + target
             if not missed.any():
                 break
@@ -813,7 +818,7 @@ class ConicFunction:
 def _is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
     """Return True if a sum of directions is mapped to 0, in rational numbers."""
     sums: dict[int, Fraction] = {}
-    for k, factor in factors.items():
+    for k, factor in in_time(factors.items()):
         one = directions[:, [k]]
         for at, entry in zip(one.indices.tolist(), one.data.tolist(), strict=True):
             column, step = slice(whole.indptr[at], whole.indptr[at + 1]), factor * Fraction(entry)

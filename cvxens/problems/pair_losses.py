@@ -30,6 +30,7 @@ from scipy.special import xlogy
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import TINY, Loss, excess
 from cvxens.problems.modelling import Term, cp
@@ -528,6 +529,7 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
     units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (BITS + 1)))
 
     def try_share(share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        check_time()
         a = np.ldexp(share * supplies, exponent).astype(np.int64)
         b = np.ldexp(share * demands, exponent).astype(np.int64)
         surplus = int(a.sum() - b.sum())

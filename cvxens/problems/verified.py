@@ -21,7 +21,7 @@ from scipy.linalg import qr
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from scipy.sparse.linalg import splu
 
-from cvxens.limits import check_time
+from cvxens.limits import check_time, in_time
 from cvxens.rounding import EPSILON, LARGEST, split
 from cvxens.types import Array
 
@@ -319,7 +319,7 @@ def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> 
     dense = B[:, np.append(own, j)].toarray()
     _, order = qr(dense[:, :-1].T, mode="r", pivoting=True) if len(own) else (None, np.empty(0, np.intp))
     rows = [[Fraction(float(value)) for value in dense[i]] for i in order[: len(own)]]
-    for k in range(len(own)):
+    for k in in_time(range(len(own))):
         pivot = next((row for row in rows[k:] if row[k]), None)
         if pivot is None:
             raise np.linalg.LinAlgError

@@ -45,13 +45,15 @@ class SupportsMatmul(Protocol):
 
 
 def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
-    """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples."""
+    """Return L (n_samples, at most rank) with L L' below K, equal to it in as many columns; 0 without time."""
     n = K.shape[0]
     chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
     # L = K_:S V Lambda^-1/2 with K_SS = V Lambda V', so that L L' = K_:S K_SS^+ K_S:
     units = np.zeros((n, len(chosen)))
     units[chosen, np.arange(len(chosen))] = 1.0
-    columns = K @ units
+    columns = np.zeros((n, 0)) if time_is_up() else K @ units
+    if time_is_up():
+        return columns[:, :0]
     values, vectors = np.linalg.eigh(columns[chosen])
     if values[0] < -LOST * n * values[-1] or values[-1] < 0:
         raise make_psd_error()

@@ -116,7 +116,7 @@ def test_matrices_and_oracles_that_do_not_fit_are_refused():
         with pytest.raises(InvalidInput, match=r"^D: found"):
             oracles.Rows(stumps, D)
     with pytest.raises(InvalidInput, match=r"^oracle: found PlainTable, which does not bound"):
-        oracles.Rows(PlainTable(X), np.eye(14))
+        oracles.Rows(PlainTable(X), np.eye(14)).price(X[:, 0])
     same = oracles.Rows(stumps, np.eye(14)).price(X[:, 0])
     assert isinstance(same.columns[0].hypothesis, Stump)
     assert len(oracles.Rows(stumps, np.ones((3, 14))).sample) == 3

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from rendering import assert_drawn, legend_of
 
 from cvxens.certificates import relative
-from cvxens.errors import InvalidInput
 from cvxens.estimators import (
     AdaBoostClassifier,
     AdaBoostECCClassifier,
@@ -101,16 +100,8 @@ def test_a_single_round_is_seen(ax):
     assert {line.get_marker() for line in other.lines} <= {"", "None"}
 
 
-def test_an_unknown_history_is_no_trace():
-    with pytest.raises(InvalidInput, match="history: found no rounds"):
-        Trace.from_history([])
-    with pytest.raises(InvalidInput, match="history: found rows of int"):
-        Trace.from_history([3])
-
-
 MANY = [
     LPBoostClassifier(),
-    LPBoostClassifier(multi_class="ovo"),
     AdaBoostClassifier(n_rounds=9),
     AdaBoostMHClassifier(n_rounds=9),
     AdaBoostECCClassifier(n_rounds=9),
@@ -136,8 +127,6 @@ def test_shapes_of_all_scores_add_up_to_them(estimator, y):
     names = list(dict.fromkeys(shape.of for shape in display.shapes))
     if len(model.classes_) == 2:
         assert names == [""]
-    elif getattr(model, "multi_class", None) == "ovo":
-        assert names == ["bee vs ant", "cat vs ant", "cat vs bee"]
     else:
         assert names == (["ant vs rest", "bee vs rest", "cat vs rest"] if hasattr(model, "estimators_") else [*CLASSES])
     for name, scores in zip(names, scores_of(model), strict=True):

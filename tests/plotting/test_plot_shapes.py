@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from cvxens.colgen import column_generation, formulations, oracles
 from cvxens.colgen.oracles import Stump
-from cvxens.errors import InvalidInput
 from cvxens.plotting import ShapeDisplay
 
 PAIRS = {"age": ([20, 40, 60], [-1.0, 0.5, 0.0]), "height": ([1.5, 2.0], [0.0, 0.2])}
@@ -137,48 +135,3 @@ def test_an_estimator_is_drawn_by_its_shape_functions_or_its_stumps():
     (shape,) = ShapeDisplay.from_estimator(boosted, ax=axes(1)).shapes
     assert shape.name == "b"
     assert shape.values.tolist() == [-2.0, -2.0, 2.0, 2.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"shapes": []}, "shapes: found none"),
-        ({"shapes": [([0, 1], [0])]}, "found 2 knots and 1 values"),
-        ({"shapes": [([1, 0], [0, 1])]}, "found them not in order"),
-        ({"shapes": [3.0]}, r"found no pair for x\[0\]"),
-        ({"shapes": [([0, np.nan], [0, 1])]}, "found nan"),
-        ({"shapes": PAIRS, "X": [[1.0], [2.0]]}, "found 1 values for 2 features"),
-        ({"shapes": PAIRS, "feature_names": ["a"]}, "found 1 values for 2 features"),
-        ({"shapes": PAIRS, "feature_names": ["a", "b", "c"]}, "found 3 values for 2 features"),
-        ({"shapes": PAIRS, "X": [[1.0, 2.0, 3.0]]}, "found 3 values for 2 features"),
-        ({"shapes": PAIRS, "n_shown": 0}, "n_shown"),
-        ({"shapes": PAIRS, "ax": axes(3)}, "found 3 values for 2 shapes"),
-        ({"shapes": PAIRS, "ax": ["left", "right"]}, "ax: found str"),
-    ],
-)
-def test_bad_input_opens_no_figure(arguments, words):
-    with pytest.raises(InvalidInput, match=words):
-        ShapeDisplay.from_shapes(**arguments)
-
-
-def test_names_and_sample_of_a_run_agree(run, sample):
-    X, _ = sample
-    with pytest.raises(InvalidInput, match="found 4 values for 5 features"):
-        ShapeDisplay.from_run(run, X, feature_names=list("abcde"))
-    with pytest.raises(InvalidInput, match="found 1 values for"):
-        ShapeDisplay.from_run(run, feature_names=["a"])
-    with pytest.raises(InvalidInput, match="found 1 values for"):
-        ShapeDisplay.from_run(run, X[:, :1])
-
-
-def test_only_stumps_of_one_output_are_staircases(sample, two_outputs):
-    X, y = sample
-    run = column_generation(
-        formulations.soft_margin(0.2), oracles.Perceptrons(X, n_directions=3, random_state=0), y, max_columns=3
-    )
-    with pytest.raises(InvalidInput, match="no sum of tests"):
-        ShapeDisplay.from_run(run)
-    with pytest.raises(InvalidInput, match="several outputs"):
-        ShapeDisplay.from_run(two_outputs)
-    with pytest.raises(InvalidInput, match="without weak_learners_"):
-        ShapeDisplay.from_estimator(object())

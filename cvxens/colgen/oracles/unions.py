@@ -87,8 +87,16 @@ class Union:
             None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
         )
         self.negations = all(getattr(oracle, "negations", False) for oracle in oracles)
-        self.largest = max(getattr(oracle, "largest", inf) for oracle in oracles)
-        self.n_hypotheses = sum(getattr(oracle, "n_hypotheses", inf) for oracle in oracles)
+
+    @property
+    def largest(self) -> float:
+        """The largest |h(x)|, inf where it is not known."""
+        return max(getattr(oracle, "largest", inf) for oracle in self.oracles)
+
+    @property
+    def n_hypotheses(self) -> float:
+        """Number of hypotheses of all sets, inf where it is not known."""
+        return sum(getattr(oracle, "n_hypotheses", inf) for oracle in self.oracles)
 
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if one of the sets may have the negation of a hypothesis."""
@@ -168,8 +176,16 @@ class Costed:
         if callable(cost) and least is None:
             raise InvalidInput("least", "found none with a function as cost", "give a number that no cost is below")
         self.least = validation.positive("least", self.cost if least is None else least)
-        self.largest = getattr(oracle, "largest", inf) / self.least
-        self.n_hypotheses = getattr(oracle, "n_hypotheses", inf)
+
+    @property
+    def largest(self) -> float:
+        """The largest |h(x)|, inf where it is not known."""
+        return getattr(self.oracle, "largest", inf) / self.least
+
+    @property
+    def n_hypotheses(self) -> float:
+        """Number of hypotheses, inf where it is not known."""
+        return getattr(self.oracle, "n_hypotheses", inf)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
