@@ -156,7 +156,7 @@ class Restricted:
             return None
         start = self.start()
         of_all = np.ones(self.n_columns, dtype=bool)
-        return replace(start, w=w, objective=np.inf, threshold=-np.inf, closed=of_all)
+        return replace(start, w=w, objective=np.inf, threshold=-np.inf, excluded=of_all)
 
     def start_in_time(self) -> MasterSolution:
         """Return the point of `start` where there is time for it, else scores of 0, which prove nothing."""

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
-from cvxens.colgen.loop import Limits, Search
+from cvxens.colgen.loop import RunLimits, Search
 from cvxens.dask.drawn import CUT, LOOSE, Start, draw_sample, scale_price, settle
 from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import (
@@ -433,7 +433,7 @@ class DaskEnsemble(DaskClassifier):
         start = self._start(oracle, formulation, CUT * limit if checkpoint is None else inf)
         search = make_search(formulation, oracle, start, checkpoint, follow)
         left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)
-        run = search.run(Limits(tol=self.tol, max_columns=self.max_columns, max_time=left))
+        run = search.run(RunLimits(tol=self.tol, max_columns=self.max_columns, max_time=left))
         warn_of_run(self, run)
         return {
             "certificate_": run.certificate,
@@ -460,7 +460,7 @@ class DaskEnsemble(DaskClassifier):
         elif (drawn := draw_sample(sample)) is not None:
             priced = replace(formulation, loss=scale_price(formulation.terms[0], drawn, sample))
             search = make_search(priced, oracle.among(drawn))
-            run = search.run(Limits(tol=LOOSE * self.tol, max_columns=self.max_columns, max_time=max_time))
+            run = search.run(RunLimits(tol=LOOSE * self.tol, max_columns=self.max_columns, max_time=max_time))
             learners = tuple(column.hypothesis for column in run.columns)
             master: Any = search.master
             start = Start(learners, run.weights, float(run.intercept), master.distance)

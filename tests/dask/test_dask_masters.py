@@ -3,7 +3,7 @@ import pytest
 from dask_samples import sharded, two_classes
 
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
-from cvxens.colgen.loop import Limits, Search
+from cvxens.colgen.loop import RunLimits, Search
 from cvxens.dask import DaskStumps
 from cvxens.dask.crossover import combine_splits, split_samples
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted
@@ -31,7 +31,7 @@ def run_over_shards(formulation, sample, tol, **limits):
         ShardedMaster,
         lambda: ShardedRestricted(formulation, sample),
     )
-    return search.run(Limits(tol=tol, **limits))
+    return search.run(RunLimits(tol=tol, **limits))
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)

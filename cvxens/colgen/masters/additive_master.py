@@ -178,7 +178,7 @@ class AdditiveMaster(InteriorPointMaster):
         known = set(self.hypotheses)
         also = [stump for stump in self.stumps if stump not in known]
         # whatever their edges are, they are to enter
-        return replace(solution, threshold=-inf, exact=False, also=also)
+        return replace(solution, threshold=-inf, exact=False, requested=also)
 
     def _start(self, features: BinnedFeatures) -> AdditiveHinge:
         """State the problem in units of the weight of the penalty, where it is no game."""
