@@ -10,7 +10,17 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import FAINT, PALETTE, Display, Names, add_legend, add_note, name_features, read_fitted
+from cvxens.plotting.display import (
+    FAINT,
+    PALETTE,
+    Display,
+    Names,
+    add_legend,
+    add_note,
+    draw_ranked,
+    name_features,
+    read_fitted,
+)
 from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
 
 if TYPE_CHECKING:
@@ -241,15 +251,10 @@ class SelectionDisplay(Display):
         return cls(shares, names, f"share of {kind} the feature (of {len(selected)})", n_shown)
 
     def _draw(self, ax: Axes) -> None:
-        ranked = np.argsort(-self.shares, kind="stable")
-        shown = ranked[self.shares[ranked] > 0][: self.n_shown]
-        ax.barh(np.arange(len(shown)), self.shares[shown], height=0.7)
-        names = name_features(self.feature_names, len(self.shares))
-        ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown.tolist()])
-        ax.invert_yaxis()
+        left = draw_ranked(ax, self.shares, name_features(self.feature_names, len(self.shares)), self.n_shown)
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
-        add_note(ax, "further", int(np.count_nonzero(self.shares)) - len(shown), below=False)
+        add_note(ax, "further", left, below=False)
 
 
 def _find_selected(estimator: Any) -> set[int]:
