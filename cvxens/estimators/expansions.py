@@ -50,9 +50,9 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive_expansion import AdditiveMatrix, minimise_expansion
+from cvxens.solvers.additive_expansion import AdditiveMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
-from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
 from cvxens.solvers.rho_svm import (
     MAX_UPDATES,
     PartialSVMEnsemble,
@@ -394,7 +394,7 @@ def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c
     norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
     dual = loss.dual_value(u) - penalty.ridge / 2 * norm
-    rounding = penalty.ridge / 2 * norm_error + sum_error(len(u) + 4, loss.dual_magnitude(u) + penalty.ridge * norm)
+    rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
     certificate = certify_function(
         formulation,
         y,
@@ -464,7 +464,9 @@ class SquaredSlacks(KernelExpansion):
             return low
         # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
         largest = float(ridge.max())
-        steps = minimise_expansion(exact, K, y, SquaredHinge(2 * largest / ridge), 2 * largest, low.spread(len(y)))
+        steps = minimise_expansion(
+            exact.conditioned(K), y, SquaredHinge(2 * largest / ridge), 2 * largest, low.spread(len(y))
+        )
         return take_best(low, (certify_rho_svm(exact, y, ridge, c) for c in steps), tol)
 
 
@@ -840,7 +842,7 @@ class RegAdaBoostClassifier(KernelExpansion):
         if exact is None:
             return low, formulation
         terms: Any = formulation.terms
-        steps = minimise_expansion(exact, K, y, terms[0], ridge, low.spread(len(y)))
+        steps = minimise_expansion(exact.conditioned(K), y, terms[0], ridge, low.spread(len(y)))
         return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
@@ -902,7 +904,7 @@ def minimise_exponential(
     terms: Any = formulation.terms
     (loss, penalty), problem = terms, Problem(formulation, K.G, y)
     ridge = penalty.ridge
-    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss.multipliers, loss.curvature)
+    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(
             Iterate(np.zeros(K.rank), 0.0, np.zeros(len(y))),

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
-from cvxens.colgen.oracles.ascending import Ascending, Step, add_up, take_apart
+from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Regressor, certify_fit, check_shape
@@ -189,7 +189,7 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self._n_scores > 1:
-            start = [Step(hypothesis, first) for hypothesis in start for first in range(self._n_scores)]
+            start = [AscendingStep(hypothesis, first) for hypothesis in start for first in range(self._n_scores)]
         return super()._fit(sample, formulation, oracle, start)
 
     def _ensemble_of(
