@@ -208,7 +208,7 @@ class BinnedFeatures:
     def bins(self) -> Bins:
         """The bins of every feature."""
         by_feature = map_in_threads(self._cut, range(self.n_features))
-        cuts, mixed = ([own[k] for own in by_feature] for k in range(2))
+        cuts, mixed = [own[0] for own in by_feature], [own[1] for own in by_feature]
         listed = Listed.join([own[2:] for own in by_feature], self.n_samples, np.uint8)
         all_listed, groups = np.diff(listed.ends) == self.n_samples, [0]
         while (start := groups[-1]) < self.n_features:
