@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, HingeMaster, hinge_path
+from cvxens.colgen.masters import CvxpyMaster, NewtonMaster, hinge_path
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMPrimal
@@ -101,7 +101,7 @@ def test_the_optimum_is_that_of_libsvm(C):
 def test_both_masters_agree_with_any_weight_and_intercept(intercept, weight, nonnegative):
     H, y = drawn(11, "normal", 40, 12)
     formulation = Formulation(Hinge(0.6), SquaredL2(weight), intercept=intercept, nonnegative=nonnegative)
-    fast, reference = HingeMaster(formulation, y), CvxpyMaster(formulation, y, solver="CLARABEL")
+    fast, reference = NewtonMaster(formulation, y), CvxpyMaster(formulation, y, solver="CLARABEL")
     for block in np.array_split(H, 4, axis=1):
         fast.add(columns(block))
         reference.add(columns(block))
@@ -126,7 +126,7 @@ def test_weights_of_one_sign_end_where_their_gap_does(seed, kind, n, J, exponent
     # with opposed columns weights meet their bounds
     H = np.hstack([H, -H[:, : J // 2]]) if opposed else -H
     formulation = Formulation(Hinge(10.0**exponent), SquaredL2(), intercept=True, nonnegative=True)
-    master = HingeMaster(formulation, y)
+    master = NewtonMaster(formulation, y)
     master.add(columns(H))
     found = master.solve()
     primal = 10.0**exponent * np.maximum(1 - y * (H @ found.w + found.b), 0).sum() + found.w @ found.w / 2
@@ -141,7 +141,7 @@ def test_weights_of_one_sign_end_where_their_gap_does(seed, kind, n, J, exponent
 @pytest.mark.parametrize("kind", KINDS)
 def test_growing_in_blocks_equals_all_at_once(kind):
     H, y = drawn(5, kind, 80, 24)
-    grown, cold = (HingeMaster(formulations.svm(0.5), y) for _ in range(2))
+    grown, cold = (NewtonMaster(formulations.svm(0.5), y) for _ in range(2))
     for block in np.array_split(H, 6, axis=1):
         grown.add(columns(block))
         last = grown.solve()
@@ -183,7 +183,7 @@ def test_shrinking_leaves_the_solution_alone():
 
 def test_an_interrupt_leaves_a_usable_master(monkeypatch):
     H, y = drawn(2, "normal", 50, 9)
-    master = HingeMaster(formulations.svm(1.0), y)
+    master = NewtonMaster(formulations.svm(1.0), y)
     master.add(columns(H[:, :5]))
     master.solve()
     master.add(columns(H[:, 5:]))
@@ -204,7 +204,7 @@ def interrupted(*_):
 def test_a_run_over_all_stumps_closes_the_exact_gap(count, C):
     X, y = noisy()
     H = all_stumps(X)
-    run = column_generation(formulations.svm(C), Stumps(X, columns_per_round=count), y, tol=1e-8, master=HingeMaster)
+    run = column_generation(formulations.svm(C), Stumps(X, columns_per_round=count), y, tol=1e-8, master=NewtonMaster)
     (everything,) = hinge_path(H, y, [C])
     assert run.certificate.proven
     assert run.certificate.relative_gap <= 1e-8
@@ -216,7 +216,7 @@ def test_a_run_over_all_stumps_closes_the_exact_gap(count, C):
 def test_what_cannot_be_used_is_named():
     y = np.array([1.0, -1.0])
     with pytest.raises(InvalidInput, match=r"^tol: found 0"):
-        HingeMaster(formulations.svm(1.0), y, tol=0)
+        NewtonMaster(formulations.svm(1.0), y, tol=0)
     with pytest.raises(InvalidInput, match=r"^C: found -1"):
         list(hinge_path(np.eye(2), y, [-1.0]))
     with pytest.raises(InvalidInput, match=r"^C: found 0 dimensions"):

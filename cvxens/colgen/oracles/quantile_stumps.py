@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from math import inf
 from typing import Any
@@ -111,6 +112,14 @@ class QuantileStumps:
         return isinstance(hypothesis, Constant | LevelStump) or (
             isinstance(hypothesis, Stump) and hypothesis.feature not in self._one_sided
         )
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set, but for its sign."""
+        return isinstance(hypothesis, Stump | LevelStump | Constant) and replace(hypothesis, sign=1) in self._names
+
+    @cached_property
+    def _names(self) -> set[Hypothesis]:
+        return set(self.hypotheses)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""

@@ -202,12 +202,12 @@ class Stumps:
         s: Any,
         exclude: Collection[Hypothesis] = (),
         row_norm: float = inf,
-        also: Collection[Stump | Constant] = (),
+        requested: Collection[Stump | Constant] = (),
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
-        After them, under one output, come the stumps of `also`, whatever their edges: they must be of a set that has
-        `every_step`.
+        After them, under one output, come those that are `requested`, whatever their edges: they must be of a set that
+        has `every_step`.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
@@ -258,7 +258,7 @@ class Stumps:
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        columns += self._evaluate(set(also).difference(column.hypothesis for column in columns), weights, asked)
+        columns += self._evaluate(set(requested).difference(column.hypothesis for column in columns), weights, asked)
         return Priced.with_squares_later(
             columns,
             weights.raised(max(every, default=0.0), share),

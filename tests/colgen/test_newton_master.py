@@ -1,4 +1,4 @@
-"""Smooth losses with an l1 penalty: Newton's proximal master against cvxpy, scikit-learn and a cold start."""
+"""Newton's method for smooth losses with every penalty that it takes: against cvxpy, scikit-learn and a cold start."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,22 @@ from brute_force import all_stumps, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SparseMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, NewtonMaster, fastest_master
 from cvxens.colgen.masters.newton_masters import find_hessian
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredHinge
-from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.solvers.proximal_l1 import QuadraticModel, SparseProblem
+from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredError, SquaredHinge
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
+from cvxens.solvers.newton import QuadraticModel, SmoothProblem, SparseProblem
 
 SHAPES = st.tuples(st.integers(3, 30), st.integers(1, 40))
 LOSSES = [Exponential, Logistic, SquaredHinge]
+PENALTIES = [L1(0.8), SquaredL2(0.8)]
+of_either = pytest.mark.parametrize("penalty", PENALTIES, ids=["l1", "l2"])
+of_each = pytest.mark.parametrize("loss", LOSSES)
 
 
 def drawn(seed, n, J):
@@ -34,7 +36,7 @@ def columns(H):
     return [Column(lambda _, h=h: h, None, 0.0) for h in H.T]
 
 
-def solved(formulation, H, y, n_blocks=1, master=SparseMaster, **options):
+def solved(formulation, H, y, n_blocks=1, master=NewtonMaster, **options):
     made = master(formulation, y, **options)
     for block in np.array_split(H, n_blocks, axis=1):
         made.add(columns(block))
@@ -53,18 +55,49 @@ def of_three(C=0.5, *, nonnegative=False, seed=0, n=30):
 def gap(formulation, H, y, found):
     """The duality gap of the restricted problem by its definition."""
     loss, penalty = formulation.terms
-    f = H @ found.w + found.b
+    primal = loss.value(y * (H @ found.w + found.b)) + penalty.value(found.w)
     edges = H.T @ (y * found.u)
-    excess = (edges if formulation.nonnegative else np.abs(edges)).max() / penalty.weight
-    return loss.value(y * f) + penalty.weight * np.abs(found.w).sum() - loss.dual_value(found.u / max(1.0, excess))
+    edges = np.maximum(edges, 0) if formulation.nonnegative else np.abs(edges)
+    if isinstance(penalty, SquaredL2):
+        return primal - loss.dual_value(found.u) + float((edges**2).sum()) / (2 * penalty.ridge)
+    return primal - loss.dual_value(found.u / max(1.0, edges.max() / penalty.weight))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.tuples(st.integers(1, 8), st.integers(1, 3)),
+    shared=st.booleans(),
+    nonnegative=st.booleans(),
+)
+def test_models_are_minimised(seed, shape, shared, nonnegative):
+    """Minus the slope of the model is in the subdifferential of the penalty, row by row."""
+    random = np.random.default_rng(seed)
+    (k, n_outputs), size = shape, random.choice([0.0, 0.5, 2.0], shape[0])
+    size[0], nonnegative = 1.0, nonnegative and n_outputs == 1
+    A = random.normal(size=(1 if shared else n_outputs, k, k + 2))
+    B = A @ A.transpose(0, 2, 1)
+    W, R = random.normal(size=shape), 3 * random.normal(size=shape)
+    W = np.abs(W) if nonnegative else W
+    V = QuadraticModel(B.copy(), size, np.full(k, 0.0 if nonnegative else -np.inf), little=0.0).minimise(W, R)
+    slope = R + np.stack([B[t % len(B)] @ (V - W)[:, t] for t in range(n_outputs)], axis=1)
+    norms = np.linalg.norm(V, axis=1)
+    inside = norms > 0
+    units = V[inside] / norms[inside, None]
+    scale = 1 + np.abs(B).max() * np.abs(V).max() + np.abs(R).max()
+    assert np.abs(slope[inside] + size[inside, None] * units).max(initial=0.0) <= 1e-8 * scale
+    pull = -slope[~inside, 0] if nonnegative else np.linalg.norm(slope[~inside], axis=1)
+    assert (pull <= size[~inside] + 1e-8 * scale).all()
+    assert not nonnegative or V.min() >= 0
+
+
+@of_each
+@of_either
 @settings(deadline=None, max_examples=30)
-@given(st.integers(0, 10**6), SHAPES, st.floats(-3, 3), st.tuples(st.booleans(), st.booleans()))
-def test_the_duality_gap_closes(loss, seed, shape, exponent, forms):
+@given(st.integers(0, 10**6), SHAPES, st.floats(-4, 3), st.tuples(st.booleans(), st.booleans()))
+def test_the_duality_gap_closes(loss, penalty, seed, shape, exponent, forms):
     (intercept, nonnegative), (H, y) = forms, drawn(seed, *shape)
-    formulation = Formulation(loss(10.0**exponent), L1(0.8), intercept=intercept, nonnegative=nonnegative)
+    formulation = Formulation(loss(10.0**exponent), penalty, intercept=intercept, nonnegative=nonnegative)
     found = solved(formulation, H, y)
     assert gap(formulation, H, y, found) <= 1e-8 * found.objective
     assert found.u.min() >= 0
@@ -77,18 +110,19 @@ def test_the_duality_gap_closes(loss, seed, shape, exponent, forms):
 def test_the_duality_gap_of_several_classes_closes(seed, J, exponent, nonnegative):
     formulation, y = of_three(10.0**exponent, nonnegative=nonnegative, seed=seed)
     H, _ = drawn(seed, len(y), J)
-    found = solved(formulation, H, y)
-    assert gap(formulation, H, y, found) <= 1e-8 * found.objective
+    assert gap(formulation, H, y, found := solved(formulation, H, y)) <= 1e-8 * found.objective
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@of_each
+@of_either
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("C", [0.1, 50.0])
-def test_both_masters_agree(loss, intercept, nonnegative, C):
+def test_both_masters_agree(loss, penalty, intercept, nonnegative, C):
     H, y = drawn(1, 40, 9)
+    H[:, 3] = H[:, 2]
     prices = C * np.random.default_rng(0).uniform(0.5, 2, 40)
-    formulation = Formulation(loss(prices), L1(2.0), intercept=intercept, nonnegative=nonnegative)
+    formulation = Formulation(loss(prices), penalty, intercept=intercept, nonnegative=nonnegative)
     expected = solved(formulation, H, y, master=CvxpyMaster, solver="CLARABEL")
     found = solved(formulation, H, y)
     assert found.objective == pytest.approx(expected.objective, rel=1e-6)
@@ -107,20 +141,25 @@ def test_both_masters_agree_on_several_classes(nonnegative, C):
     assert_allclose(found.u, expected.u, atol=1e-3 * expected.u.max())
 
 
-@pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
-def test_the_logistic_optimum_is_that_of_scikit_learn(C):
+@of_either
+@pytest.mark.parametrize("C", [1e-3, 0.05, 1.0, 1e3])
+def test_the_logistic_optimum_is_that_of_scikit_learn(penalty, C):
     H, y = drawn(2, 80, 6)
-    found = solved(Formulation(Logistic(C), L1()), H, y)
-    machine = LogisticRegression(
-        l1_ratio=1, C=C, solver="liblinear", tol=1e-10, max_iter=10_000, fit_intercept=False, random_state=0
-    )
-    assert_allclose(found.w, machine.fit(H, y).coef_[0], atol=1e-5)
+    sparse = isinstance(penalty, L1)
+    found = solved(Formulation(Logistic(C), penalty, intercept=not sparse), H, y)
+    # C / 0.8 makes of a penalty of weight 0.8 one of weight 1
+    options = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cholesky", "random_state": 0}
+    options |= {"l1_ratio": 1, "solver": "liblinear", "fit_intercept": False} if sparse else {}
+    machine = LogisticRegression(C=C / 0.8, **options).fit(H, y)
+    assert_allclose(found.w, machine.coef_[0], atol=1e-5)
+    assert_allclose(found.b, 0.0 if sparse else machine.intercept_[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_growing_in_blocks_equals_all_at_once(loss):
+@of_each
+@of_either
+def test_growing_in_blocks_equals_all_at_once(loss, penalty):
     H, y = drawn(4, 50, 20)
-    formulation = Formulation(loss(0.7), L1(), intercept=True)
+    formulation = Formulation(loss(0.7), penalty, intercept=True)
     grown, cold = solved(formulation, H, y, 5), solved(formulation, H, y)
     assert grown.objective == pytest.approx(cold.objective, rel=1e-9)
     assert_allclose(grown.w, cold.w, atol=1e-4)
@@ -128,20 +167,19 @@ def test_growing_in_blocks_equals_all_at_once(loss):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("loss", LOSSES)
+@of_each
 def test_duplicated_negated_and_empty_columns_change_nothing(loss, nonnegative, intercept):
     H, y = drawn(3, 40, 7)
     formulation = Formulation(loss(2.0), L1(), nonnegative=nonnegative, intercept=intercept)
     once = solved(formulation, H, y)
     twice = solved(formulation, np.c_[H, np.zeros(40), H[:, ::-1]], y)
     assert twice.objective == pytest.approx(once.objective, rel=1e-8)
-    negated = np.c_[H, -H]
-    both = solved(formulation, negated, y)
+    both = solved(formulation, np.c_[H, -H], y)
     free = solved(Formulation(loss(2.0), L1(), intercept=intercept), H, y)
     assert both.objective == pytest.approx(free.objective, rel=1e-8)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@of_each
 @pytest.mark.parametrize("C", [1.0, 1e6])
 def test_separable_samples_have_an_optimum_all_the_same(loss, C):
     y = np.repeat([1.0, -1.0], 10)
@@ -152,7 +190,7 @@ def test_separable_samples_have_an_optimum_all_the_same(loss, C):
     assert gap(formulation, H, y, found) <= 1e-8 * found.objective
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@of_each
 def test_weights_are_exactly_zero_where_the_penalty_is_too_strong(loss):
     H, y = drawn(5, 30, 6)
     largest = np.abs(H.T @ (y * loss(1.0).multipliers(np.zeros(30)))).max()
@@ -160,13 +198,12 @@ def test_weights_are_exactly_zero_where_the_penalty_is_too_strong(loss):
     assert np.count_nonzero(solved(Formulation(loss(1.0), L1(largest * 0.999)), H, y).w) == 1
 
 
-@pytest.mark.parametrize("kind", [Exponential, Logistic, SquaredHinge, MulticlassExponential])
+@pytest.mark.parametrize("kind", [*LOSSES, MulticlassExponential])
 def test_hessians_are_derivatives_of_the_edges(kind):
     rng = np.random.default_rng(0)
     H = rng.normal(size=(12, 4))
-    labels = np.arange(12) % 3
     several = kind is MulticlassExponential
-    loss = kind(1.7, labels, 3) if several else kind(1.7)
+    loss = kind(1.7, np.arange(12) % 3, 3) if several else kind(1.7)
     n_outputs = 3 if several else 1
     j, k = np.array([0, 1, 1, 3]), np.array([0, 2, 0, 1]) % n_outputs
     W = 0.3 * rng.normal(size=(4, n_outputs))
@@ -180,58 +217,71 @@ def test_hessians_are_derivatives_of_the_edges(kind):
         ahead[j[a], k[a]] += 1e-6
         back[j[a], k[a]] -= 1e-6
         numerical[a] = ((H.T @ multipliers(back) - H.T @ multipliers(ahead)) / 2e-6)[j, k]
-    assert_allclose(find_hessian(loss)(multipliers(W), H[:, j].T, k), numerical, rtol=1e-5, atol=1e-5)
+    found = find_hessian(loss)(multipliers(W), H[:, j].T, k).reshape(4, 4)
+    assert_allclose(found, numerical, rtol=1e-5, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 8), st.booleans())
-def test_the_quadratic_model_is_solved(seed, n, nonnegative):
-    """Against scipy's bounded quasi-Newton method on the positive and negative parts."""
-    rng = np.random.default_rng(seed)
-    A, g, price = rng.normal(size=(n, n + 2)), 3 * rng.normal(size=n), rng.uniform(0.1, 2, n)
-    B, w = A @ A.T, rng.normal(size=n)
-    w = np.abs(w) if nonnegative else w
-    low = np.full(n, 0.0 if nonnegative else -np.inf)
-    v = QuadraticModel(B.copy(), price, low).minimise(w, g)
-
-    def model(parts):
-        d = parts[:n] - parts[n:] - w
-        return g @ d + d @ B @ d / 2 + price @ (parts[:n] + parts[n:])
-
-    bounds = [(0, None)] * n + [(0, 0 if nonnegative else None)] * n
-    reference = minimize(model, np.zeros(2 * n), bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15})
-    assert model(np.r_[np.maximum(v, 0), np.maximum(-v, 0)]) <= reference.fun + 1e-9 * max(1.0, abs(reference.fun))
-    assert not nonnegative or v.min() >= 0
-
-
+@of_each
+@of_either
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_run_over_all_stumps_is_certified(loss, nonnegative):
+def test_a_run_over_all_stumps_is_certified(loss, penalty, nonnegative):
     X, y = noisy()
-    formulation = Formulation(loss(0.5), L1(), nonnegative=nonnegative)
+    formulation = Formulation(loss(0.3), penalty, intercept=True, nonnegative=nonnegative)
     run = column_generation(formulation, Stumps(X), y, tol=1e-8)
+    assert run.certificate.proven
     assert run.certificate.holds(1e-8)
-    everything = solved(Formulation(loss(0.5), L1()), all_stumps(X), y)
+    both = np.c_[all_stumps(X), -all_stumps(X)] if nonnegative else all_stumps(X)
+    everything = solved(formulation, both, y)
     assert run.certificate.primal == pytest.approx(everything.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "options"),
+    [
+        (lambda L, _: SquaredError(1.0, L), RowNorms(2.0), {"outputs": 2}),
+        (lambda L, _: SquaredError(np.linspace(0.5, 2.0, 24), L), RowNorms(2.0) + SquaredL2(0.5), {"outputs": 2}),
+        (lambda *_: Logistic(1.0), ElasticNet(1.0, 0.5), {}),
+        (lambda *_: Logistic(1.0), ElasticNet(0.6, 0.8), {"nonnegative": True}),
+        (lambda *_: SquaredHinge(0.7), ElasticNet(0.6, 0.8), {"nonnegative": True}),
+    ],
+    ids=["rows", "rows and squares", "elastic net", "logistic, w >= 0", "squared hinge, w >= 0"],
+)
+def test_runs_with_rows_and_squares_end_at_the_optimum(loss, penalty, options):
+    random = np.random.default_rng(5)
+    X, y = random.integers(0, 6, (24, 2)).astype(float), random.choice([-1.0, 1.0], 24)
+    formulation = Formulation(loss(random.normal(size=(24, 2)), y), penalty, intercept=True, **options)
+    labels = None if "outputs" in options else y
+    assert isinstance(fastest_master(formulation, formulation.signs(labels, 24)), NewtonMaster)
+    oracle = Stumps(X, signs=[1, 0]) if "nonnegative" in options else Stumps(X)
+    found, known = (
+        column_generation(formulation, oracle, labels, tol=1e-8, master=master)
+        for master in (NewtonMaster, CvxpyMaster)
+    )
+    assert found.certificate.proven
+    assert found.certificate.holds(1e-7)
+    assert found.certificate.primal == pytest.approx(known.certificate.primal, rel=1e-6)
+    assert found.weights.min() >= 0 or not formulation.nonnegative
 
 
 def test_it_is_chosen_where_it_serves():
     y = np.array([1.0, -1.0])
-    for loss in LOSSES:
-        assert isinstance(fastest_master(Formulation(loss(1.0), L1()), y), SparseMaster)
     several = formulations.multiboost(1.0, np.array([0, 1, 2]))
-    assert isinstance(fastest_master(several, several.signs(None)), SparseMaster)
-    for other in (Formulation(Hinge(1.0), L1()), Formulation(Logistic(1.0), SquaredL2())):
-        assert not SparseMaster.supports(other)
+    chosen = [Formulation(loss(1.0), penalty) for loss in LOSSES for penalty in PENALTIES]
+    assert all(isinstance(fastest_master(formulation, y), NewtonMaster) for formulation in chosen)
+    assert isinstance(fastest_master(several, several.signs(None)), NewtonMaster)
+    assert not NewtonMaster.supports(Formulation(Hinge(1.0), L1()))
 
 
-def test_an_interrupt_leaves_a_usable_master(monkeypatch):
+@pytest.mark.parametrize(
+    ("penalty", "problem", "step"), [(L1(), SparseProblem, "step"), (SquaredL2(), SmoothProblem, "_step")]
+)
+def test_an_interrupt_leaves_a_usable_master(monkeypatch, penalty, problem, step):
     H, y = drawn(4, 30, 8)
-    formulation = Formulation(Logistic(1.0), L1(), intercept=True)
-    master = SparseMaster(formulation, y)
+    formulation = Formulation(Logistic(1.0), penalty, intercept=True)
+    master = NewtonMaster(formulation, y)
     master.add(columns(H))
     with monkeypatch.context() as patched:
-        patched.setattr(SparseProblem, "step", interrupted)
+        patched.setattr(problem, step, interrupted)
         with pytest.raises(KeyboardInterrupt):
             master.solve()
     assert master.solve().objective == pytest.approx(solved(formulation, H, y).objective, rel=1e-9)
@@ -243,7 +293,7 @@ def interrupted(*_):
 
 def test_a_loose_tolerance_is_kept_and_spares_steps(monkeypatch):
     H, y = drawn(6, 60, 30)
-    formulation, steps, step = Formulation(Exponential(1.0), L1()), [], SparseProblem.step
+    formulation, steps, step = Formulation(Exponential(1.0), L1(0.8)), [], SparseProblem.step
     monkeypatch.setattr(SparseProblem, "step", lambda *given: steps.append(1) or step(*given))
     loose = solved(formulation, H, y, tol=0.05)
     n_loose = len(steps)
@@ -257,10 +307,9 @@ def test_a_loose_tolerance_is_kept_and_spares_steps(monkeypatch):
     ("formulation", "tol", "message"),
     [
         (Formulation(Logistic(1.0), L1()), -1, r"^tol: found -1"),
-        (Formulation(Hinge(1.0), L1()), 1e-9, r"^master: found SparseMaster for Hinge \+ L1"),
+        (Formulation(Hinge(1.0), L1()), 1e-9, r"^master: found NewtonMaster for Hinge \+ L1"),
     ],
 )
 def test_what_cannot_be_used_is_named(formulation, tol, message):
     with pytest.raises(InvalidInput, match=message):
-        SparseMaster(formulation, np.array([1.0, -1.0]), tol=tol)
-    assert HingeMaster.supports(Formulation(Hinge(1.0), SquaredL2()))
+        NewtonMaster(formulation, np.array([1.0, -1.0]), tol=tol)
