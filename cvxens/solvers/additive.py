@@ -29,6 +29,7 @@ from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
+from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
@@ -253,9 +254,33 @@ def _fill_lower(X: Array, scale: Array, K: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveMap(KernelMap):
-    """An additive kernel as the map of a problem: products by prefix sums, measured with two floats a running sum."""
+    """K = a 1' + 1 a' - sum_d scale_d |x_d - x'_d| on a sample as the map of a problem; 2 a is its diagonal.
+
+    Products are by prefix sums, and measured with two floats a running sum.
+
+    Parameters
+    ----------
+    kernel : AdditiveKernel
+        The part in two samples.
+    offsets : ndarray of shape (n_samples,) or 0
+        a, the parts in one, which do not matter where coefficients sum to 0.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import HistogramIntersection
+    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), np.array([[3.0, 1.0], [2.0, 2.0]]))
+    >>> K @ np.array([1.0, 0.0])
+    array([4., 3.])
+    """
 
     kernel: AdditiveKernel
+    offsets: Array | float = 0.0
+
+    @classmethod
+    def from_kernel(cls, kernel: Any, X: Array) -> AdditiveMap | None:
+        """Sort a sample; None for a kernel that is not additive."""
+        scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
+        return None if scale is None else cls(AdditiveKernel.of(X, scale), kernel.diag(X) / 2)
 
     @property
     def n_samples(self) -> int:
@@ -263,19 +288,32 @@ class AdditiveMap(KernelMap):
 
     @property
     def spread(self) -> float:
-        """The range of the entries of K: the ranges of the features, times their scales."""
+        """The range of the entries of K without offsets: the ranges of the features, times their scales."""
         return 2 * self.kernel.total_mass
 
     def matrix(self) -> Array:
         K = self.kernel.dense()
-        return K + K.T
+        return K + K.T + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
 
     def scores(self, c: Array) -> Array:
-        return self.kernel.product(c)
+        return self.kernel.product(c) + self._add_offsets(c)
+
+    __matmul__ = scores
+
+    def _add_offsets(self, c: Array) -> Array | float:
+        """Return ``(a 1' + 1 a') c``."""
+        return self.offsets * c.sum() + float((self.offsets * c).sum())
+
+    def among(self, chosen: NDArray[np.intp]) -> AdditiveMap:
+        """Return the map of some of the samples, given in ascending order."""
+        return AdditiveMap(self.kernel.among(chosen), np.broadcast_to(self.offsets, self.n_samples)[chosen])
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
         """Evaluate K c with running sums in twice the precision, and errors."""
-        return self.kernel.product(c, compensated=True), np.full(len(c), self.kernel.product_error(c))
+        # a 1'c + 1 a'c, of n terms each, and a itself is a sum over features
+        n_terms, largest = len(c) + len(self.kernel.scale) + 4, float(np.max(np.abs(self.offsets)))
+        error = self.kernel.product_error(c) + sum_error(n_terms, 2 * largest * float(np.abs(c).sum()))
+        return self.kernel.product(c, compensated=True) + self._add_offsets(c), np.full(len(c), error)
 
 
 class Others(NamedTuple):

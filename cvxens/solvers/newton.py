@@ -191,11 +191,12 @@ def minimise_expansion(
     >>> from cvxens.kernels import HistogramIntersection
     >>> from cvxens.problems.losses import SquaredHinge
     >>> from cvxens.solvers import incomplete_cholesky
-    >>> from cvxens.solvers.additive_expansion import AdditiveMatrix
+    >>> from cvxens.solvers.additive import AdditiveMap
+    >>> from cvxens.solvers.additive_expansion import ConditionedMatrix
     >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, 1.0])
-    >>> K = AdditiveMatrix.from_kernel(HistogramIntersection(), X)
+    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), X)
     >>> low, loss = incomplete_cholesky(HistogramIntersection(), X, rank=1), SquaredHinge(2.0)
-    >>> *_, c = minimise_expansion(K.conditioned(low), y, loss, 1.0, y)
+    >>> *_, c = minimise_expansion(ConditionedMatrix.from_factor(K, low), y, loss, 1.0, y)
     >>> f = K @ c
     >>> bool(np.allclose(c, y * loss.multipliers(y * f)))
     True
