@@ -832,7 +832,8 @@ class CoarseModel:
 
     def __init__(self, kernel: AdditiveKernel, stiffness: Array) -> None:
         n_features, n_samples = kernel.rows.shape
-        n_bins = min(RANK // n_features, N_CODES, n_samples)
+        # a byte names 256 shares
+        n_bins = min(RANK // n_features, 256, n_samples)
         self.codes = _number_shares(kernel.rows, n_bins)
         firsts = -(-np.arange(n_bins) * n_samples // n_bins)
         ends = np.append(firsts, n_samples - 1)
@@ -876,10 +877,6 @@ class CoarseModel:
         """Return the results of a task for shares of the samples, the same with any number of threads."""
         n_samples = len(self.codes)
         return map_slices(task, n_samples, shares_for(n_samples, self.codes.size, WORTH_A_THREAD))
-
-
-N_CODES = 256
-"""The shares that a byte can name."""
 
 
 def _sum_above(sums: Array, axis: int) -> Array:
@@ -937,15 +934,9 @@ LARGE = 200_000
 SHARE = 20
 """The factor by which that sample is smaller."""
 
-SAMPLE_TOL = 1e-2
-"""The relative gap to which it is solved."""
-
 GROWTH = 2.0
 """By how much the step from the centre grows from one proximal problem to the next: a larger one leaves fewer of them,
 each with a Newton method that starts further from its solution."""
-
-RETREAT = 64.0
-"""By how much it shrinks after a proximal problem that was not solved: six problems back."""
 
 ACCURACY = 0.05
 """The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
@@ -1070,7 +1061,8 @@ class ProximalSearch:
             self.incumbent.waited += not solved or self._stiffest()
             self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
             if not solved:
-                self.step = self.step / RETREAT
+                # six proximal problems back: 64 = 2^6
+                self.step = self.step / 64
             elif not self._stiffest():
                 self.step = GROWTH * self.step
                 self.accuracy = max(self.accuracy / GROWTH, 1e-10)
@@ -1132,7 +1124,8 @@ def _begin_with_sample(search: ProximalSearch, sample_size: int | None, random_s
     # the loss of the sample is to weigh as much beside |w|^2 as that of all
     part = problem.among(chosen)
     part = part.priced(part.C * (n / size))
-    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=search.max_steps)
+    # a relative gap of a hundredth will do for a start
+    solution = solve_additive_svm(part, 1e-2, random_state=0, max_steps=search.max_steps)
     c = np.zeros(n)
     c[chosen] = part.y * solution.u
     search.start_at(c, solution.b)

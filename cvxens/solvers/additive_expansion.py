@@ -26,9 +26,6 @@ time."""
 LINEAR_ACCURACY = 1e-6
 """The relative residual, in the norm of the conditioner, at which conjugate gradients stop."""
 
-MAX_PRODUCTS = 500
-"""Products with the kernel after which conjugate gradients are taken as they are."""
-
 
 @dataclass(frozen=True, eq=False)
 class ConditionedMatrix:
@@ -64,7 +61,7 @@ class ConditionedMatrix:
         # r'M^-1 r with the conditioner M: in |r| the samples with the largest stiffness would count alone
         enough = LINEAR_ACCURACY**2 * float(left @ invert(left))
         d[free], *_ = conjugate_gradients(
-            lambda x: among @ x + stiffness * x, left, invert, lambda _, __, size: size <= enough, MAX_PRODUCTS
+            lambda x: among @ x + stiffness * x, left, invert, lambda _, __, size: size <= enough, 500
         )
         return d
 
