@@ -13,7 +13,6 @@ from rich.text import Text
 from cvxens.certificates import Certificate
 from cvxens.cli.names import make_console
 from cvxens.crosscheck import Row, Sample, Side
-from cvxens.estimators.multiclass import name_sides
 from cvxens.report.words import describe_proof
 
 MOST_NOTES = 40
@@ -78,7 +77,7 @@ def _name_parts(certificates: Sequence[Certificate], model: Any) -> list[str]:
     """Return what the sub-problem of every certificate is called; "" where there is one only."""
     if len(certificates) < 2:
         return [""] * len(certificates)
-    return [f"{positive} vs {negative}" for negative, positive in name_sides(model.multi_class, model.classes_)]
+    return [f"{name} vs rest" for name in map(str, model.classes_)]
 
 
 def proofs(certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None) -> list[str]:

@@ -27,7 +27,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
 from cvxens.colgen.masters import fastest_master, fastest_master_over
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_signs
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -44,6 +44,7 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
+from cvxens.hypotheses import negate
 from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
@@ -165,20 +166,17 @@ def iterate(
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    columns, first = _Columns(oracle), time.perf_counter()
+    first = time.perf_counter()
     for number in count(1):
         began = time.perf_counter()
         with _one_blas_thread():
             solution = master.solve()
-            if number == 1 and solution.closed is None:
-                # weights are free
-                columns.oracle = with_negations(oracle)
-            elif number == 1 and solution.s.ndim > 1:
-                columns.oracle = with_each_sign(oracle)
-            if number == 1 and (start or found):
+            if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
-                master.add(columns.enter(start, found, solution))
-                solution = master.solve()
+                columns = _Columns(oracle, solution)
+                if start or found:
+                    master.add(columns.enter(start, found, solution))
+                    solution = master.solve()
         solved = time.perf_counter()
         priced, bound, cut = Priced(()), -inf, None
         try:
@@ -202,7 +200,7 @@ def iterate(
         )
         if cut is not None:
             raise cut
-        if new := columns.choose(priced, solution) or columns.look_behind(priced, solution):
+        if new := columns.choose(priced, solution) or columns.price_past_duplicates(priced, solution):
             master.add(new)
         elif solution.exact:
             return
@@ -239,13 +237,13 @@ def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbe
 class _Columns:
     """The columns in the master: what an oracle is to leave out, what of its answers is new, and what bounds hold."""
 
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
+    def __init__(self, oracle: Oracle, solution: MasterSolution) -> None:
+        self.oracle = with_signs(oracle, free=solution.is_free, several=solution.s.ndim > 1)
         self.entered: tuple[Column, ...] = ()
         """In the order of the master's weights."""
         self.hypotheses: set[Hypothesis] = set()
         self.given: set[Hypothesis] = set()
-        """Those that the oracle has not found itself, nor says that it has them."""
+        """Those that the oracle has not answered with itself, nor says that it has them."""
         self._values_seen: set[int] = set()
         self._n_seen = 0
 
@@ -257,14 +255,14 @@ class _Columns:
             return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
         self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
         evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in hypotheses]
-        return self._append(self._drop_seen(evaluated, free=solution.closed is None))
+        return self._append(self._drop_seen(evaluated, free=solution.is_free))
 
     def choose(self, priced: Priced, solution: MasterSolution) -> list[Column]:
         """Enter the columns of an answer that improve and are new, and return them."""
         improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
         columns = [column for hypothesis, column in improving.items() if hypothesis not in self.hypotheses]
         if priced.outside_bound == inf and not priced.distinct:
-            columns = self._drop_seen(columns, free=solution.closed is None)
+            columns = self._drop_seen(columns, free=solution.is_free)
         return self._append(columns)
 
     def _append(self, columns: list[Column]) -> list[Column]:
@@ -289,8 +287,13 @@ class _Columns:
         return new
 
     def price(self, solution: MasterSolution) -> Priced:
-        """Price what is outside the master."""
-        return self._ask(solution, self._close(solution)[0])
+        """Price what is outside the master, again where the oracle answers with what it was given."""
+        closed, _ = self._exclude(solution)
+        priced = self._ask(solution, closed)
+        while self.given and (own := self.given & _name_both(priced, free=solution.is_free)):
+            self.given -= own
+            priced = self._ask(solution, closed)
+        return priced
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
         """Raise the bounds of an answer to what is known of the columns in the master, and in it.
@@ -302,7 +305,7 @@ class _Columns:
             raise self._contradicted("a bound that is not a number")
         edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
-        squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
+        squares = np.square(np.abs(edges) if solution.is_free else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
         own = np.array([column.hypothesis not in self.given for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
@@ -310,8 +313,8 @@ class _Columns:
         found = Priced(priced.columns, own_edge, float(squares[own].sum()), answered)
         self._check_bounds(priced, found, solution)
         # with w >= 0 a negative edge takes nothing off a bound
-        square_sum = priced.edge_square_sum if solution.closed is None else priced.rising_square_sum
-        hidden = self._close(solution)[1]
+        square_sum = priced.edge_square_sum if solution.is_free else priced.rising_square_sum
+        hidden = self._exclude(solution)[1]
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf)), hidden),
             max(square_sum, found.edge_square_sum) + float(squares[~own].sum()),
@@ -320,16 +323,16 @@ class _Columns:
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
-    def look_behind(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
+    def price_past_duplicates(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
         """Enter what an answer without a new column has hidden, and return it.
 
         With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
         that answers with h again does not show the next best. Nor does one that answers with copies, hypotheses with
         the values of others: so these are left out too, until the answer has none.
         """
-        several = solution.closed is not None and solution.s.ndim > 1
+        several = not solution.is_free and solution.s.ndim > 1
         may_lack = several and not getattr(self.oracle, "negations", False)
-        closed = self.entered if may_lack else self._close(solution)[0]
+        closed = self.entered if may_lack else self._exclude(solution)[0]
         if may_lack:
             priced = self._ask(solution, closed)
         copies: dict[Hypothesis, Column] = {}
@@ -349,31 +352,35 @@ class _Columns:
             edges = np.array([column.edge_under(solution.s) for column in self.entered])
         return edges
 
-    def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
+    def _exclude(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
         """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
 
-        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
-        inside too, or not of the set, or cannot improve, and then the edge of that is hidden.
+        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is excluded but where -h
+        is outside, of the set, and may improve; the edge of one that is outside and may not is hidden.
         """
-        if solution.closed is None:
+        if (excluded := solution.excluded) is None:
             return self.entered, -inf
-        closed = solution.closed
         if solution.s.ndim == 1 or not self.entered:
-            return tuple(compress(self.entered, closed)), -inf
+            return tuple(compress(self.entered, excluded)), -inf
         hashes = [hash_values(column.values) for column in self.entered]
-        own = {of_values for of_values, _ in hashes}
-        paired = np.array([negated in own for _, negated in hashes])
+        inside = {of_values for of_values, _ in hashes}
         opposite = _measure_edges(-self._find_edges(solution), solution)
-        alone = np.array([not has_negation(self.oracle, column.hypothesis) for column in self.entered])
-        settled = ~paired & ~closed & ~alone & (opposite <= max(solution.threshold, 0.0))
-        hidden = float(opposite[settled].max(initial=-inf))
-        return tuple(compress(self.entered, closed | paired | alone | settled)), hidden
+        outside = np.array(
+            [
+                negated not in inside and has_negation(self.oracle, column.hypothesis)
+                for column, (_, negated) in zip(self.entered, hashes, strict=True)
+            ]
+        )
+        is_open = outside & (opposite > max(solution.threshold, 0.0))
+        hidden = float(opposite[outside & ~is_open].max(initial=-inf))
+        return tuple(compress(self.entered, excluded | ~is_open)), hidden
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
-        if solution.also:
-            options["also"] = solution.also
-        return ask(self.oracle, solution.s, [column.hypothesis for column in closed], **options)
+        if solution.requested:
+            options["requested"] = solution.requested
+        exclude = [column.hypothesis for column in closed if column.hypothesis not in self.given]
+        return ask(self.oracle, solution.s, exclude, **options)
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
         """Evaluate the largest edge in an answer that has a bound: what an oracle says of a hypothesis may be wrong.
@@ -413,9 +420,15 @@ class _Columns:
         return InvalidInput("oracle", f"found {name_of(self.oracle)} with {found}", remedy)
 
 
+def _name_both(priced: Priced, *, free: bool) -> set[Hypothesis]:
+    """Return the hypotheses of an answer, and their negations where weights are free."""
+    names = {column.hypothesis for column in priced.columns}
+    return names | {negate(name) for name in names} if free else names
+
+
 def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
     """Return the sizes of edges, one for each column, as the penalty ranks them."""
-    return row_sizes(edges, solution.row_norm, one_sided=solution.closed is not None)
+    return row_sizes(edges, solution.row_norm, one_sided=not solution.is_free)
 
 
 def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
@@ -432,7 +445,7 @@ def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """Limits of a run, as `column_generation` explains them; InvalidInput where one is out of its range."""
 
     tol: float
@@ -588,7 +601,7 @@ def column_generation(
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
         round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these; in
-        sums of squares those that the oracle does not say are its own, by a method `has`, count beside them.
+        sums of squares those count beside them that the oracle neither answers with nor says that it has, by `has`.
     checkpoint : Checkpoint, str or path, optional
         Where the state is written down, once a minute where only the file is given. If the file is there, the run goes
         on from it, with `max_time` for the rounds from there.
@@ -648,7 +661,7 @@ def column_generation(
     2 5.0 0.4
     'STOPPED'
     """
-    limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
+    limits = RunLimits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
     formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
@@ -720,10 +733,7 @@ class Search:
         self.make_master = make_master
         self.restrict = restrict
         self.master = make_master(formulation, signs)
-        if not formulation.nonnegative:
-            oracle = with_negations(oracle)
-        elif formulation.outputs is not None:
-            oracle = with_each_sign(oracle)
+        oracle = with_signs(oracle, free=not formulation.nonnegative, several=formulation.outputs is not None)
         self.start = start
         self.found: tuple[Hypothesis, ...] = ()
         """What the oracle has found before, by a checkpoint."""
@@ -739,7 +749,7 @@ class Search:
         self._began = 0.0
         """The seconds of the rounds that a file has."""
 
-    def run(self, limits: Limits) -> Run:
+    def run(self, limits: RunLimits) -> Run:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
         # with a checkpoint the first round is never cut, so that every call gets further
         with limit_time(limits.max_time if self.keeper is None else inf) as clock:
@@ -765,7 +775,7 @@ class Search:
                 rest.interrupt()
                 return self._certify(Ending.INTERRUPTED)
 
-    def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
+    def _iterate(self, limits: RunLimits, clock: Deadline) -> Ending:
         sense, needs_squares = self.formulation.sense, self.formulation.needs_square_sum
         saved = None if self.keeper is None else self.keeper.read()
         if saved is not None:
@@ -787,7 +797,7 @@ class Search:
             # the certificate of the next round has as many new columns as were found in this one
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
-            if hasattr(self.formulation.terms[0], "prove"):
+            if self.formulation.terms[0].is_searched:
                 # its certificate is evaluated by a solver, as the points of the master are
                 clock.reserve += step.master_seconds
             bounded = step.incumbent.bounded
@@ -811,7 +821,7 @@ class Search:
             return None
         return Ending.STOPPED if answer else None
 
-    def _take_up(self, saved: Saved, limits: Limits) -> Ending | None:
+    def _take_up(self, saved: Saved, limits: RunLimits) -> Ending | None:
         """Go on from the state of a file, its point evaluated anew; returns the limit that it has reached, if any."""
         self.start, self.found = tuple(dict.fromkeys((*saved.start, *self.start))), saved.found
         self.history, last = saved.history, saved.history[-1]
@@ -918,9 +928,9 @@ class Search:
         if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
             found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
             raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
-        if hasattr(loss, "domain"):
+        if (domain := loss.domain(solution.u.shape)) is not None:
             size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
-            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            least, max_edge = domain.dual_value(solution.u), last.priced.edge_bound
             # weights of a given sum times the largest edge, or of any sum that can be meant
             if least > min(FARTHEST, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
@@ -997,12 +1007,11 @@ def price_beside(
     oracle: Oracle, start: Iterable[Hypothesis], solution: MasterSolution, found: Sequence[Hypothesis] = ()
 ) -> Priced:
     """Price multipliers over the hypotheses of an oracle, some of which it `found` before, and others."""
-    free = solution.closed is None
-    columns = _Columns(with_negations(oracle) if free else with_each_sign(oracle) if solution.s.ndim > 1 else oracle)
+    columns = _Columns(oracle, solution)
     entered = columns.enter(_distinct(start), found, solution)
     edges = np.array([column.edge_under(solution.s) for column in entered])
-    closed = None if free else edges.reshape(len(edges), -1).min(axis=1) > 0
-    solution = replace(solution, edges=edges, closed=closed)
+    closed = None if solution.is_free else edges.reshape(len(edges), -1).min(axis=1) > 0
+    solution = replace(solution, edges=edges, excluded=closed)
     return columns.raise_bounds(columns.price(solution), solution)
 
 

@@ -540,7 +540,7 @@ class Reached(NamedTuple):
     bound: float
 
 
-class Search:
+class AdditiveSearch:
     """The point so far, the steps from it, and the best points of either side."""
 
     def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
@@ -816,7 +816,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
             C = PRICE / sample.remember(measure_variance)
         else:
             C = validation.positive("C", self.C)
-        search = Search(sample, C, tol, best)
+        search = AdditiveSearch(sample, C, tol, best)
         with limit_time(time_limit(self), alone=True):
             search.run()
         certificate = search.certificate()

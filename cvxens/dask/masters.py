@@ -55,7 +55,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import Hinge
+from cvxens.problems.losses import Hinge, SumOverSamples
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import RowPenalty
 from cvxens.types import Array
@@ -212,7 +212,7 @@ class ShardedRestricted:
         loss and dual value is off by a few roundings of its own size; and a balance y'u = 0 that is missed by d units
         is made good by moving multipliers by d together.
         """
-        w, cap = solution.w, getattr(self.loss, "cap", inf)
+        w, cap = solution.w, self.loss.cap
         terms = 2 * len(w) + self.sample.shape[1] + 4
         off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
         _, totals = self.sample.ask(sum_edges, u, self.stumps.places)
@@ -262,7 +262,7 @@ class ShardedMaster:
         self.loss, self.penalty = self.restricted.loss, self.restricted.penalty
         self.tol, self.share = positive("tol", tol), share
         self.gap, self.own_gap, self.n_solved = inf, inf, -1
-        self.limit, self.ridge = getattr(self.penalty, "edge_limit", 0.0), getattr(self.penalty, "ridge", 0.0)
+        self.limit, self.ridge = self.penalty.edge_limit or 0.0, self.penalty.ridge or 0.0
         self.w, self.b, self.value, self.distance = np.zeros(0), 0.0, inf, WIDEST
         self.start = start
         self.questions = 0
@@ -479,9 +479,8 @@ def check_formulation_over_shards(formulation: Formulation) -> None:
     """Raise unless the master over shards can work with a formulation."""
     loss: Any
     loss, penalty = formulation.terms
-    is_known = hasattr(loss, "curvature") or isinstance(loss, Hinge)
-    is_sum = hasattr(loss, "values") and hasattr(loss, "dual_values") and hasattr(loss, "C")
-    if not (is_known and is_sum) or all(need.find_missing(formulation) for need in NEEDS):
+    is_known = isinstance(loss, SumOverSamples) and (loss.curvature is not None or isinstance(loss, Hinge))
+    if not is_known or all(need.find_missing(formulation) for need in NEEDS):
         found = f"found {type(loss).__name__} and {type(penalty).__name__}"
         remedy = "give the hinge or a smooth sum over samples with an l1 or a squared l2 penalty; or fit on one machine"
         raise InvalidInput("formulation", found, remedy)

@@ -33,7 +33,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
@@ -397,7 +397,7 @@ def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: A
     norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
     dual = loss.dual_value(u) - penalty.ridge / 2 * norm
-    rounding = penalty.ridge / 2 * norm_error + sum_error(len(u) + 4, loss.dual_magnitude(u) + penalty.ridge * norm)
+    rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
     certificate = certify_function(
         formulation,
         y,
@@ -775,7 +775,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 
 @final
 @estimator
-class RegAdaBoostClassifier(Probabilities, KernelExpansion):
+class RegAdaBoostClassifier(KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
@@ -815,6 +815,9 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     lam: float | None = None
     solver: str = "fast"
     max_rounds: int = 20_000
+
+    predict_proba = predict_proba
+    link = staticmethod(link_exponential)
 
     def _merges(self) -> bool:
         validation.whole("max_rounds", self.max_rounds)

@@ -86,12 +86,12 @@ def solve_svr(rows: Rows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_ti
     """
     tol, max_time = validation.positive("tol", tol), validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
-        search = _Search(rows, loss, clock)
+        search = _TubeSearch(rows, loss, clock)
         ending = find_ending(lambda: search.run(tol))
     return search.result(ending)
 
 
-class _Search:
+class _TubeSearch:
     """The current point: v of both copies of the sample, u = their sum, and f = K u."""
 
     def __init__(self, rows: Rows, loss: EpsilonInsensitive, clock: Deadline) -> None:

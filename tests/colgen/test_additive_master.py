@@ -199,7 +199,7 @@ def test_oracle_answers_with_stumps_that_are_asked_for():
     X, y = draw_sample()
     oracle, s = Stumps(X), y / len(y)
     also = [Stump(1, np.sort(X[:, 1])[3:5].mean(), -1), Constant(-1)]
-    answer = oracle.price(s, also=also)
+    answer = oracle.price(s, requested=also)
     plain = oracle.price(s)
     assert [c.hypothesis for c in answer.columns[: len(plain.columns)]] == [c.hypothesis for c in plain.columns]
     added = answer.columns[len(plain.columns) :]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Ending, Round, column_generation, formulations
-from cvxens.colgen.loop import PATIENCE, UNBOUNDED_ROUNDS, Limits
+from cvxens.colgen.loop import PATIENCE, UNBOUNDED_ROUNDS, RunLimits
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Fourier, Perceptrons, Stumps, Trees
 from cvxens.colgen.restricted import Restricted
@@ -58,7 +58,7 @@ def test_it_stalls_in_the_first_round_that_makes_it_so():
 
 
 def test_limits_without_a_bound():
-    reached = partial(Limits(0.1, patience=3).reached, bounded=False)
+    reached = partial(RunLimits(0.1, patience=3).reached, bounded=False)
     assert reached(rows(9.0, 1.0, 1.0, 1.0)) is None
     assert reached(rows(9.0, 1.0, 1.0, 1.0, 1.0)) is Ending.STALLED
     assert reached(rows(9.0, 1.2, 1.1, 1.1, 1.1)) is Ending.STALLED
@@ -78,7 +78,7 @@ def test_limits_without_a_bound():
 def test_the_number_of_rounds_is_limited_where_nothing_else_ends_a_run():
     falling = rows(*(2.0**-k for k in range(UNBOUNDED_ROUNDS)))
     open_ended, few, more, many, one = (
-        partial(Limits(1e-6, **options).reached, bounded=False)
+        partial(RunLimits(1e-6, **options).reached, bounded=False)
         for options in (
             {},
             {"max_rounds": 3},
@@ -89,8 +89,8 @@ def test_the_number_of_rounds_is_limited_where_nothing_else_ends_a_run():
     )
     assert open_ended(falling) is Ending.MAX_ROUNDS
     assert open_ended(falling[1:]) is None
-    assert Limits(1e-6).reached([Round(1.0, 0.5, 0.5, 9, 0.0)] * 3 * UNBOUNDED_ROUNDS) is None
-    assert few(falling[:3]) is Limits(1e-6, max_rounds=3).reached(rows(3.0, 2.0, 1.0)) is Ending.MAX_ROUNDS
+    assert RunLimits(1e-6).reached([Round(1.0, 0.5, 0.5, 9, 0.0)] * 3 * UNBOUNDED_ROUNDS) is None
+    assert few(falling[:3]) is RunLimits(1e-6, max_rounds=3).reached(rows(3.0, 2.0, 1.0)) is Ending.MAX_ROUNDS
     assert few(falling[:2]) is None
     assert more(falling) is None
     # whoever asks for more columns than that has the rounds for them, and for fewer no fewer rounds

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
 from cvxens.colgen import Column, Ending, Formulation, Priced, Round, column_generation, formulations
-from cvxens.colgen.loop import Limits
+from cvxens.colgen.loop import RunLimits
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.protocols import relative_gap
@@ -106,14 +106,14 @@ def test_limits_in_their_order():
     def row(gap, n_columns):
         return [Round(1.0, 0.5, gap, n_columns, 0.0)]
 
-    limits = Limits(1e-3, max_columns=4, max_rounds=1)
+    limits = RunLimits(1e-3, max_columns=4, max_rounds=1)
     assert limits.reached(row(5e-4, 9), time_over=True) is Ending.OPTIMAL
     assert limits.reached(row(-5e-4, 9), time_over=True) is Ending.VIOLATED
     assert limits.reached(row(0.5, 4), time_over=True) is Ending.MAX_COLUMNS
     assert limits.reached(row(0.5, 3), time_over=True) is Ending.MAX_ROUNDS
-    assert Limits(1e-3).reached(row(0.5, 3), time_over=True) is Ending.MAX_TIME
-    assert Limits(1e-3).reached(row(0.5, 3)) is None
-    assert Limits(1e-3).reached(row(inf, 3)) is None
+    assert RunLimits(1e-3).reached(row(0.5, 3), time_over=True) is Ending.MAX_TIME
+    assert RunLimits(1e-3).reached(row(0.5, 3)) is None
+    assert RunLimits(1e-3).reached(row(inf, 3)) is None
     assert relative_gap(inf, 1.0) == relative_gap(1.0, -inf) == inf
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(-1.0, -2.0) == 0.5

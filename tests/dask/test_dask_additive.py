@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from cvxens import InfiniteEnsembleSVC
 from cvxens.dask import DaskInfiniteEnsembleSVC, additive
 from cvxens.dask.additive import (
+    AdditiveSearch,
     Curve,
     Doubtful,
     Knots,
-    Search,
     SVMOverRows,
     bound_form,
     choose_reach,
@@ -230,7 +230,7 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
     found = []
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
-        at, firsts = Search(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
+        at, firsts = AdditiveSearch(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
         told = additive.settle, at, 1.5, 3
         found.append(sample.ask(*told, each=firsts, combine=partial(merge_settled, 3)))
     (sums, rows), *others = found

@@ -3,7 +3,7 @@ import pytest
 from dask_samples import sharded, two_classes
 
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
-from cvxens.colgen.loop import Limits, Search
+from cvxens.colgen.loop import RunLimits, Search
 from cvxens.dask import DaskStumps
 from cvxens.dask.crossover import combine_splits, split_samples
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted
@@ -31,7 +31,7 @@ def run_over_shards(formulation, sample, tol, **limits):
         ShardedMaster,
         lambda: ShardedRestricted(formulation, sample),
     )
-    return search.run(Limits(tol=tol, **limits))
+    return search.run(RunLimits(tol=tol, **limits))
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
@@ -101,12 +101,12 @@ def test_the_interior_hinge_is_near_the_hinge_and_its_multipliers_are_its_slopes
     near, hinge = InteriorHinge(C, d), Hinge(C)
     u = near.multipliers(z)
     assert ((u > 0) & (u < C)).all()
-    slopes = (near.values(z - step) - near.values(z + step)) / (2 * step)
+    slopes = (near.terms(z - step) - near.terms(z + step)) / (2 * step)
     assert np.allclose(u, slopes, atol=1e-7)
     bends = (near.multipliers(z - step) - near.multipliers(z + step)) / (2 * step)
     assert np.allclose(near.curvature(u), bends, rtol=1e-4)
     # what u misses complementarity by
-    distance = hinge.values(z) + u * z - hinge.dual_values(u)
+    distance = hinge.terms(z) + u * z - hinge.dual_terms(u)
     assert (distance >= -1e-15).all()
     assert distance.max() <= C * d
 

@@ -233,10 +233,9 @@ def test_scaling_features_changes_nothing_by_default(estimator):
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_three_classes_in_sub_problems(estimator, multi_class):
+def test_three_classes_in_sub_problems(estimator):
     X, y = three_classes()
-    model = clone(estimator).set_params(multi_class=multi_class).fit(X, y)
+    model = clone(estimator).fit(X, y)
     assert [len(model.dual_coef_), len(model.certificate_)] == [3, 3]
     assert [u.shape for u in model.dual_weights_] == [y.shape] * 3
     assert model.decision_function(X).shape == (len(X), 3)
@@ -258,7 +257,6 @@ BAD_PARAMETERS = {
     "gamma": [1.0],
     "max_rank": [0, -1, 1.5, None],
     "tol": [0, -1, np.nan, np.inf, "small", None],
-    "multi_class": ["both"],
 }
 
 OWN_PARAMETERS = [

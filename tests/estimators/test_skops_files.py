@@ -89,7 +89,6 @@ VARIANTS = {
         LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0),
         {"Certificate", "Round", "Wave"},
     ),
-    "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
     "middle-stump": (InfiniteEnsembleSVC("middle-stump"), EXPANSION | MIDDLE_STUMPS),
     "histogram-intersection": (
         InfiniteEnsembleSVC("histogram-intersection"),

@@ -119,7 +119,7 @@ def test_an_estimator_is_drawn_by_its_history(display, run, ax):
 
 
 def test_an_estimator_of_several_classes_is_drawn_by_its_sub_problems(run, ax):
-    classes = {"classes_": np.array(["a", "b"]), "multi_class": "ovr"}
+    classes = {"classes_": np.array(["a", "b"])}
     several = estimator(history_=[run.history, run.history[:2]], estimators_=object(), **classes)
     drawn = ConvergenceDisplay.from_estimator(several, ax=ax)
     assert [len(part.objective) for part in drawn.traces] == [len(run.history), 2]

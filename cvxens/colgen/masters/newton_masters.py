@@ -18,6 +18,7 @@ from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
 from cvxens.solvers.newton import Iterate, RowPenalty, SmoothProblem, SparsePoint, SparseProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
@@ -204,7 +205,7 @@ class NewtonMaster(FastMaster):
         restricted, pace = self.restricted, Pace()
         smooth = self.loss.smoothed(self.width) if self.is_smoothed else self.loss
         has_kinks = smooth is not self.loss
-        if has_kinks and getattr(self.loss, "n_pairs", MANY_PAIRS) < MANY_PAIRS:
+        if has_kinks and isinstance(self.loss, PairLoss) and self.loss.n_pairs < MANY_PAIRS:
             solution = restricted.problem.solve()
             return {"w": solution.variables["w"], "u": solution.duals["u"]}
         problem = self._state_problem(smooth)
@@ -321,7 +322,7 @@ def find_hessian(loss: Any) -> Callable[[Array, Array, NDArray[np.intp]], Array]
         D = loss.curvature(U).reshape(U.shape)
         return ((X * D.T[outputs]) @ X.T) * np.equal.outer(outputs, outputs)
 
-    return getattr(loss, "hessian", place_curvatures)
+    return loss.hessian or place_curvatures
 
 
 class LeastSquaresMaster(FastMaster):
