@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -213,6 +214,39 @@ def interruptible() -> Iterator[None]:
         if deadline is None:
             raise
         deadline.interrupt()
+
+
+@contextmanager
+def heed_interrupts() -> Iterator[None]:
+    """Let the first Ctrl-C end the limit of time around it, wherever it comes, and raise the second one.
+
+    So what is computed ends where it asks for the time, with what it has. In another thread than the main one, or where
+    Ctrl-C is handled by others, it stays with that.
+
+    Examples
+    --------
+    >>> with limit_time(inf), heed_interrupts():
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     time_is_up()
+    True
+    """
+    clock, ours = _DEADLINE.get(), threading.current_thread() is threading.main_thread()
+    if clock is None or not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def note(_number: int, _frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # that of what is computed just now, and those around it, which it may be alone of
+        for each in (_DEADLINE.get(), clock):
+            if each is not None:
+                each.interrupt()
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def in_time(items: Iterable[Item]) -> Iterator[Item]:

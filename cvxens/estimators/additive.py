@@ -10,11 +10,11 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Regressor
-from cvxens.estimators.classifiers import EnsembleClassifier
+from cvxens.estimators.base import Classifier, Regressor
 from cvxens.estimators.constraints import Interactions, check_constraints, refuse_bounds
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.probabilities import link_logistic, predict_proba
+from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
@@ -90,7 +90,7 @@ class Additive(PricedBySample):
 
 @final
 @estimator
-class AdditiveClassifier(Additive, Probabilities, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class AdditiveClassifier(Additive, Classifier):
     """Logistic regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The score is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the
@@ -118,6 +118,14 @@ class AdditiveClassifier(Additive, Probabilities, ClassWeighted, EnsembleClassif
     log_odds: ClassVar[float] = 1.0
 
     C: float | str = AUTO
+    _: KW_ONLY
+    class_weight: Any = None
+    n_jobs: int | None = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
+    predict_proba = predict_proba
+    link = staticmethod(link_logistic)
 
     def _state(self, sample: Sample) -> Formulation:
         losses = Logistic(self._price(sample) * sample.weights)

@@ -17,23 +17,22 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
-from cvxens.colgen.loop import state_set
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
+from cvxens.estimators.base import Classifier
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
 from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble, choose_better
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities, normalise
+from cvxens.estimators.probabilities import normalise, predict_proba
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
+from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
-from cvxens.proofs import Layout, Proof, prove
 from cvxens.types import Array
 
 SLACK_PRICE = 100.0
@@ -52,10 +51,6 @@ LARGE = 10**7
 """Entries of H from which on least squares is solved over all hypotheses at once. On 20,000 images of MNIST and 5,939
 stumps, 800 columns in 40 seconds had an objective 36 % above the optimum, which this is within 1e-3 of in 10."""
 
-MANY_SAMPLES = 10_000
-"""Of more samples a run for a proof ends at a relative gap of 1e-8, else at 1e-9: that digit can take HiGHS's simplex
-method over all columns, which took 2.1 GB and six times as long on 19,020 samples, where interior points took 0.6."""
-
 COARSE = 1e-2
 """The relative gap of a fit at the default price beside one at a nu that has no margin, or a small one."""
 
@@ -66,98 +61,9 @@ PAIR_PRICE = 300.0
 """The default sum of the weights of the losses of all samples in MultiBoost."""
 
 
-@dataclass(eq=False, repr=False)
-class EnsembleClassifier(Ensemble, Classifier):
-    """An ensemble that classifies, and has proofs in rational numbers."""
-
-    def prove(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        as_fitted: bool = False,
-        tol: float | None = None,
-        max_time: float = inf,
-        layout: Layout | None = None,
-    ) -> Proof:
-        """Prove the optimum of the formulation on a sample of two classes in rational numbers, over all stumps.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features, as in `fit`: of a column with gaps the proof has two features, by which missing values are below
-            all thresholds or above, and of one of categories an indicator for each.
-        y : array-like of shape (n_samples,)
-            The two classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them; above 0.
-        as_fitted : bool
-            True for a proof of how far the ensemble is from the optimum as it was fitted, by its ``dual_weights_``, of
-            the sample of the fit; False for one of the best ensemble, which is found over the rationals where the
-            formulation is a linear program.
-        tol : float, optional
-            The relative gap at which the run in floats stops that the proof starts from: 1e-9, and of more than 10,000
-            samples 1e-8.
-        max_time : float
-            The seconds at which it stops.
-        layout : cvxens.proofs.Layout, optional
-            Where the numbers stand in the data file that the proof is checked against.
-
-        Returns
-        -------
-        cvxens.proofs.Proof
-            `save` writes it, and the data, for `cvxens check`.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> proof = LPBoostClassifier(C=0.05).fit(X, y).prove(X, y)
-        >>> float(proof.objective), proof.gap
-        (4.458134490238612, Fraction(0, 1))
-        """
-        sample = self._read_again(X, y, sample_weight=sample_weight)
-        if len(sample.classes) != 2:
-            found = f"found {len(sample.classes)} classes"
-            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
-        if len(sample.X) != len(sample.places):
-            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
-        formulation = self._formulation(sample)
-        oracle = self._oracle(sample, formulation)
-        statement = state_set(formulation, oracle)
-        if statement is None:
-            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps', without bounds on their signs")
-        if as_fitted:
-            u = multipliers_of_fit(self, len(sample.X))
-            hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
-        else:
-            start = self.weak_learners_
-            tol = (1e-9 if len(sample.X) <= MANY_SAMPLES else 1e-8) if tol is None else tol
-            run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
-            hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
-            u = run.u
-        negative, positive = map(str, sample.classes.tolist())
-        over, table, readings = statement
-        return prove(
-            formulation,
-            table,
-            sample.signs,
-            hypotheses,
-            weights,
-            float(intercept),
-            u=u,
-            over=over,
-            as_given=as_fitted,
-            layout=layout or Layout.of_width(table.shape[1], (negative, positive)),
-            readings=readings,
-        )
-
-
 @final
 @estimator
-class LPBoostClassifier(PricedBySample, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(PricedBySample, Classifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -199,6 +105,11 @@ class LPBoostClassifier(PricedBySample, ClassWeighted, EnsembleClassifier, Binar
     _: KW_ONLY
     C: float | str | None = None
     oracle: str | OracleFactory = "stumps"
+    class_weight: Any = None
+    n_jobs: int | None = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
@@ -334,7 +245,7 @@ def _least_mean_hinge(z: Array, weights: Array) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class CGEns(ClassWeighted, EnsembleClassifier):
+class CGEns(Ensemble):
     """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
 
     Parameters
@@ -353,6 +264,10 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
     _: KW_ONLY
     min_edge: float | None = None
+    class_weight: Any = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _columns_per_round(self) -> int | None:
         return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
@@ -382,7 +297,7 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
 @final
 @estimator
-class CGEnsClassifier(PricedBySample, CGEns, BinaryClassifier):
+class CGEnsClassifier(PricedBySample, CGEns, Classifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -412,6 +327,7 @@ class CGEnsClassifier(PricedBySample, CGEns, BinaryClassifier):
     C: float | str = SQUARES_PRICE
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
+    n_jobs: int | None = None
 
     def _given_price(self, sample: Sample) -> float:
         return validation.positive("C", self.C)
@@ -425,7 +341,7 @@ class CGEnsClassifier(PricedBySample, CGEns, BinaryClassifier):
 
 @final
 @estimator
-class CGEnsSLSClassifier(CGEns):
+class CGEnsSLSClassifier(CGEns, Classifier):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
     All classes are learnt at once, with the same weak learners, and every master has a closed form. Scores are the
@@ -450,8 +366,6 @@ class CGEnsSLSClassifier(CGEns):
         b.
     dual_weights_ : ndarray of shape (n_samples, n_classes - 1)
         U; the bound is from it.
-    codes_ : ndarray of shape (n_classes, n_classes - 1)
-        The code of every class: scores are the inner products with them.
 
     Examples
     --------
@@ -463,6 +377,7 @@ class CGEnsSLSClassifier(CGEns):
     """
 
     source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
+    one_by_one: ClassVar[bool] = False
     _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
     C: float = 0.01
@@ -497,8 +412,10 @@ class CGEnsSLSClassifier(CGEns):
         prices = validation.positive("C", self.C) * sample.weights
         return formulations.simplex_least_squares(codes[sample.labels], prices)
 
-    def _known(self, sample: Sample) -> dict[str, Any]:
-        return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}
+    @property
+    def codes_(self) -> Array:
+        """The code of every class, (n_classes, n_classes - 1): scores are the inner products with them."""
+        return simplex_codes(len(self.classes_))
 
     def _to_scores(self, F: Array) -> Array:
         scores = F @ self.codes_.T
@@ -512,7 +429,7 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
@@ -538,6 +455,12 @@ class ColumnGenerationClassifier(ClassWeighted, OfAnyFormulation, EnsembleClassi
 
     formulation: Formulation | Callable[[Array], Formulation] = soft_margin
     oracle: str | OracleFactory = "stumps"
+    _: KW_ONLY
+    class_weight: Any = None
+    n_jobs: int | None = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _merges(self) -> bool:
         return callable(self.formulation)
@@ -582,7 +505,7 @@ class EveryClass:
 
 @final
 @estimator
-class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
+class MultiBoostClassifier(Ensemble, Classifier):
     """MultiBoost: fully corrective boosting of several classes at once, by the exponential loss.
 
     Shen & Hao (2011), one of the peers of SL's Table III. All classes share the weak learners h_j, and each has weights
@@ -629,12 +552,20 @@ class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
     """
 
     source: ClassVar[str] = "Shen & Hao 2011; SL Table III"
+    one_by_one: ClassVar[bool] = False
 
     C: float | None = None
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
+    class_weight: Any = None
 
-    def _probabilities(self, F: Array) -> Array:
+    prove = prove_fit
+    _prove = prove_ensemble
+    predict_proba = predict_proba
+
+    @staticmethod
+    def link(F: Array) -> Array:
+        """Return the probabilities of raw scores."""
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])
 

@@ -32,7 +32,7 @@ from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape, refuse_intercept
+from cvxens.estimators.base import Learner, certify_fit, check_shape, refuse_intercept
 from cvxens.estimators.constraints import (
     Constraint,
     Generation,
@@ -42,10 +42,20 @@ from cvxens.estimators.constraints import (
     find_run_constraint,
     narrow,
 )
+from cvxens.estimators.explanations import list_votes_of
 from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_run, with_callbacks
-from cvxens.estimators.samples import Accepts, Sample, find_accepted, find_feature, label, make_oracle, recode
+from cvxens.estimators.samples import (
+    Accepts,
+    OracleFactory,
+    Sample,
+    find_accepted,
+    find_feature,
+    label,
+    make_oracle,
+    recode,
+)
 from cvxens.estimators.sides import price_sides
-from cvxens.estimators.votes import Vote
+from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.limits import TimeUp
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
@@ -78,7 +88,7 @@ class Choice:
 
 
 @dataclass(eq=False, repr=False)
-class Ensemble(Vote):
+class Ensemble(Learner):
     """A weighted vote of weak learners found by column generation.
 
     Parameters
@@ -108,6 +118,8 @@ class Ensemble(Vote):
         How far the ensemble is at most from the optimum over all hypotheses of the oracle.
     history_ : tuple of Round
         Objective, bound and times, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,).
     weights_ : ndarray of shape (n_weak_learners,)
         Their weights w.
     intercept_ : ndarray of shape ()
@@ -130,8 +142,29 @@ class Ensemble(Vote):
     solver: str = "fast"
     warm_start: bool = False
     constraints: Sequence[Constraint] | None = None
+    random_state: Any = None
+    max_time: float | None = None
+    verbose: int = 0
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
     prices_: dict[str, float] = field(init=False)
     price_of_constraints_: tuple[float, float] | None = field(init=False)
+
+    certify = certify_fit
+    to_frame = to_frame
+    get_rules = get_rules
+    to_text = to_text
+    feature_importances_ = property(find_importances)
+    _list_terms = list_votes_of
+
+    @property
+    @abstractmethod
+    def oracle(self) -> str | OracleFactory:
+        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
 
     @abstractmethod
     def _state(self, sample: Any) -> Formulation:
@@ -174,8 +207,10 @@ class Ensemble(Vote):
     def _accepts(self) -> Accepts:
         return find_accepted(self.oracle)
 
+    def _scores(self, X: Any) -> Array:
+        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
+
     def _check(self, sample: Sample) -> None:
-        super()._check(sample)
         if not isinstance(self.warm_start, bool | np.bool_):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
         before = getattr(self, "n_features_in_", None)
@@ -481,6 +516,7 @@ def certify_ensemble(
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
+    formulation = formulation.renewed()
     columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
     restricted = Restricted(formulation, formulation.signs(y, validation.count_rows(oracle.sample)))
     restricted.add(columns)
@@ -494,7 +530,8 @@ def certify_ensemble(
     priced = price_beside(oracle, hypotheses, replace(solution, s=restricted.y * u))
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
-    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    condition = formulation.condition(restricted.shrink(u, priced))
+    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced, condition))
     moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
 

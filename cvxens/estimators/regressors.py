@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
-from cvxens.colgen.oracles.ascending import Ascending, Step, add_up, take_apart
+from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
+from cvxens.estimators.base import Regressor, certify_fit, check_shape
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
-from cvxens.estimators.explanations import Terms, list_machine_terms
+from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     PRICE,
@@ -39,7 +39,6 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.svm_solution import Level
 from cvxens.solvers.svr import SVRSolution, solve_svr
 from cvxens.types import Array
 
@@ -190,7 +189,7 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self._n_scores > 1:
-            start = [Step(hypothesis, first) for hypothesis in start for first in range(self._n_scores)]
+            start = [AscendingStep(hypothesis, first) for hypothesis in start for first in range(self._n_scores)]
         return super()._fit(sample, formulation, oracle, start)
 
     def _ensemble_of(
@@ -272,7 +271,7 @@ class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
 
 @final
 @estimator
-class InfiniteEnsembleSVR(Limited, Certified, Regressor):
+class InfiniteEnsembleSVR(Regressor):
     """Support vector regression over an infinite set of hypotheses, by the kernel that embodies it (LL08).
 
     min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of the kernel, such as averages of
@@ -298,7 +297,7 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     ----------
     certificate_ : Certificate
         How far the function is at most from the optimum over the whole set of hypotheses.
-    history_ : tuple of Level
+    history_ : tuple of Round
         Objective, bound, support vectors and times, for every block.
     kernel_ : Kernel or callable
         As it was made on the training sample.
@@ -329,7 +328,7 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     source: ClassVar[str] = "Vapnik 1995; LL08 Algorithm 1"
 
     certificate_: Certificate = field(init=False)
-    history_: tuple[Level, ...] = field(init=False)
+    history_: tuple[Round, ...] = field(init=False)
     kernel_: Any = field(init=False)
     C_: float = field(init=False)
     epsilon_: float = field(init=False)
@@ -347,6 +346,11 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     gamma: float | None = None
     tol: float = 1e-3
     cache_size: float | None = None
+    max_time: float | None = None
+    verbose: int = 0
+
+    certify = certify_fit
+    _list_terms = list_machine_terms
 
     @property
     def shape_functions_(self) -> Any:
@@ -363,9 +367,6 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
             return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
         box = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
         return kernel.shape_functions(vectors, self._predictor.coefficients, box)
-
-    def _list_terms(self) -> Terms:
-        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()

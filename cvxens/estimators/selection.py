@@ -12,6 +12,7 @@ first fit on, and whatever ends the search, the best one so far is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
@@ -38,7 +39,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.ensembles import Choice, Ensemble, Member, choose_better
 from cvxens.estimators.progress import REMEDIES, rounds_of, warn_of
 from cvxens.estimators.samples import label
-from cvxens.limits import Ending, interruptible, limit_time, time_is_up, time_left
+from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
 from cvxens.types import Array
 
 AUTO = "auto"
@@ -136,7 +137,7 @@ class PricedBySample(Ensemble):
                 reached = f"{search.ending.value}; C is the best of {len(trials.trials)} prices"
                 warn_of(self, reached, REMEDIES[search.ending])
             if not trials.trials:
-                return search.explain_first()
+                return search.explain_first(usual)
             best = trials.best(one_standard_error=bool(self.one_standard_error), usual=usual)
             near = trials.find_near(best) if self._averages() else [best]
             runs = [trials.trials[best].run] if len(near) == 1 else [search.refine(trials.trials[k]) for k in near]
@@ -347,7 +348,7 @@ class PriceSearch:
     def run(self, usual: float | None) -> Trials:
         """Try prices from the usual one, or one that serves, while scores rise and there is time."""
         with limit_time(SEARCH_SHARE * time_left()) as clock:
-            with interruptible():
+            with suppress(TimeUp), interruptible():
                 self._walk(usual)
             self.ending = clock.ending if clock.cut or clock.interrupted else None
         trials = Trials()
@@ -368,13 +369,13 @@ class PriceSearch:
             self._go_up(path, most_fits)
             self._go_down(path, most_fits)
 
-    def explain_first(self) -> Choice:
-        """Return the first fit as the choice where no price has been scored; none to choose from is an interrupt."""
-        if self.first is None:
+    def explain_first(self, usual: float | None) -> Choice:
+        """Return the first fit as the choice where no price has been scored; without one the usual price, or 1."""
+        if not self.paths:
             raise KeyboardInterrupt
-        path, price, run = self.first
+        path, price, run = self.first or (self.paths[0], usual or 1.0, None)
         chosen = {f"{name}_": value for name, value in {**path.others, "C": price}.items()}
-        return Choice({**chosen, "cv_results_": {}}, tuple(_list_learners(run)), (), run)
+        return Choice({**chosen, "cv_results_": {}}, tuple(_list_learners(run)) if run else (), (), run)
 
     def refine(self, trial: Trial) -> Run:
         """Return the fit of a trial to the whole sample, to the estimator's `tol` or as far as there is time."""
@@ -392,7 +393,7 @@ class PriceSearch:
         oracle = at._oracle(self.sample, formulation)
         everything = csr_array((np.ones(n_samples), (np.arange(n_samples),) * 2))
         parts = [(Rows(oracle, everything[np.flatnonzero(train)]), self.sample.part(train)) for train, _ in self.folds]
-        growth = GROWTH[hasattr(formulation.terms[1], "edge_limit")]
+        growth = GROWTH[formulation.terms[1].edge_limit is not None]
         others = {name.rstrip("_"): value for name, value in alternative.items()}
         self.paths.append(PricePath(at, others, oracle, parts, growth))
         return self.paths[-1]
@@ -407,7 +408,7 @@ class PriceSearch:
         signs = formulation.signs(label(formulation, self.sample), len(self.sample.weights))
         s = Restricted(formulation, signs).start().s
         priced = (path.oracle if formulation.nonnegative else with_negations(path.oracle)).price(s)
-        limit = getattr(formulation.terms[1], "edge_limit", 1.0)
+        limit = formulation.terms[1].edge_limit or 1.0
         if not priced.columns or priced.best_edge <= 0:
             return 1.0
         chance = float(np.linalg.norm(s.T * priced.columns[0].values))
@@ -489,7 +490,7 @@ def measure_work(run: Run) -> float:
 
     A round takes as long as `ROUND` columns by itself.
     """
-    return float(len(run.u) * sum(ROUND + row.n_columns for row in run.history))
+    return float(len(run.u) * sum(ROUND + row.size for row in run.history))
 
 
 def _as_member(run: Run) -> Member:

@@ -19,21 +19,24 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from inspect import isabstract
 from typing import Any
 
 from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
+from cvxens.estimators.base import Learner
 from cvxens.estimators.boosting import Coded
 from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import soft_margin
 from cvxens.estimators.constraints import Concave, Convex, Interactions, Monotone
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
+from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVCCV
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
-from cvxens.estimators.saving import KNOWN, loaded_estimators
+from cvxens.estimators.saving import KNOWN
 from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.hypotheses import (
     Among,
@@ -65,14 +68,14 @@ from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
-from cvxens.solvers import LeastSquaresExperts, Level
+from cvxens.solvers import LeastSquaresExperts
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
-    *(Certificate, Round, BoostingRound, Level),
+    *(Certificate, Round, BoostingRound),
     *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
     *(Among, Branch, Rule, Interval, Ramp),
     *(Staircase, KernelColumn, KernelExpansion, Points),
@@ -97,7 +100,17 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
-ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
+
+def list_kinds(kind: type) -> Iterator[type]:
+    """Yield the classes that are derived from one, and are not for others to be derived from."""
+    derived: type
+    for derived in kind.__subclasses__():
+        yield from list_kinds(derived)
+        if not isabstract(derived):
+            yield derived
+
+
+ESTIMATORS = (*list_kinds(Learner), InfiniteEnsembleSVCCV)
 """Our estimators."""
 
 TRUSTED_TYPES = tuple(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import combinations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -129,10 +128,7 @@ def add_note(ax: Axes, kind: str, n_left_out: int, *, below: bool) -> None:
 
 def name_problems(estimator: Any) -> list[str]:
     """Say what each sub-problem of a fitted estimator tells apart; positive scores are for what is named first."""
-    names = [str(label) for label in read_fitted(estimator, "classes_")]
-    if read_fitted(estimator, "multi_class") == "ovr":
-        return [f"{name} vs rest" for name in names]
-    return [f"{second} vs {first}" for first, second in combinations(names, 2)]
+    return [f"{label} vs rest" for label in read_fitted(estimator, "classes_")]
 
 
 def name_features(names: Names, n_features: int) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ from cvxens.problems import SVMDual
 from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array
 
 __all__ = [
@@ -993,7 +993,7 @@ class _Search:
 
     def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline, tol: float) -> None:
         self.problem, self.drift, self.tol = problem, 0.0, tol
-        self.incumbent: Incumbent[SVMSolution[KernelSVM]] = Incumbent(clock)
+        self.incumbent: BestPoint[SVMSolution[KernelSVM]] = BestPoint(clock)
         # 0 <= y v <= C
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
         self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))

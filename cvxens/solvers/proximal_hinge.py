@@ -218,17 +218,7 @@ class ProximalHinge:
         if not kept.all():
             s = np.where(kept, 0.0, self.y * fixed)
             rows, edges, balance = np.compress(kept, rows, axis=1), rows @ s, float(s.sum())
-        return SmoothProblem(
-            rows,
-            near.y,
-            self.weight,
-            self.intercept,
-            near.multipliers,
-            near.curvature,
-            edges,
-            balance,
-            self.nonnegative,
-        )
+        return SmoothProblem(rows, near.y, self.weight, self.intercept, near, edges, balance, self.nonnegative)
 
     def _point(self, rows: Array, at: Iterate, u: Array) -> HingePoint:
         """Evaluate, with the best intercept to w and u made feasible."""

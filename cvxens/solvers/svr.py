@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import Certificate, certify_evaluated, relative
+from cvxens.certificates import Certificate, Round, certify_evaluated, relative
 from cvxens.limits import Deadline, Ending, Pace, find_ending, limit_time
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.penalties import SquaredL2
@@ -17,7 +17,6 @@ from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON
 from cvxens.solvers.blockwise import PATIENCE, SHARPER, STEPS, Rows, RowsMap, next_block, optimise_block
-from cvxens.solvers.svm_solution import Level
 from cvxens.types import Array
 
 __all__ = ["SVRSolution", "solve_svr"]
@@ -37,7 +36,7 @@ class SVRSolution:
         The best intercept for them.
     f : ndarray of shape (n_samples,)
         K u.
-    history : sequence of Level
+    history : sequence of Round
         A row for every block.
     certificate : Certificate
         The gap, with K u as precisely as possible, or with what f may have drifted where there is no time for that.
@@ -49,7 +48,7 @@ class SVRSolution:
     u: Array
     b: float
     f: Array
-    history: Sequence[Level] = field(repr=False)
+    history: Sequence[Round] = field(repr=False)
     certificate: Certificate
     ending: Ending
 
@@ -87,12 +86,12 @@ def solve_svr(rows: Rows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_ti
     """
     tol, max_time = validation.positive("tol", tol), validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
-        search = _Search(rows, loss, clock)
+        search = _TubeSearch(rows, loss, clock)
         ending = find_ending(lambda: search.run(tol))
     return search.result(ending)
 
 
-class _Search:
+class _TubeSearch:
     """The current point: v of both copies of the sample, u = their sum, and f = K u."""
 
     def __init__(self, rows: Rows, loss: EpsilonInsensitive, clock: Deadline) -> None:
@@ -102,7 +101,7 @@ class _Search:
         self.knots = np.concatenate([np.broadcast_to(hinge.knots, (n,)) for hinge in (up, down)])
         self.bounds = np.stack([np.concatenate([np.zeros(n), -down.prices]), np.concatenate([up.prices, np.zeros(n)])])
         self.v, self.f, self.block = np.zeros(2 * n), np.zeros(n), np.empty(0, np.intp)
-        self.history: list[Level] = []
+        self.history: list[Round] = []
         self.best, self.waited, self.pace = inf, 0, Pace()
         self.point, self.drift = (np.zeros(n), 0.0, self.f.copy(), 0.0), 0.0
         self.take()
@@ -119,10 +118,8 @@ class _Search:
         half_norm = float(u @ f) / 2
         primal, dual = half_norm + self.loss.value(f + b), self.loss.dual_value(u) - half_norm
         gap = max(relative(primal - dual, primal, dual), 0.0)
-        at_bound = (np.abs(self.v) >= np.abs(self.bounds).max(axis=0)).reshape(2, -1).any(axis=0)
-        n_free = int(np.count_nonzero((u != 0) & ~at_bound))
-        row = Level(primal, dual, gap, int(np.count_nonzero(u)), n_free, len(self.history), self.clock.seconds)
-        self.history.append(row)
+        n_support, n_steps = int(np.count_nonzero(u)), len(self.history)
+        self.history.append(Round(primal, dual, gap, n_support, self.clock.seconds, n_steps))
         self.waited = 0 if gap < self.best else self.waited + 1
         if gap < self.best:
             self.best, self.point = gap, (u, b, f.copy(), self.drift)

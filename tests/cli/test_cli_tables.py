@@ -374,8 +374,6 @@ def test_sub_problems_bear_the_names_of_classes(capsys, people):
     assert [line for line in told.splitlines() if line.endswith("vs rest")] == heads
     assert all(f"{head}: Proven: " in told for head in heads)
     assert model.to_text(most=100).count("[Ulm vs rest] ") == len(model.weights_[2].nonzero()[0])
-    told, _ = fitted(capsys, people, *arguments, "--param", "multi_class=ovo")
-    assert "Rome vs Bonn: Proven: " in told
 
 
 def test_a_model_from_python_takes_tables_by_the_names_of_its_features(capsys, tmp_path):

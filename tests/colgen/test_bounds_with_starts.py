@@ -401,3 +401,29 @@ def test_a_bound_beyond_the_objective_is_none():
         assert not run.certificate.proven
         assert not run.certificate.holds(tol)
     assert inf > run.certificate.primal
+
+
+@pytest.mark.parametrize(
+    ("conditions", "tol", "kept"),
+    [
+        (("", "if small"), 0.1, (0.95, "")),
+        (("", "if small"), 0.01, (0.99, "if small")),
+        (("if small", ""), 0.1, (0.99, "")),
+        (("", ""), 0.1, (0.99, "")),
+    ],
+)
+def test_a_bound_under_no_condition_is_kept_where_it_is_enough(conditions, tol, kept):
+    """Two rounds with the objective 1 and the bounds 0.95 and 0.99: the higher one may be a bound on a condition."""
+
+    class Bounding(Scripted):
+        bounds = iter((0.95, 0.99))
+
+        def bound(self, solution, priced):
+            return next(self.bounds)
+
+    told = iter(conditions)
+    answer = Priced([Column(Tabulated(0, 1.0), TABLE, 1.0)], 1.0)
+    master = Bounding(2 * S, free=True)
+    *_, last = iterate(master, Fixed(TABLE, answer), condition=lambda *_: next(told), tol=tol)
+    assert last.number == 2
+    assert (last.incumbent.bound, last.incumbent.condition) == kept

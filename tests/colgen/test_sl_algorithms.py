@@ -71,7 +71,7 @@ def test_algorithm_1_as_printed(C, epsilon, solver):
     model = CGEnsClassifier(C, oracle=features, min_edge=epsilon, solver=solver).fit(X, Y)
     assert chosen(model) == W
     np.testing.assert_allclose(np.abs(model.weights_), np.abs(w), atol=1e-4 * np.abs(w).max())
-    assert [row.n_columns for row in model.history_] == list(range(1, len(W) + 1))
+    assert [row.size for row in model.history_] == list(range(1, len(W) + 1))
     # the start of the print is not balanced, that of ours is, and the first of either is another one here
     assert abs(Y.sum()) > 0
     balanced = CGEnsClassifier(C, oracle=features, columns_per_round=1).fit(X, Y)

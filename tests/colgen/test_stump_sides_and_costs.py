@@ -126,7 +126,7 @@ def dense(X, y, signs, costs, loss, penalty):
     hypotheses = list(every_stump(X, signs, costs, constant=True))
     H = np.column_stack([h(X) for h in hypotheses])
     w, z = cp.Variable(H.shape[1], nonneg=True), cp.Variable(len(y))
-    on_z, on_w = loss.term(z), penalty.term(w)
+    on_z, on_w = loss.model(z), penalty.model(w)
     links = [z == cp.multiply(y, H @ w), *on_z.constraints]
     return cp.Problem(cp.Minimize(on_z.expression + on_w.expression), links).solve(cp.CLARABEL)
 

@@ -185,7 +185,6 @@ PARAMETERS = {
     "random_state": [-1, 1.5, np.nan, "seed", object(), int],
     "warm_start": ["yes", 0, 1, np.nan, None, [True], np.array([True, False]), bool],
     "solver": NOT_A_NAME,
-    "multi_class": NOT_A_NAME,
     "penalty": [*NOT_A_NAME, None],
     "oracle": [*NOT_A_NAME, oracles.Stumps(X), LPBoostClassifier(), np.asarray],
     "kernel": [*NOT_A_NAME, Stump, 0.5, LogisticRegression()],

@@ -37,9 +37,9 @@ SAMPLES = [pytest.param(two_classes(), id="two classes"), pytest.param(three_cla
 
 VOTE = {"Certificate", "Round", "Stump", "Constant"}
 BOOSTED = {"Certificate", "BoostingRound", "Stump", "Constant"}
-ADDITIVE = {"Certificate", "Level", "TrainingKernel", "AdditiveModel"}
+ADDITIVE = {"Certificate", "Round", "TrainingKernel", "AdditiveModel"}
 STUMP = ADDITIVE | {"Stump", "SimplifiedStump"}
-EXPANSION = {"Certificate", "Level", "TrainingKernel", "Expansion"}
+EXPANSION = {"Certificate", "Round", "TrainingKernel", "Expansion"}
 MIDDLE_STUMPS = {"MiddleStump"}
 FOREST_EXPERTS = {"Certificate", "LeastSquaresExperts", "TreeEnsemble", "Tree"}
 
@@ -89,7 +89,6 @@ VARIANTS = {
         LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0),
         {"Certificate", "Round", "Wave"},
     ),
-    "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
     "middle-stump": (InfiniteEnsembleSVC("middle-stump"), EXPANSION | MIDDLE_STUMPS),
     "histogram-intersection": (
         InfiniteEnsembleSVC("histogram-intersection"),

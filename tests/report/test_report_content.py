@@ -181,7 +181,6 @@ def test_rules_have_support_and_precision_where_there_are_classes(page, model, f
 
 OTHERS = {
     "several classes": (LPBoostClassifier(C=1.0), lambda t: np.digitize(t, [0.2, 0.7])),
-    "pairs of classes": (LPBoostClassifier(C=1.0, multi_class="ovo"), lambda t: np.digitize(t, [0.2, 0.7])),
     "kernel": (InfiniteEnsembleSVC(), lambda t: t > 0.5),
     "search": (InfiniteEnsembleSVCCV(Cs=[0.1, 1.0], cv=2), lambda t: t > 0.5),
     "gaussian": (InfiniteEnsembleSVC(kernel="gaussian"), lambda t: t > 0.5),

@@ -30,7 +30,7 @@ from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import NONE, FixedPoint, sum_pairs
-from cvxens.hypotheses import Constant, Hypothesis
+from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
@@ -39,13 +39,10 @@ Ints: TypeAlias = NDArray[np.int64]
 
 Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
-A half is written like that too, with reading and place of either split as its halves, (-1, 0) for none; a constant has
-no readings, and a stump constants of opposite signs."""
+The halves are written as in `Readings.make_tree`."""
 
 Root: TypeAlias = tuple[int, int, bool]
 """A half of the samples: reading and place of the test, and True for what is at or above it; no reading is -1."""
-
-CONSTANT: Written = (-1, 0, -1, 0, -1, 0, 1)
 
 MOST_CELLS = 2**25
 """The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
@@ -218,20 +215,8 @@ class DepthThreeTrees(BinnedOracle):
 
     def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
         """Make the hypothesis of a tree as it is written, and a sign."""
-        root, place, product = tree[0], tree[1], tree[16]
-        above, below = self._make_half(tree[2:9], sign), self._make_half(tree[9:16], sign * product)
-        return self.readings.make_branch(root, place, above, below)
-
-    def _make_half(self, half: Written, sign: int) -> Hypothesis:
-        root, place, *splits, product = half
-        if root < 0:
-            return Constant(sign)
-        g_above, k_above, g_below, k_below = splits
-        above, below = self._make_split(g_above, k_above, sign), self._make_split(g_below, k_below, sign * product)
-        return self.readings.make_branch(root, place, above, below)
-
-    def _make_split(self, reading: int, place: int, sign: int) -> Hypothesis:
-        return Constant(sign) if reading < 0 else self.readings.make_split(reading, place, sign)
+        above, below = self.readings.make_tree(tree[2:9], sign), self.readings.make_tree(tree[9:16], sign * tree[16])
+        return self.readings.make_branch(tree[0], tree[1], above, below)
 
 
 def _count_common(one: Any, other: tuple[int, int]) -> int:
@@ -286,27 +271,9 @@ def _list_written(readings: Readings, exclude: Collection[Hypothesis]) -> Iterat
     """Yield the trees of the set among some hypotheses; others close nothing."""
     for hypothesis in exclude:
         if (root := readings.find_branch(hypothesis)) is not None:
-            above, below = (_write(readings, half) for half in root[2:])
+            above, below = (readings.find_tree(half) for half in root[2:])
             if above is not None and below is not None:
                 yield (*root[:2], *above[0], *below[0], above[1] * below[1])
-
-
-def _write(readings: Readings, half: Any) -> tuple[Written, int] | None:
-    """Return what tells a half from all others but its negation, and its sign; None for what is no tree of depth 2."""
-    if isinstance(half, Constant):
-        return CONSTANT, half.sign
-    root = readings.find_branch(half)
-    if root is None:
-        return None
-    splits: list[int] = []
-    signs = []
-    for split in root[2:]:
-        found = (-1, 0, split.sign) if isinstance(split, Constant) else readings.find_split(split)
-        if found is None:
-            return None
-        splits += found[:2]
-        signs.append(found[2])
-    return (*root[:2], *splits, signs[0] * signs[1]), signs[0]
 
 
 @njit(cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from math import fsum, inf
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, KernelColumn, TabulatedColumn, negate
+from cvxens.limits import check_time, in_time
 from cvxens.problems.duality import centres, row_sizes
 from cvxens.proofs.readings import Statement
 from cvxens.rounding import EPSILON
@@ -57,8 +58,8 @@ class Pool:
 
     Parameters
     ----------
-    H : array-like of shape (n_samples, n_columns)
-        Values of the hypotheses on the training sample, finite.
+    H : array-like of shape (n_samples, n_columns), or callable
+        Values of the hypotheses on the training sample, finite; or a function that returns them when first asked for.
     embody : callable, optional
         ``embody(j, sign)`` returns hypothesis j times `sign` as an object; by default a `TabulatedColumn`.
     sample : array-like or data frame, optional
@@ -95,24 +96,44 @@ class Pool:
         columns_per_round: int = 20,
         negations: bool = True,
     ) -> None:
-        self.H = finite_array("H", H, ndim=2)
+        self._evaluate = H
+        if not callable(H):
+            self.H = finite_array("H", H, ndim=2)
         self._embodied = embody is not None
         self.embody = embody or partial(_make_tabulated, self.H.shape[1])
         self.sample = self.H if sample is None else sample
         self.by_rows = sample is None and not self._embodied
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         self.negations = negations
-        self.largest = float(np.abs(self.H).max())
-        self.n_hypotheses = self.H.shape[1]
-        self._centres = centres(self.H.T)
-        self._shifted = self.H - self._centres if self._centres.any() else self.H
-        self._largest_shifted = float(np.abs(self._shifted).max())
+
+    @cached_property
+    def H(self) -> Array:
+        """Values of the hypotheses, (n_samples, n_columns)."""
+        return finite_array("H", self._evaluate(), ndim=2)
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest |h(x)|."""
+        return max(float(self.H.max()), -float(self.H.min()))
+
+    @property
+    def n_hypotheses(self) -> int:
+        """Number of columns."""
+        return int(self.H.shape[1])
+
+    @cached_property
+    def _shifted(self) -> tuple[Array, Array, float]:
+        """The columns less their centres, these, and the largest number that is left."""
+        check_time()
+        c = centres(self.H.T)
+        shifted = self.H - c if c.any() else self.H
+        return shifted, c, max(float(shifted.max()), -float(shifted.min()))
 
     @classmethod
     def of(
         cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20, negations: bool = True
     ) -> Pool:
-        """Return the pool of some hypotheses, evaluated on the training sample X; equal ones count once.
+        """Return the pool of some hypotheses, which pricing evaluates on the training sample X; equal ones count once.
 
         Examples
         --------
@@ -123,9 +144,12 @@ class Pool:
         if len(hypotheses) == 0:
             raise InvalidInput("hypotheses", "found none", "give at least one hypothesis")
         distinct = tuple(dict.fromkeys(hypotheses))
-        H = np.column_stack([h(X) for h in distinct])
+
+        def evaluate_all() -> Array:
+            return np.column_stack([h(X) for h in in_time(distinct)])
+
         embody = partial(_make_signed, distinct)
-        return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
+        return cls(evaluate_all, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
 
     @property
     def statement(self) -> Statement | None:
@@ -136,17 +160,24 @@ class Pool:
         """Return True if the set has -h beside this h of it."""
         return self.negations
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set."""
+        return hypothesis in self._names
+
+    @cached_property
+    def _names(self) -> set[Hypothesis]:
+        signs = (1, -1) if self.negations else (1,)
+        return {self.embody(j, sign) for j in range(self.H.shape[1]) for sign in signs}
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
         Of equal edges the lowest index comes first.
         """
         n_samples = len(self.H)
-        s = signed_weights(s, n_samples)
-        totals = (
-            np.array([fsum(of_output) for of_output in s.T.tolist()]) if self._centres.any() else np.zeros(s.shape[1])
-        )
-        by_output = self._shifted.T @ s + np.outer(self._centres, totals)
+        s, (shifted, c, largest_shifted) = signed_weights(s, n_samples), self._shifted
+        totals = np.array([fsum(of_output) for of_output in s.T.tolist()]) if c.any() else np.zeros(s.shape[1])
+        by_output = shifted.T @ s + np.outer(c, totals)
         if self.negations or row_norm < inf:
             signs = np.sign(by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)])
             sizes = row_sizes(by_output, row_norm)
@@ -158,8 +189,8 @@ class Pool:
         columns = list(islice(self._list_outside(signs, sizes, ranked, set(exclude)), self.columns_per_round))
         # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
-        rounding = (n_samples + 1) * EPSILON * self._largest_shifted * float(np.abs(s).sum(axis=0).max())
-        rounding += 2 * EPSILON * float(np.abs(self._centres).max() * np.abs(totals).max())
+        rounding = (n_samples + 1) * EPSILON * largest_shifted * float(np.abs(s).sum(axis=0).max())
+        rounding += 2 * EPSILON * float(np.abs(c).max() * np.abs(totals).max())
         counted = by_output, by_output if self.negations else np.maximum(by_output, 0)
         norms = (float(np.linalg.norm(edges)) * (1 + by_output.size * EPSILON) for edges in counted)
         square_sum, rising = ((norm + rounding * by_output.size**0.5) ** 2 for norm in norms)
@@ -251,6 +282,10 @@ class KernelColumns:
     def has_negation(self, _: Hypothesis) -> bool:
         """Return True if the set has -h beside this h of it."""
         return self.negations
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set."""
+        return self.pool.has(hypothesis)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""

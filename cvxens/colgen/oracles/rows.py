@@ -68,13 +68,8 @@ class Rows:
         if self.D.shape[1] != n_samples or not self.D.shape[0] or not np.isfinite(self.D.data).all():
             found = f"found shape {self.D.shape} for {n_samples} samples, or numbers that are not finite"
             raise InvalidInput("D", found, "give a finite matrix with a column for every sample")
-        if getattr(oracle, "largest", inf) == inf:
-            remedy = "give it the attribute `largest`, at least every |h(x)|"
-            raise InvalidInput("oracle", f"found {type(oracle).__name__}, which does not bound |h(x)|", remedy)
         self.sample = CombinedSample(oracle.sample, self.D)
         self.negations = getattr(oracle, "negations", False)
-        self.largest = getattr(oracle, "largest", inf) * float(np.abs(self.D).sum(axis=1).max())
-        self.n_hypotheses = getattr(oracle, "n_hypotheses", inf)
         # |D|' and how many terms, and one product more, every entry of D's is made of
         self._sizes = abs(self.D).T.tocsr()
         self._terms = np.diff(self._sizes.indptr) + 1
@@ -102,6 +97,11 @@ class Rows:
         _, of_sample, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
         return cls(oracle, csr_array((1 / sizes[of_sample], (of_sample, np.arange(len(of_sample))))))
 
+    @property
+    def n_hypotheses(self) -> float:
+        """Number of hypotheses, inf where it is not known."""
+        return getattr(self.oracle, "n_hypotheses", inf)
+
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the set may have the negation of a hypothesis."""
         return has_negation(self.oracle, hypothesis)
@@ -110,8 +110,11 @@ class Rows:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
         weights = validation.signed_weights(s, self.D.shape[0])
         answer = self.oracle.price(self.D.T @ weights, exclude, **row_norm)
+        if (largest := getattr(self.oracle, "largest", inf)) == inf:
+            remedy = "give it the attribute `largest`, at least every |h(x)|"
+            raise InvalidInput("oracle", f"found {type(self.oracle).__name__}, which does not bound |h(x)|", remedy)
         # |s'D h - (D's)'h| <= sum_i |D's - (D's)_i| max |h|, of every output
-        lost = EPSILON * (self._terms @ (self._sizes @ np.abs(weights))) * getattr(self.oracle, "largest", inf)
+        lost = EPSILON * (self._terms @ (self._sizes @ np.abs(weights))) * largest
         rounding = float(lost.max()) * weights.shape[1] ** (1 / row_norm.get("row_norm", inf))
         return replace(
             answer,

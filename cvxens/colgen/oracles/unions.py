@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.oracles.pool import rank, unite
-from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation
+from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation, surely_has
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Scaled, negate
 from cvxens.rounding import EPSILON
@@ -87,12 +87,24 @@ class Union:
             None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
         )
         self.negations = all(getattr(oracle, "negations", False) for oracle in oracles)
-        self.largest = max(getattr(oracle, "largest", inf) for oracle in oracles)
-        self.n_hypotheses = sum(getattr(oracle, "n_hypotheses", inf) for oracle in oracles)
+
+    @property
+    def largest(self) -> float:
+        """The largest |h(x)|, inf where it is not known."""
+        return max(getattr(oracle, "largest", inf) for oracle in self.oracles)
+
+    @property
+    def n_hypotheses(self) -> float:
+        """Number of hypotheses of all sets, inf where it is not known."""
+        return sum(getattr(oracle, "n_hypotheses", inf) for oracle in self.oracles)
 
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if one of the sets may have the negation of a hypothesis."""
         return any(has_negation(oracle, hypothesis) for oracle in self.oracles)
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if one of the sets surely has the values of a hypothesis on the sample."""
+        return any(surely_has(oracle, hypothesis) for oracle in self.oracles)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""
@@ -164,8 +176,16 @@ class Costed:
         if callable(cost) and least is None:
             raise InvalidInput("least", "found none with a function as cost", "give a number that no cost is below")
         self.least = validation.positive("least", self.cost if least is None else least)
-        self.largest = getattr(oracle, "largest", inf) / self.least
-        self.n_hypotheses = getattr(oracle, "n_hypotheses", inf)
+
+    @property
+    def largest(self) -> float:
+        """The largest |h(x)|, inf where it is not known."""
+        return getattr(self.oracle, "largest", inf) / self.least
+
+    @property
+    def n_hypotheses(self) -> float:
+        """Number of hypotheses, inf where it is not known."""
+        return getattr(self.oracle, "n_hypotheses", inf)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
