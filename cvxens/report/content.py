@@ -33,7 +33,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import name_problems
 from cvxens.plotting.traces import Trace
-from cvxens.report.words import describe_kind, describe_proof, name_hypotheses
+from cvxens.report.words import describe_kind, describe_proofs, list_certificates, name_hypotheses
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -301,19 +301,11 @@ def _describe_score(model: Any, given: Given) -> str:
 
 def _describe_certificates(model: Any) -> list[Content]:
     """Return a sentence on each certificate, and its lines."""
-    found = model.certificate_
-    certificates = list(found) if isinstance(found, list | tuple) else [found]
-    names = name_problems(model) if len(certificates) > 1 else [""]
-    over = f"all {name_hypotheses(model)}"
-    tol, what = model.get_params().get("tol"), getattr(type(model), "certified", "the objective")
+    certificates = list_certificates(model.certificate_)
+    told = describe_proofs(certificates, model, f"all {name_hypotheses(model)}")
     return [
-        {
-            "name": name,
-            "sentence": describe_proof(certificate, tol, what, over),
-            "proven": bool(certificate.proven),
-            "rows": [list(row) for row in certificate._rows()],
-        }
-        for name, certificate in zip(names, certificates, strict=True)
+        {"name": name, "sentence": sentence, "proven": bool(each.proven), "rows": [list(row) for row in each._rows()]}
+        for (name, sentence), each in zip(told, certificates, strict=True)
     ]
 
 
