@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier, Regressor, check_shape
+from cvxens.estimators.base import Classifier, Regressor, certify_fit, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
@@ -173,28 +173,20 @@ class SupervisedKernelExperts(ABC):
         trees = fit_forest(decode_table(features, X), y, random_state=seed, n_jobs=self.n_jobs)
         return OwnTrees(trees, coded=True)
 
-    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
-        """Say how far the experts, or others over the same training samples, are from the optimum on a sample.
+    certify = certify_fit
+
+    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+        """Certify the expert with the largest gap, on a sample.
 
         Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
         is at most so far from its optimum. As they were fitted to parts of the training sample, there is a gap on the
-        whole of it. The targets of a regressor are ``y - intercept_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its targets; classes are those of the fitted sample, all of them.
-        weights : array-like of shape (n_training_samples, n_experts, n_outputs), optional
-            Coefficients from anywhere, over the training samples; by default ``experts_.coefficients``.
-
-        Returns
-        -------
-        Certificate
-            Of the expert with the largest gap.
+        whole of it.
         """
-        X, targets = self._read_targets(X, y)
+        if not sample.shares.all() or (sample.weights != 1).any():
+            raise InvalidInput("sample_weight", "found some", "leave them out, as experts are fitted without")
+        if intercept is not None and not np.array_equal(intercept, vars(self).get("intercept_", 0.0)):
+            raise InvalidInput("intercept", f"found {intercept!r:.100}", "leave it out, as it is the mean of the fit")
+        X, targets = sample.X, self._encode(sample)
         gamma, fitted = validation.positive("gamma", self.gamma), self.experts_.coefficients
         c = fitted if weights is None else check_shape("weights", weights, fitted.shape)
         validation.n_jobs(self.n_jobs)
@@ -211,8 +203,8 @@ class SupervisedKernelExperts(ABC):
         return Certificate.between(float(values[worst]), optimum.dual, residuals={}, repair={}, note=note)
 
     @abstractmethod
-    def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Read a sample to hold the fitted experts against; returns X and targets (n_samples, n_outputs)."""
+    def _encode(self, sample: Any) -> Array:
+        """Return the targets of a sample, (n_samples, n_outputs), as fitted experts have them."""
 
     def _sum_terms(self, X: Array, c: Array, term: Callable[[slice, Array], Array]) -> Array:
         """Sum terms of the scores (n_rows, n_experts, n_outputs) over samples and outputs; returns (n_experts,)."""
@@ -303,9 +295,8 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     def _merges(self) -> bool:
         return False
 
-    def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        sample = self._read_again(X, y)
-        return sample.X, self.codes_[sample.labels]
+    def _encode(self, sample: Sample) -> Array:
+        return self.codes_[sample.labels]
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         codes = simplex_codes(len(sample.classes))[::-1]
@@ -371,9 +362,8 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
         y, mean = sample.targets, float(sample.targets.mean())
         return {**self._learn(sample.X, y, (y - mean)[:, None], sample.features), "intercept_": mean}
 
-    def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        sample = self._read_again(X, y)
-        return sample.X, (sample.targets - self.intercept_)[:, None]
+    def _encode(self, sample: TargetSample) -> Array:
+        return (sample.targets - self.intercept_)[:, None]
 
     def _scores(self, X: Any) -> Array:
         coefficients = self.experts_.coefficients.mean(axis=(1, 2))

@@ -458,6 +458,10 @@ def test_certify_refuses_what_does_not_fit():
         model.certify(X, Y, weights=[1.0])
     with pytest.raises(InvalidInput, match="y: found the classes"):
         model.certify(X, np.where(Y == "yes", "maybe", "no"))
+    with pytest.raises(InvalidInput, match="sample_weight: found some"):
+        model.certify(X, Y, sample_weight=np.arange(len(Y)))
+    with pytest.raises(InvalidInput, match="intercept: found 1"):
+        model.certify(X, Y, intercept=1.0)
 
 
 def test_certify_of_many_samples_is_that_of_few(monkeypatch):
