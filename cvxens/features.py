@@ -22,6 +22,7 @@ from scipy.sparse import csc_array, issparse
 
 from cvxens.errors import InvalidInput
 from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import sample_prices, samples, signed_weights, whole
 
@@ -207,26 +208,13 @@ class BinnedFeatures:
     def bins(self) -> Bins:
         """The bins of every feature."""
         by_feature = map_in_threads(self._cut, range(self.n_features))
-        cuts, mixed, codes, listed, rest = ([*own] for own in zip(*by_feature, strict=True)) if by_feature else [[]] * 5
-        # lists of all samples are one
-        some = [rows if len(rows) < self.n_samples else rows[:0] for rows in listed]
-        rows = _join([np.arange(self.n_samples), *some], np.int32)
-        all_listed = np.array([len(rows) == self.n_samples for rows in listed], np.bool_)
-        row_starts = np.where(all_listed, 0, _find_starts(some)[:-1] + self.n_samples)
-        groups = [0]
+        cuts, mixed = [own[0] for own in by_feature], [own[1] for own in by_feature]
+        listed = Listed.join([own[2:] for own in by_feature], self.n_samples, np.uint8)
+        all_listed, groups = np.diff(listed.ends) == self.n_samples, [0]
         while (start := groups[-1]) < self.n_features:
             groups.append(start + (N_TOGETHER if all_listed[start : start + N_TOGETHER].sum() == N_TOGETHER else 1))
-        return Bins(
-            _join(cuts, np.int64),
-            _find_starts(cuts),
-            _join(mixed, np.bool_),
-            _join(codes, np.uint8),
-            _find_starts(codes),
-            rows,
-            row_starts,
-            np.array(rest, np.int64),
-            np.array(groups),
-        )
+        cut_starts = np.cumsum([0, *map(len, cuts)])
+        return Bins(_join(cuts, np.int64), cut_starts, _join(mixed, np.bool_), listed, np.array(groups))
 
     def _cut(self, feature: int) -> tuple[Ints, NDArray[np.bool_], Codes, NDArray[np.int32], int]:
         """Return cuts, which bins are mixed, the bins and samples that are listed, and the bin of all others."""
@@ -302,12 +290,20 @@ class BinnedFeatures:
     @cached_property
     def codes(self) -> NDArray[np.uint8]:
         """The bin of every sample, one more than there are where it is missing, (n_features, n_samples)."""
-        bins, codes = self.bins, np.empty((self.n_features, self.n_samples), np.uint8)
+        codes = np.empty((self.n_features, self.n_samples), np.uint8)
         for j in range(self.n_features):
-            own = bins.codes[bins.code_starts[j] : bins.code_starts[j + 1]]
-            codes[j] = max(bins.rest[j], 0)
-            codes[j, bins.rows[bins.row_starts[j] : bins.row_starts[j] + len(own)]] = own
+            codes[j] = max(self.bins.listed.rests[j], 0)
+            own, rows = self.bins.listed.of_feature(j)
+            codes[j, rows] = own
             codes[j, self.gone[j]] = self.counts[j] + 1
+        return codes
+
+    def rank(self, feature: int) -> Ints:
+        """Return how many distinct values are below that of every sample, none of which is missing."""
+        rows, ranks = self.ascending(feature), np.cumsum(self.changes[self.entries(feature)])
+        # one entry stands for all zeros of a sparse feature
+        codes = np.full(self.n_samples, ranks[rows == self.n_samples][0] if self.has_zeros[feature] else 0)
+        codes[rows[rows < self.n_samples]] = ranks[rows < self.n_samples]
         return codes
 
     def weigh(self, weights: FixedPoint) -> Weights:
@@ -390,11 +386,6 @@ def _join(parts: Sequence[NDArray], kind: Any) -> NDArray:
     return np.concatenate([np.empty(0, kind), *parts]).astype(kind, copy=False)
 
 
-def _find_starts(parts: Sequence[NDArray]) -> Ints:
-    """Return where each part starts in a list of all, and where the last one ends."""
-    return np.cumsum([0, *map(len, parts)])
-
-
 def _choose_shares(places: Ints, n_entries: int) -> Ints:
     """Return at most 255 of `places`: all, or those on both sides of equal shares, so that heavy values stand alone."""
     n_bins, chosen = N_BINS, places
@@ -406,17 +397,38 @@ def _choose_shares(places: Ints, n_entries: int) -> Ints:
     return chosen
 
 
+class Listed(NamedTuple):
+    """Codes of the samples of every feature, less those that have the code of the rest."""
+
+    codes: Codes  # feature by feature
+    ends: Ints  # where those of each feature start, and the last end
+    rows: NDArray[np.int32]  # which samples they are; first all samples, shared by the features that list all
+    row_starts: Ints  # (n_features,)
+    rests: Ints  # (n_features,), the code of all samples that are not listed; -1 if all of known values are
+
+    @classmethod
+    def join(cls, by_feature: Sequence[tuple[Codes, NDArray[np.int32], int]], n_samples: int, kind: Any) -> Listed:
+        """Join codes, samples and the code of the rest, feature by feature."""
+        listed = np.array([len(codes) for codes, *_ in by_feature], np.int64)
+        own = [rows[: len(rows) * (len(rows) < n_samples)] for _, rows, _ in by_feature]
+        row_starts = np.where(listed < n_samples, n_samples + np.cumsum([0, *map(len, own)])[:-1], 0)
+        rests = np.array([rest for *_, rest in by_feature], np.int64)
+        codes, rows = _join([codes for codes, *_ in by_feature], kind), _join([np.arange(n_samples), *own], np.int32)
+        return cls(codes, np.append(0, np.cumsum(listed)), rows, row_starts, rests)
+
+    def of_feature(self, feature: int) -> tuple[Codes, NDArray[np.int32]]:
+        """Return the codes that a feature lists, and the samples that have them."""
+        codes, first = self.codes[self.ends[feature] : self.ends[feature + 1]], self.row_starts[feature]
+        return codes, self.rows[first : first + len(codes)]
+
+
 class Bins(NamedTuple):
     """Features cut into at most 256 bins each, at places where their values change; `_starts` say where each begins."""
 
     cuts: Ints  # the places where the bins of each feature start, then the one where its last bin ends
     cut_starts: Ints  # (n_features + 1,)
     mixed: NDArray[np.bool_]  # as `cuts`: True if the bin that starts there holds several distinct values
-    codes: NDArray[np.uint8]  # the bins of the samples that are listed, feature by feature
-    code_starts: Ints
-    rows: NDArray[np.int32]  # the samples that are listed; first all samples, shared by the features that list all
-    row_starts: Ints  # (n_features,)
-    rest: Ints  # (n_features,), the bin of all samples that are not listed; -1 if all of known values are
+    listed: Listed  # the samples and their bins
     groups: Ints  # where groups of features start that are summed at a time, four that list all samples, or one
 
 
@@ -451,6 +463,15 @@ class FixedPoint(NamedTuple):
         integers = rounded.astype(np.int64)
         positives = np.maximum(integers, 0).sum(axis=1)
         return cls(integers, integers.sum(axis=1), positives, exponent, int(np.ceil(lost)) + (mass > 0))
+
+    def bound_squares(self, squares: float, n_edges: float, n_terms: int) -> float:
+        """Bound the sum of squared edges, from that of the rounded ones, over so many; of sums over `n_terms`.
+
+        Each of the rounded edges is off by the error at most, so their norm by that times the root of their number.
+        """
+        share = 1 + (n_terms + 16) * EPSILON
+        length = np.sqrt(n_edges * len(self.totals) * share)
+        return self.real_square((np.sqrt(squares * share) + self.error * length) ** 2)
 
     def real(self, units: float) -> float:
         """Return a number of units as a float."""
@@ -512,8 +533,9 @@ class Refined(NamedTuple):
     @classmethod
     def of_nothing(cls, n_runs: int) -> Refined:
         """Return what runs without places hold."""
-        edges, sizes = np.zeros((2, n_runs), np.int64), np.full((2, n_runs), NONE)
-        return cls(*edges, *sizes, np.zeros(n_runs))
+        places, edges = np.zeros((2, n_runs), np.int64)
+        sizes, largest = np.full((2, n_runs), NONE)
+        return cls(places, edges, sizes, largest, np.zeros(n_runs))
 
 
 @njit(cache=True, nogil=True)
@@ -540,8 +562,8 @@ def _sum_together(weights: Ints, f: int, bins: Bins, tables: Ints) -> None:
 
     A weight is read, and its sign found, once for the four, whose additions do not wait for one another.
     """
-    n, start = len(weights), bins.code_starts[f]
-    codes = bins.codes[start : start + 4 * n]
+    n, start = len(weights), bins.listed.ends[f]
+    codes = bins.listed.codes[start : start + 4 * n]
     a, b, c, d = codes[:n], codes[n : 2 * n], codes[2 * n : 3 * n], codes[3 * n :]
     tables[:] = 0
     of_a, of_b, of_c, of_d = tables[0], tables[1], tables[2], tables[3]
@@ -558,9 +580,9 @@ def _sum_together(weights: Ints, f: int, bins: Bins, tables: Ints) -> None:
 @njit(cache=True)
 def _sum_alone(o: int, f: int, weights: Weights, bins: Bins, tables: Ints) -> None:
     """Sum the weights of the bins of one feature, as `_sum_together` does, into the first table."""
-    integers = weights.integers[o]
-    codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
-    rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
+    integers, (all_codes, ends, all_rows, row_starts, rests) = weights.integers[o], bins.listed
+    codes, rest = all_codes[ends[f] : ends[f + 1]], rests[f]
+    rows = all_rows[row_starts[f] : row_starts[f] + len(codes)]
     tables[:] = 0
     for i in range(len(codes)):
         # neighbours in different tables, so that none waits for the one before
@@ -570,10 +592,10 @@ def _sum_alone(o: int, f: int, weights: Weights, bins: Bins, tables: Ints) -> No
     sums = tables[0]
     for k in range(1, N_TOGETHER):
         sums += tables[k]
-    if bins.rest[f] >= 0:
+    if rest >= 0:
         present, positives = weights.present[o, f], weights.positives[o, f]
-        sums[bins.rest[f]] = positives - sums[:N_BINS].sum()
-        sums[N_BINS + bins.rest[f]] = present - positives - sums[N_BINS:].sum()
+        sums[rest] = positives - sums[:N_BINS].sum()
+        sums[N_BINS + rest] = present - positives - sums[N_BINS:].sum()
 
 
 @njit(cache=True, nogil=True)
@@ -686,6 +708,27 @@ def sum_pairs(a: Codes, b: Codes, weights: NDArray[Any], n_bins: int, table: NDA
     width = np.uint64(n_bins)
     for i in range(len(weights)):
         table[np.uint64(a[i]) * width + np.uint64(b[i])] += weights[i]
+
+
+@njit(cache=True, nogil=True)
+def sum_joint(feature: int, partners: Ints, codes: Codes, n_bins: Ints, weights: NDArray[Any]) -> NDArray[Any]:
+    """Sum weights by the bins of a feature and of each of its partners, up to and with each bin of both.
+
+    The shape is (n_bins, n_bins of all partners).
+    """
+    sums = np.zeros((n_bins[feature], n_bins[partners].sum()), weights.dtype)
+    a, start = codes[feature], 0
+    for g in partners:
+        b, own = codes[g], sums[:, start : start + n_bins[g]]
+        for i in range(len(weights)):
+            own[a[i], b[i]] += weights[i]
+        for u in range(len(own)):
+            for v in range(n_bins[g]):
+                own[u, v] += own[u, v - 1] if v else 0
+            for v in range(n_bins[g] if u else 0):
+                own[u, v] += own[u - 1, v]
+        start += n_bins[g]
+    return sums
 
 
 def column(X: Any, feature: int) -> NDArray:

@@ -349,8 +349,8 @@ class _RangeSearch:
         within: float,
         tol: float,
     ) -> None:
-        loss: Any = formulation.terms[0]
-        if hasattr(loss, "prove") or hasattr(loss, "hold"):
+        loss = formulation.terms[0]
+        if loss.is_searched:
             found = f"found {type(loss).__name__}, whose bounds are those of one problem"
             raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
         check_penalty(formulation)
@@ -372,7 +372,7 @@ class _RangeSearch:
         self.level = value + within * abs(value)
         penalty: Any = formulation.terms[1]
         # where no hypothesis has a weight, what the level leaves room for
-        most = penalty.total if hasattr(penalty, "total") else abs(self.level) / penalty.edge_limit
+        most = penalty.total if penalty.total is not None else abs(self.level) / penalty.edge_limit
         self.size = float(self.w.sum()) or float(most)
         # what a unit of the level is worth if all of it goes into weights; a level of 0 has no units of its own
         self.worth = self.size / (abs(self.level) or 1.0)
@@ -551,7 +551,7 @@ class _RangeSearch:
         u = priced_u / price
         s = self.y * (balance_exactly(u, self.y) if formulation.intercept else u)
         raised = columns.H.T @ s + function.coefficients(columns.H, columns.own) / price
-        limit = penalty.edge_limit if hasattr(penalty, "edge_limit") else float(raised.max())
+        limit = penalty.edge_limit if penalty.edge_limit is not None else float(raised.max())
         largest, found = float(raised.max()), []
         tilted, added = (
             (s, function.sign / price) if function.tilt is None else (s + function.sign * function.tilt / price, 0.0)

@@ -794,7 +794,7 @@ class Search:
             # the certificate of the next round has as many new columns as were found in this one
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
-            if self.formulation.basis:
+            if self.formulation.terms[0].is_searched:
                 # its certificate is evaluated by a solver, as the points of the master are
                 clock.reserve += step.master_seconds
             bounded = step.incumbent.bounded
@@ -925,9 +925,9 @@ class Search:
         if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
             found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
             raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
-        if hasattr(loss, "domain"):
+        if (domain := loss.domain(solution.u.shape)) is not None:
             size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
-            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            least, max_edge = domain.dual_value(solution.u), last.priced.edge_bound
             # weights of a given sum times the largest edge, or of any sum that can be meant
             if least > min(FARTHEST, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)

@@ -51,6 +51,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import time_limit, warn_of_run
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
+from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array
 
 SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
@@ -613,7 +614,7 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
         else:
             validation.instance("formulation", given, Formulation)
             formulation = given
-        if hasattr(formulation.terms[1], "ridge") and self.oracle != "quantile_stumps":
+        if formulation.terms[1].ridge is not None and self.oracle != "quantile_stumps":
             remedy = "take 'quantile_stumps', a finite set, as squared weights spread over all that are nearly alike"
             raise InvalidInput("oracle", f"found {self.oracle!r} with a squared l2 penalty", remedy)
         return formulation
@@ -630,7 +631,7 @@ def price_samples(function: Callable[[Array], Any], total_weight: float) -> Form
     The function is asked about samples of this total weight: a single one, and two.
     """
     whole, parts = (function(total_weight * np.array(shares)) for shares in ([1.0], [0.25, 0.75]))
-    if not isinstance(whole, Formulation) or not hasattr(whole.terms[0], "C"):
+    if not isinstance(whole, Formulation) or not isinstance(whole.terms[0], SumOverSamples):
         remedy = "give a Formulation whose loss has a price C, or a function to one"
         raise InvalidInput("formulation", f"found a function to {whole!r:.100}", remedy)
     loss: Any = whole.terms[0]

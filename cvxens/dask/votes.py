@@ -179,7 +179,7 @@ class InteriorHinge:
     C: Any
     d: float
 
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         """Evaluate the neighbour of every sample's loss."""
         linear, entropy = split_hinges(z, self.d)
         return self.C * (linear + self.d * np.log(entropy))
@@ -329,9 +329,9 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
     curved = np.flatnonzero(curvature)
     bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
     return Stock(
-        sum_exactly(own.values(z)),
-        sum_exactly(smooth.values(z)),
-        sum_exactly(own.values(z) + multipliers * z - own.dual_values(multipliers)),
+        sum_exactly(own.terms(z)),
+        sum_exactly(smooth.terms(z)),
+        sum_exactly(own.terms(z) + multipliers * z - own.dual_terms(multipliers)),
         *sum_of_classes(intervals, starts, signed),
         sum_by_intervals(bent, starts, curvature[curved]),
         np.array(curvature.sum()),
@@ -356,12 +356,12 @@ def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -
     intervals = at.intervals(shard)
     z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
     loss = of_shard(smooth, shard)
-    return np.stack([sum_exactly(loss.values(z + step * dz)) for step in steps])
+    return np.stack([sum_exactly(loss.terms(z + step * dz)) for step in steps])
 
 
 def sum_losses(shard: Shard, vote: Vote, loss: Any) -> Ints:
     """Return the exact sum of the losses at a vote."""
-    return sum_exactly(of_shard(loss, shard).values(shard.y * vote.scores(shard)))
+    return sum_exactly(of_shard(loss, shard).terms(shard.y * vote.scores(shard)))
 
 
 def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
@@ -374,7 +374,7 @@ def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
 def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:
     """Return the exact sum of the loss's dual values at the multipliers times a factor."""
     units = np.abs(u.evaluate(shard)).astype(np.float64)
-    return sum_exactly(np.asarray(of_shard(loss, shard).dual_values(factor * np.ldexp(units, u.exponent))))
+    return sum_exactly(np.asarray(of_shard(loss, shard).dual_terms(factor * np.ldexp(units, u.exponent))))
 
 
 def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: float) -> Array:
@@ -383,7 +383,7 @@ def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: 
         return np.zeros(2)
     own, z = of_shard(loss, shard), shard.y * vote.scores(shard)
     found = factor * np.ldexp(np.abs(u.evaluate(shard)).astype(np.float64), u.exponent)
-    if not hasattr(own, "curvature"):
+    if own.curvature is None:
         return -np.array([own.slackness(z, found), 1.0])
     # of a smooth loss |u + loss'(z)|, relative to the largest slope, of all shards
     slopes = own.multipliers(z) / own.C

@@ -170,7 +170,8 @@ class Interaction:
         if prod(len(c) + 2 for c in cuts) > most:
             return own
         cells = [[find_cells(make_points(c), old) for c, old in zip(cuts, one.cuts, strict=True)] for one in own]
-        return [cls(own[0].features, cuts, sum(one.table[np.ix_(*at)] for one, at in zip(own, cells, strict=True)))]
+        tables = [one.table[np.ix_(*at)] for one, at in zip(own, cells, strict=True)]
+        return [cls(own[0].features, cuts, np.sum(tables, axis=0))]
 
     def at(self, values: Any) -> Array:
         """Evaluate at values of its features (n, n_own_features); returns (n, n_outputs)."""

@@ -14,7 +14,7 @@ from cvxens.estimators.base import Classifier, Regressor
 from cvxens.estimators.constraints import Interactions, check_constraints, refuse_bounds
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import link_logistic, predict_proba
-from cvxens.estimators.proving import prove_ensemble
+from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
@@ -122,7 +122,8 @@ class AdditiveClassifier(Additive, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_ensemble
+    prove = prove_fit
+    _prove = prove_ensemble
     predict_proba = predict_proba
     link = staticmethod(link_logistic)
 

@@ -48,6 +48,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     """
 
     fitted: ClassVar[tuple[str, ...]]
+    kind_of_sample: ClassVar[type[Any]]
+    """What reads X and y, and what goes with them."""
 
     save = save_model
     effects = find_effects
@@ -62,13 +64,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def _accepts(self) -> Accepts:
         """Say what X may be; it must not raise."""
 
-    @abstractmethod
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Any:
+    def _read(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
-
-    def _read_given(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
-        """Read a sample, and what its samples are told apart by, if anything."""
-        sample = self._read(X, y, **given)
+        sample: Any = self.kind_of_sample.read(self, X, y, self._accepts(), **given)
         return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
     @abstractmethod
@@ -124,7 +122,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
         with translate_overflow(self), limit_time(time_limit(self), alone=True), heed_interrupts():
-            sample = reader._read_given(X, y, reset=True, **given)
+            sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
             several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
@@ -190,7 +188,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read_given(X, y, reset=False, **given)
+        sample = self._read(X, y, reset=False, **given)
         self._check_again(sample)
         return sample
 
@@ -244,8 +242,7 @@ class Predictor(Learner):
 class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> TargetSample:
-        return TargetSample.read(self, X, y, self._accepts(), reset=reset, **given)
+    kind_of_sample: ClassVar[type[Any]] = TargetSample
 
 
 @dataclass(eq=False, repr=False)
@@ -262,12 +259,9 @@ class Classifier(ClassifierMixin, Learner):
         them.
     """
 
+    kind_of_sample: ClassVar[type[Any]] = Sample
     one_by_one: ClassVar[bool] = True
     """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Sample:
-        weights = {**given, "class_weight": getattr(self, "class_weight", None)}
-        return Sample.read(self, X, y, self._accepts(), **weights, reset=reset)
 
     def _check_again(self, sample: Sample) -> None:
         if not np.array_equal(sample.classes, self.classes_):
@@ -380,7 +374,7 @@ def certify_fit(
     intercept : float or array-like, shaped as `intercept_`, optional
         By default the fitted one, with `weights` the best one; only of problems that have an intercept.
     **more
-        What else `fit` takes of a sample, such as `sensitive_features`.
+        What else `fit` takes of a sample, such as `sensitive_features`, or the `qid` of a ranker.
 
     Returns
     -------
@@ -394,14 +388,12 @@ def certify_fit(
     InvalidInput
         Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
     """
-    return certify_on(model, model._read_again(X, y, sample_weight=sample_weight, **more), weights, intercept)
-
-
-def certify_on(model: Any, sample: Any, weights: Any, intercept: Any) -> Certificate | list[Certificate]:
-    """Certify weights and an intercept, by default the fitted ones, on a sample that has been read."""
+    told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
+    sample = model._read_again(X, y, **told)
     if weights is None:
+        # of ensembles, and of kernels
         weights = vars(model).get("weights_", vars(model).get("dual_coef_"))
-        intercept = model.intercept_ if intercept is None else intercept
+        intercept = vars(model).get("intercept_") if intercept is None else intercept
     found: Certificate | list[Certificate] = model._map_problems(
         type(model)._certify, sample, weights=weights, intercept=intercept
     )

@@ -27,7 +27,7 @@ from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, cer
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import normalise, predict_proba
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.proving import prove_ensemble
+from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.limits import Ending, limit_time, time_left
@@ -109,7 +109,8 @@ class LPBoostClassifier(PricedBySample, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_ensemble
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
@@ -266,7 +267,8 @@ class CGEns(Ensemble):
     min_edge: float | None = None
     class_weight: Any = None
 
-    prove = prove_ensemble
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _columns_per_round(self) -> int | None:
         return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
@@ -458,7 +460,8 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_ensemble
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _merges(self) -> bool:
         return callable(self.formulation)
@@ -557,7 +560,8 @@ class MultiBoostClassifier(Ensemble, Classifier):
     oracle: str | OracleFactory = "stumps"
     class_weight: Any = None
 
-    prove = prove_ensemble
+    prove = prove_fit
+    _prove = prove_ensemble
     predict_proba = predict_proba
 
     @staticmethod

@@ -11,7 +11,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature
 from math import inf
 from typing import Any, ClassVar
 
@@ -245,11 +244,12 @@ def _restrict(
     name, n_features = type(of).__name__, sample.X.shape[1]
     if not given:
         return oracle
-    if parameter not in signature(oracle).parameters:
+    bound = oracle.keywords if isinstance(oracle, partial) else {}
+    if parameter not in bound and not offers(oracle, parameter):
         others = "" if parameter == "curvature" else "'stumps', 'quantile_stumps', 'pair_rules' or "
         found = f"found {name} with weak learners of {_name(oracle)}, which cannot keep it"
         raise InvalidInput(ARGUMENT, found, f"take {others}'ramps'")
-    before = oracle.keywords.get(parameter) if isinstance(oracle, partial) else None
+    before = bound.get(parameter)
     signs: Array = np.zeros(n_features) if before is None else np.array(before, np.float64)
     for feature, sign in given.items():
         if isinstance(sign, bool) or sign not in {-1, 0, 1}:
@@ -300,9 +300,10 @@ def refuse_bounds(constraints: Any, kinds: Collection[str], found: str, remedy: 
 
 def narrow(oracle: str | OracleFactory, constraints: Any, sample: Any) -> OracleFactory:
     """Return what makes an oracle of the weak learners that keep all constraints on a sample."""
-    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    factory: Any = ORACLES.get(oracle, oracle) if isinstance(oracle, str) else oracle
     for one in check_constraints(constraints):
-        factory = one.narrow(factory, sample)
+        # what makes no oracle is refused where one is made
+        factory = one.narrow(factory, sample) if callable(factory) else factory
     return factory
 
 

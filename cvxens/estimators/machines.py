@@ -42,7 +42,6 @@ from cvxens.kernels import (
 from cvxens.kernels.kernel import Kernel, check_inside
 from cvxens.limits import TimeUp, available_memory, time_left
 from cvxens.problems import Problem
-from cvxens.problems.losses import rise
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
@@ -568,7 +567,7 @@ def certify_function(
         # loss(z) + ridge / 2 |w|^2
         value = loss.value(z) + penalty.ridge / 2 * norm
         # at the worst of the errors of f and of f + b
-        risen = rise(loss, z, errors + EPSILON * (np.abs(f) + abs(b)))
+        risen = loss.rise(z, errors + EPSILON * (np.abs(f) + abs(b)))
     rounding += risen + penalty.ridge / 2 * norm_error + EPSILON * abs(value)
     value, maximise = (-value, True) if formulation.maximise else (value, False)
     return Certificate.between(value, dual, maximise=maximise, residuals={}, repair={}, rounding=rounding, note=note)

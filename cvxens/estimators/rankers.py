@@ -12,16 +12,15 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import column_or_1d
 
 from cvxens import validation
-from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Predictor, certify_on
+from cvxens.estimators.base import Predictor
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import with_callbacks
-from cvxens.estimators.samples import Accepts, OracleFactory, Weighted
+from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.losses import Hinge
 from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge
 from cvxens.problems.penalties import L1
@@ -55,19 +54,9 @@ class RankedSample(Weighted):
     def read(cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, qid: Any = None, reset: bool = True) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
-        n_samples = len(y)
-        ones = np.ones(n_samples)
-        return cls(
-            X,
-            weights=ones,
-            masses=ones,
-            places=np.arange(n_samples),
-            shares=ones,
-            features=getattr(estimator, "features_", None),
-            names=tuple(getattr(estimator, "feature_names_in_", ())),
-            pairs=GradedPairs.from_grades(y.astype(np.float64), read_queries(qid, n_samples)),
-            grades=y.astype(np.float64),
-        )
+        grades = y.astype(np.float64)
+        pairs = GradedPairs.from_grades(grades, read_queries(qid, len(y)))
+        return cls(**keep_weighted(estimator, X, np.ones(len(y)), grades=grades), pairs=pairs)
 
     @cached_property
     def combinations(self) -> csr_array:
@@ -135,14 +124,12 @@ class LPBoostRanker(Ensemble, Predictor):
     (True, True, True)
     """
 
+    kind_of_sample: ClassVar[type[Any]] = RankedSample
     source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
 
     C: float = PAIR_PRICE
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> RankedSample:
-        return RankedSample.read(self, X, y, self._accepts(), reset=reset, **given)
 
     def _merges(self) -> bool:
         return False
@@ -208,30 +195,3 @@ class LPBoostRanker(Ensemble, Predictor):
 
     def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
         return Rows(super()._oracle(sample, formulation, **more), sample.combinations)
-
-    def certify(  # type: ignore[override]  # pairs have no weights, but queries
-        self, X: Any, y: Any, *, qid: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the fitted ranker, or one of other weights, is from the optimum on a sample.
-
-        The problem is solved anew on that sample, within the limits of the estimator, for the bound.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its grades.
-        qid : array-like of shape (n_samples,), optional
-            The query of each sample.
-        weights : array-like, shaped as `weights_`, optional
-            Weights from anywhere; by default the fitted ones.
-        intercept : float, optional
-            0, if anything.
-
-        Returns
-        -------
-        Certificate
-            Of the problem on that sample, over all hypotheses of the oracle there.
-        """
-        return certify_on(self, self._read_again(X, y, qid=qid), weights, intercept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -14,7 +14,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Predictor
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights
+from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.types import Array
@@ -72,6 +72,8 @@ class SurvivalSample(Weighted):
     times: Array  # (n_kept,)
     events: NDArray[np.bool_]  # (n_kept,), True where there was one
 
+    of_samples: ClassVar[tuple[str, ...]] = ("times", "events")
+
     @property
     def outcomes(self) -> tuple[str, Array]:
         """The name and the values of what a table of rules gives the mean of: 1 for events, 0 for others."""
@@ -90,25 +92,9 @@ class SurvivalSample(Weighted):
             remedy = "give times of 0 or above, and whether there was an event in a field of its own, as `fit` says"
             raise InvalidInput("y", f"found the time {times.min():g}", remedy)
         weights = check_weights(sample_weight, X)
-        kept = weights > 0
-        if not events[kept].any():
+        if not events[weights > 0].any():
             raise InvalidInput("y", "found no event of positive weight", "give samples with one or more")
-        return cls(
-            X if kept.all() else X[np.flatnonzero(kept)],
-            weights=weights[kept],
-            masses=weights[kept],
-            places=np.where(kept, np.cumsum(kept) - 1, 0),
-            shares=kept.astype(np.float64),
-            features=getattr(estimator, "features_", None),
-            names=tuple(getattr(estimator, "feature_names_in_", ())),
-            times=times[kept],
-            events=events[kept],
-        )
-
-    def merge(self) -> Self:
-        """Make one sample of those that are alike, features, time and event, with the sum of their weights."""
-        first, found = self._join_alike(2 * np.unique(self.times, return_inverse=True)[1] + self.events)
-        return replace(self, X=self.X[first], times=self.times[first], events=self.events[first], **found)
+        return cls(**keep_weighted(estimator, X, weights, times=times, events=events))
 
 
 def split_survival(y: Any) -> tuple[NDArray[np.bool_] | None, Any]:
@@ -201,6 +187,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
     True
     """
 
+    kind_of_sample: ClassVar[type[Any]] = SurvivalSample
     source: ClassVar[str] = "Cox 1972; Breslow 1974; Ridgeway 1999"
 
     unique_times_: Array = field(init=False)
@@ -209,9 +196,6 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
     _: KW_ONLY
     penalty: str = "l1"
     oracle: str | OracleFactory = "stumps"
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> SurvivalSample:
-        return SurvivalSample.read(self, X, y, self._accepts(), reset=reset, **given)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the concordance index of the predicted risks.

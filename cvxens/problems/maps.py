@@ -35,9 +35,6 @@ from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
 
-NEGLIGIBLE = 1e-13
-"""Eigenvalues below this, relative to the largest, are left out of a factor."""
-
 GRAM_BLOCK = 128
 """Samples whose columns of H H' are evaluated at a time."""
 
@@ -656,7 +653,8 @@ def factor(K: Array) -> Factor:
     """Factor a PSD matrix by its eigenvalues, negligible ones left out; a zero matrix by one column of zeros."""
     # K = V diag(l) V': F = V sqrt(l), and c = V / sqrt(l) v has K c = F v and c'K c = |v|^2
     values, vectors = eigh(K)
-    kept = values > NEGLIGIBLE * max(values[-1], np.finfo(float).tiny)
+    # eigenvalues below this, relative to the largest, are left out of a factor
+    kept = values > 1e-13 * max(values[-1], np.finfo(float).tiny)
     if not kept.any():
         return Factor(np.zeros((len(K), 1)), np.zeros((len(K), 1)))
     roots = np.sqrt(values[kept])

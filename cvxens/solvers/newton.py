@@ -13,8 +13,9 @@ steps (`proximal_hinge`). `find_root` searches where slopes are continuous, `sea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -36,6 +37,14 @@ LITTLE = 0.1
 
 On 450 samples, 10 features and 8 prices with five folds each: 0.1 takes 3/4 of the time that solutions to the end take.
 """
+
+
+class SmoothLoss(Protocol):
+    """A convex loss of margins z with u = -phi'(z), of which D = phi''(z) >= 0 is a function."""
+
+    def multipliers(self, z: Array) -> Array: ...
+
+    def curvature(self, u: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -62,8 +71,7 @@ class SmoothProblem:
     y: Array
     weight: float  # above 0
     intercept: bool  # else b stays at its start
-    multipliers: Callable[[Array], Array]  # from z to u
-    curvature: Callable[[Array], Array]  # from u to D >= 0
+    loss: SmoothLoss
     fixed_edges: Array | float = 0.0  # the edges H'(y u) of further samples whose u is fixed
     fixed_balance: float = 0.0  # and their y'u
     nonnegative: bool = False  # True for w >= 0, which the start has to satisfy
@@ -78,11 +86,11 @@ class SmoothProblem:
             if not pace.allows_step():
                 break
             z = self.y * (at.f + at.b)
-            u = self.multipliers(z)
+            u = self.loss.multipliers(z)
             # the slopes of the objective in w and in b
             gradient = self.weight * at.w - self.fixed_edges - self.rows @ (self.y * u)
             imbalance = -float(self.y @ u) - self.fixed_balance if self.intercept else 0.0
-            D = self.curvature(u)
+            D = self.loss.curvature(u)
             is_balanced = abs(imbalance) <= self._rounding(at, u, D)
             # Fenchel's gap: what the multipliers, were they balanced, leave of primal less dual
             is_small = self._measure_gap(at.w, gradient) <= tolerance(at.w, z, u)
@@ -109,11 +117,11 @@ class SmoothProblem:
         """Move b to where y'u = 0."""
 
         def slope(b: float) -> tuple[float, float]:
-            u = self.multipliers(self.y * (at.f + b))
-            return -float(self.y @ u) - self.fixed_balance, float(self.curvature(u).sum())
+            u = self.loss.multipliers(self.y * (at.f + b))
+            return -float(self.y @ u) - self.fixed_balance, float(self.loss.curvature(u).sum())
 
-        u = self.multipliers(self.y * (at.f + at.b))
-        return replace(at, b=find_root(slope, at.b, tolerance=self._rounding(at, u, self.curvature(u)) / 2))
+        u = self.loss.multipliers(self.y * (at.f + at.b))
+        return replace(at, b=find_root(slope, at.b, tolerance=self._rounding(at, u, self.loss.curvature(u)) / 2))
 
     def _rounding(self, at: Iterate, u: Array, D: Array) -> float:
         """Bound what rounding may do to y'u: that of the sum, and through u = -phi'(z) that of z."""
@@ -130,12 +138,7 @@ class SmoothProblem:
         # the slope along d of all but the loss is rise + t bend
         rise = float(self.weight * (at.w @ d) - np.sum(self.fixed_edges * d)) - self.fixed_balance * db
         bend = self.weight * float(d @ d)
-
-        def slope(t: float) -> tuple[float, float]:
-            u = self.multipliers(z + t * dz)
-            return rise + t * bend - float(u @ dz), bend + float(self.curvature(u) @ dz**2)
-
-        t = find_root(slope, 1.0, tolerance=FLATNESS * abs(float(gradient @ d) + imbalance * db), low=0.0)
+        t = find_length(self.loss, z, dz, (rise, bend), float(gradient @ d) + imbalance * db)
         t = min(t, 1.0) if self.nonnegative else t
         return Iterate(at.w + t * d, at.b + t * db, at.f + t * df)
 
@@ -164,6 +167,68 @@ class SmoothProblem:
         else:
             d = -solve_definite(A @ A.T, self.weight, reduced)
         return d, -imbalance / total - float(mean @ d[moving])
+
+
+class SampleMap(Protocol):
+    """A PSD matrix K over the samples, by products and by the systems of Newton's method for f = K c."""
+
+    def __matmul__(self, v: Array) -> Array: ...
+
+    def solve(self, D: Array, right: Array, weight: float) -> Array:
+        """Solve ``(weight I + diag(D) K) d = right``, or go as far as there is time."""
+
+
+def minimise_expansion(
+    K: SampleMap, y: Array, loss: SmoothLoss, weight: float, c: Array, max_steps: int = MAX_STEPS
+) -> Iterator[Array]:
+    """Take Newton's steps for min loss(y f) + weight/2 c'K c over f = K c, from a multiple of c.
+
+    At the minimum ``weight c = y u``; with ``D = loss''`` the step solves ``weight d + D K d = y u - weight c``. Yields
+    coefficients until there were so many steps or rounding hides a descent.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import HistogramIntersection
+    >>> from cvxens.problems.losses import SquaredHinge
+    >>> from cvxens.solvers import incomplete_cholesky
+    >>> from cvxens.solvers.additive import AdditiveMap
+    >>> from cvxens.solvers.additive_expansion import ConditionedMatrix
+    >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, 1.0])
+    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), X)
+    >>> low, loss = incomplete_cholesky(HistogramIntersection(), X, rank=1), SquaredHinge(2.0)
+    >>> *_, c = minimise_expansion(ConditionedMatrix.from_factor(K, low), y, loss, 1.0, y)
+    >>> f = K @ c
+    >>> bool(np.allclose(c, y * loss.multipliers(y * f)))
+    True
+    """
+    d, df, c, f = c, K @ c, np.zeros(len(y)), np.zeros(len(y))
+    u = loss.multipliers(y * f)
+    for _ in range(max_steps):
+        # slope and curvature of weight/2 c'K c along d
+        rise, bend = weight * float(d @ f), weight * float(d @ df)
+        here = rise - float((y * u) @ df)
+        if here >= 0 or (t := find_length(loss, y * f, y * df, (rise, bend), here)) == 0:
+            return
+        c, f = c + t * d, f + t * df
+        yield c
+        u = loss.multipliers(y * f)
+        d = K.solve(loss.curvature(u), y * u - weight * c, weight)
+        df = K @ d
+
+
+def find_length(loss: SmoothLoss, z: Array, dz: Array, rest: tuple[float, float], here: float) -> float:
+    """Return how far to go from margins z along dz, to where the slope is flat beside the one `here`, at z.
+
+    Of all but the loss the slope is ``rise + t bend``, which `rest` are. Far out an exponential loss overflows.
+    """
+    rise, bend = rest
+
+    def slope(t: float) -> tuple[float, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = loss.multipliers(z + t * dz)
+            return rise + t * bend - float(u @ dz), bend + float(loss.curvature(u) @ dz**2)
+
+    return find_root(slope, 1.0, tolerance=FLATNESS * abs(here), low=0.0)
 
 
 def solve_definite(gram: Array, ridge: float, right: Array) -> Array:
@@ -220,17 +285,8 @@ def find_root(
     return t
 
 
-MAX_PASSES = 60
-"""Solutions on a support; each finds another one, or ends the search."""
-
 SWEEPS = 20
 """Sweeps of descent between two solutions on the support."""
-
-SOLVED = 1e-11
-"""The violation of the optimality conditions, relative to the size of the penalty, that nobody needs less of."""
-
-SHORTEST = 20
-"""Halvings of a step on the support, after which descent goes on by itself."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +323,8 @@ class QuadraticModel:
         """Return V (n_rows, n_outputs), given the gradient R at W; zero rows of V are exact."""
         V, at_W, R, gained = W.copy(), R, R.copy(), 0.0
         before = float(self.size @ measure_rows(W))
-        for _ in range(MAX_PASSES):
+        # each finds another support, or ends the search
+        for _ in range(60):
             if time_is_up():
                 break
             descend(self.B, R, V, self.size, self.low)
@@ -291,8 +348,10 @@ class QuadraticModel:
         turned = np.einsum("jt,jt->j", inside, step)
         passing = ((size > 0) | (self.low[support] == 0)) & (norms**2 + turned <= 0)
         until = np.divide(norms**2, -turned, out=np.full(len(norms), np.inf), where=passing)
-        ahead, share = np.where(passing[:, np.newaxis], -inside, step), min(float(until.min()), 0.5)
-        for tries in range(SHORTEST):
+        ahead = np.where(passing[:, np.newaxis], -inside, step)
+        share = float(until.min()) if passing.any() else 0.5
+        # after so many halvings descent goes on by itself
+        for tries in range(20):
             pull = self._times(ahead, support)
             after = float(self.size[support] @ (measure_rows(inside + ahead) - norms))
             # the change of the model; zeroing what passes 0 is usually downhill, and saves half-way supports
@@ -331,7 +390,8 @@ class QuadraticModel:
         if (pull > self.size[norms == 0] * (1 + 1e-12)).any():
             return False
         left = R + (self.size / np.where(norms > 0, norms, 1.0))[:, np.newaxis] * V
-        return V.shape[1] == 1 or bool((measure_rows(left)[norms > 0] <= SOLVED * self.size.max()).all())
+        # nobody needs a smaller violation, relative to the size of the penalty
+        return V.shape[1] == 1 or bool((measure_rows(left)[norms > 0] <= 1e-11 * self.size.max()).all())
 
 
 def measure_rows(V: Array) -> Array:
@@ -366,17 +426,6 @@ def descend(B: Array, R: Array, V: Array, size: Array, low: Array) -> None:
             return
 
 
-SUFFICIENT = 1e-4
-"""The share of the decrease that its slope promises, with which a step is taken: Armijo's condition, Nocedal & Wright's
-usual constant."""
-
-FLAT = 1e-12
-"""A promised decrease that rounding hides, relative to the objective."""
-
-MAX_HALVINGS = 60
-"""Halvings of a step, which leave no bit of it."""
-
-
 @dataclass(frozen=True)
 class SparsePoint:
     """A point, with its scores."""
@@ -386,70 +435,92 @@ class SparsePoint:
     F: Array  # (n_samples, n_outputs): H W + b
 
 
+SecondDerivatives: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+"""From columns and outputs of weights to second derivatives in these, (n, n), or (n_outputs, n, n) by rows, where those
+of all outputs are the same (1, n, n)."""
+
+
+@dataclass(frozen=True)
+class RowPenalty:
+    """sum size |W_j| + square |W_j|^2 over the entries, or the rows, of free or nonnegative W."""
+
+    size: float
+    square: float
+    by_rows: bool
+    nonnegative: bool
+
+    def minimise_model(
+        self, W: Array, b: Array, edges: Array, pull: Array | None, second: SecondDerivatives, damping: float = 0.0
+    ) -> tuple[Array, Array, float]:
+        """Minimise the penalty and the quadratic model of a loss; returns the way there from (W, b), and its slope.
+
+        The loss has minus the edges as slopes in W (n_columns, n_outputs), and minus `pull` in b, None where b stays.
+        Active are the weights that are not 0, and those whose edge exceeds the size; ``second(j, k)`` returns second
+        derivatives in those of columns j and outputs k, and then in b, of which damping adds a share of the largest.
+        """
+        n_outputs = W.shape[1]
+        width = n_outputs if self.by_rows else 1
+        blocks, edges = W.reshape(-1, width), edges.reshape(-1, width)
+        # a zero with an edge within the size stays one
+        sizes = edges[:, 0] if self.nonnegative else measure_rows(edges)
+        active = np.flatnonzero(blocks.any(axis=1) | (sizes > self.size))
+        m, n_free = len(active), 0 if pull is None else n_outputs // width
+        V, R = blocks[active], 2 * self.square * blocks[active] - edges[active]
+        if pull is not None:
+            V, R = np.vstack([V, b.reshape(-1, width)]), np.vstack([R, -pull.reshape(-1, width)])
+        d, db = np.zeros_like(blocks), np.zeros_like(b)
+        if not len(V):
+            return d.reshape(W.shape), db, 0.0
+        size, low = np.repeat([self.size, 0.0], [m, n_free]), np.repeat([0.0, -np.inf], [m, n_free])
+        low[:m] = 0.0 if self.nonnegative else -np.inf
+        B = second(*np.divmod(active, n_outputs // width)).reshape(-1, len(V), len(V))
+        for each in B:
+            diagonal = each.ravel()[:: len(V) + 1]
+            # second derivatives of square |W|^2, and of no intercept
+            diagonal[:m] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
+        ahead = QuadraticModel(B, size, low).minimise(V, R) - V
+        # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
+        slope = float((R * ahead).sum()) + float(size @ (measure_rows(V + ahead) - measure_rows(V)))
+        d[active], db = ahead[:m], ahead[m:].ravel() if n_free else db
+        return d.reshape(W.shape), db, slope
+
+
 @dataclass(frozen=True)
 class SparseProblem:
-    """min loss(y (H W + b)) + sum size |W_j| + square |W_j|^2 over entries, or over rows, of free or nonnegative W."""
+    """min loss(y (H W + b)) + penalty(W)."""
 
     rows: Array  # H'
     y: Array  # (n_samples, 1)
-    size: float
-    square: float
-    by_rows: bool  # True if sizes are those of the rows of W
-    nonnegative: bool
+    penalty: RowPenalty
     intercept: bool
-    loss: Callable[[Array], float]  # from margins (n_samples, n_outputs)
+    value: Callable[[SparsePoint], float]  # of loss and penalty
     hessian: Callable[[SparsePoint, Array, Array, NDArray[np.intp]], Array]
-    """From a point, its U, columns X (n_active, n_samples) and their outputs to second derivatives in these weights.
-
-    They are of shape (n_active, n_active); by rows (n_outputs, n_active, n_active), or (1, ...) if all are the same.
-    """
-
-    def value(self, at: SparsePoint) -> float:
-        sizes = np.linalg.norm(at.W, axis=1) if self.by_rows else np.abs(at.W)
-        return self.loss(self.y * at.F) + self.size * float(sizes.sum()) + self.square * float((at.W**2).sum())
+    """From a point, its U, columns X (n_active, n_samples) and their outputs to second derivatives in these weights."""
 
     def step(self, at: SparsePoint, U: Array, edges: Array, damping: float = 0.0) -> tuple[SparsePoint, float, float]:
-        """Minimise the quadratic model over the active weights, and search on the way there.
+        """Minimise the quadratic model, and search on the way there; returns the point, the step and what it promised.
 
-        Active are the weights that are not 0, and those whose edge exceeds the size. With damping, a share of the
-        largest second derivative that is added to all, short steps are given up. Returns the point, the step and the
-        promised decrease.
+        With damping short steps are given up.
         """
-        n_outputs = at.F.shape[1]
-        width = n_outputs if self.by_rows else 1
-        blocks, edges = at.W.reshape(-1, width), edges.reshape(-1, width)
-        # the gradient of the loss is minus the edges; a zero with an edge within the size stays one
-        pull = edges[:, 0] if self.nonnegative else measure_rows(edges)
-        active = np.flatnonzero(blocks.any(axis=1) | (pull > self.size))
-        j, k = np.divmod(active, n_outputs // width)
-        X, W, R = self.rows[j], blocks[active], 2 * self.square * blocks[active] - edges[active]
-        size, low = np.full(len(j), self.size), np.full(len(j), 0.0 if self.nonnegative else -np.inf)
-        if self.intercept:
-            # b are the weights of a column of ones, one an output, without a price
-            each = np.arange(n_outputs // width)
-            X, k = np.vstack([X, np.ones((len(each), len(self.y)))]), np.r_[k, each]
-            W = np.vstack([W, at.b.reshape(-1, width)])
-            R = np.vstack([R, -(self.y * U).sum(axis=0).reshape(-1, width)])
-            size, low = np.r_[size, np.zeros(len(each))], np.r_[low, np.full(len(each), -np.inf)]
-        if not len(W):
-            return at, 0.0, 0.0
-        B = self.hessian(at, U, X, k).reshape(-1, len(W), len(W))
-        for second in B:
-            diagonal = second.ravel()[:: len(W) + 1]
-            # second derivatives of square |W|^2, and of no intercept
-            diagonal[: len(j)] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
-        ahead = QuadraticModel(B, size, low).minimise(W, R) - W
-        # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
-        slope = float((R * ahead).sum()) + float(size @ (measure_rows(W + ahead) - measure_rows(W)))
-        dF = np.concatenate([X[k == output].T @ ahead[k == output] for output in range(n_outputs // width)], axis=1)
+
+        def differentiate(j: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+            X = self.rows[j]
+            if self.intercept:
+                # b are the weights of a column of ones, one an output, without a price
+                each = np.arange(1 if self.penalty.by_rows else U.shape[1])
+                X, k = np.vstack([X, np.ones((len(each), len(self.y)))]), np.r_[k, each]
+            return self.hessian(at, U, X, k)
+
+        pull = (self.y * U).sum(axis=0) if self.intercept else None
+        d, db, slope = self.penalty.minimise_model(at.W, at.b, edges, pull, differentiate, damping)
+        moved = np.flatnonzero(d.any(axis=1))
+        dF = self.rows[moved].T @ d[moved] + db
 
         def move(t: float) -> SparsePoint:
-            moved, after = W + t * ahead, blocks.copy()
-            after[active] = moved[: len(j)]
-            b = moved[len(j) :].ravel() if self.intercept else at.b
-            return SparsePoint(after.reshape(at.W.shape), b, at.F + t * dF)
+            return SparsePoint(at.W + t * d, at.b + t * db, at.F + t * dF)
 
-        return *search_step(self.value, at, move, slope, 6 if damping else MAX_HALVINGS), -slope
+        # 60 halvings leave no bit of a step; a damped one is damped more after a few
+        return *search_step(self.value, at, move, slope, 6 if damping else 60), -slope
 
 
 def search_step(
@@ -457,18 +528,20 @@ def search_step(
     at: SparsePoint,
     move: Callable[[float], SparsePoint],
     slope: float,
-    halvings: int = MAX_HALVINGS,
+    halvings: int = 60,
 ) -> tuple[SparsePoint, float]:
     """Halve the step until it decreases the objective by a share of what the slope promises; returns it, 0 for none.
 
     Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
     """
     start, t = value(at), 1.0
-    if -slope <= FLAT * abs(start):
+    # rounding hides a decrease that is so small beside the objective
+    if -slope <= 1e-12 * abs(start):
         return move(1.0), 1.0
     for _ in range(halvings):
         ahead = move(t)
-        if value(ahead) <= start + SUFFICIENT * t * slope:
+        # Armijo's condition, with Nocedal & Wright's usual constant
+        if value(ahead) <= start + 1e-4 * t * slope:
             return ahead, t
         t /= 2
     return at, 0.0

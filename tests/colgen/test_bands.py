@@ -47,7 +47,7 @@ def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
     w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
     f = H @ w + (b if formulation.intercept else 0.0)
     z = f if y is None else cp.multiply(y, f)
-    loss, penalty = (term.term(at) for term, at in zip(formulation.terms, (z, w), strict=True))
+    loss, penalty = (term.model(at) for term, at in zip(formulation.terms, (z, w), strict=True))
     within = loss.expression + penalty.expression <= level
     value = (c * (features == d)) @ w
     problem = cp.Problem(cp.Maximize(sign * value), [within, *loss.constraints, *penalty.constraints])

@@ -201,7 +201,7 @@ def test_the_entropic_minimum_is_that_of_repeated_samples_and_attains_its_conjug
     weighted, repeated = EntropicMinimumMargin(D * times, eta), EntropicMinimumMargin(D, eta)
     assert weighted.value(z) == pytest.approx(repeated.value(z.repeat(times)), rel=1e-9, abs=1e-9)
     u = weighted.multipliers(z)
-    assert weighted.dual_violation(u) <= 1e-9
+    assert weighted.violation(u) <= 1e-9
     assert weighted.value(z) + u @ z == pytest.approx(weighted.dual_value(u), abs=1e-9)
     assert weighted.slackness(z, u) == 0
     other = weighted.repair(np.arange(6.0), None)

@@ -10,6 +10,7 @@ from cvxens.colgen import Formulation, column_generation, oracles
 from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.problems import Problem
 from cvxens.problems.conic import ConicFunction, canonicalise
+from cvxens.problems.modelling import Term
 from cvxens.problems.penalties import L1
 
 LOSSES = {
@@ -117,8 +118,8 @@ def test_forms_in_balanced_units_are_the_same_form():
 
 def test_inequalities_that_a_variable_of_no_cost_satisfies_are_left_out():
     own = cp.Variable(4)
-    conic = ConicFunction.from_expression(
-        lambda z: cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (4,), lambda z: [own[0] >= z[1]]
+    conic = ConicFunction.from_term(
+        lambda z: Term(cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,)
     )
     # t >= 1 - z and t >= 0 alone
     assert conic.cones.nonnegative == len(conic.b) == 8

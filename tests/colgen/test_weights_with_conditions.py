@@ -42,7 +42,7 @@ def test_prior_weights_are_an_offset():
     f0 = H @ w0
     for penalty in (L1(0.5), SquaredL2(0.7), ElasticNet(0.3, 0.2)):
         w, b = cp.Variable(H.shape[1]), cp.Variable()
-        stated = penalty.term(w - w0).expression
+        stated = penalty.model(w - w0).expression
         best = cp.Problem(cp.Minimize(0.5 * cp.sum(cp.logistic(-cp.multiply(y, H @ w + b))) + stated))
         formulation = Formulation(Offset(Logistic(0.5), y * f0), penalty, intercept=True)
         run = column_generation(formulation, Stumps(X), y)

@@ -101,12 +101,12 @@ def test_the_interior_hinge_is_near_the_hinge_and_its_multipliers_are_its_slopes
     near, hinge = InteriorHinge(C, d), Hinge(C)
     u = near.multipliers(z)
     assert ((u > 0) & (u < C)).all()
-    slopes = (near.values(z - step) - near.values(z + step)) / (2 * step)
+    slopes = (near.terms(z - step) - near.terms(z + step)) / (2 * step)
     assert np.allclose(u, slopes, atol=1e-7)
     bends = (near.multipliers(z - step) - near.multipliers(z + step)) / (2 * step)
     assert np.allclose(near.curvature(u), bends, rtol=1e-4)
     # what u misses complementarity by
-    distance = hinge.values(z) + u * z - hinge.dual_values(u)
+    distance = hinge.terms(z) + u * z - hinge.dual_terms(u)
     assert (distance >= -1e-15).all()
     assert distance.max() <= C * d
 

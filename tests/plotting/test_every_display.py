@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import column_generation, formulations, oracles
-from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Laplacian
 from cvxens.plotting import (
@@ -57,9 +56,8 @@ def voter(weights=(3.0, 1.0), classes=("no", "yes")):
     return SimpleNamespace(**learners, classes_=np.array(classes), decision_function=lambda X: scores)
 
 
-def selector(weights):
-    stumps = [Stump(j, float(k), 1) for k, j in enumerate((0, 0, 2))]
-    return SimpleNamespace(weak_learners_=[*stumps, Constant(1)], weights_=np.array([*weights, 9.0]))
+def selector(shares):
+    return SimpleNamespace(feature_importances_=np.array(shares))
 
 
 def trace(**changes):
@@ -124,7 +122,7 @@ REFUSED = [
         lambda g: BoundaryDisplay.from_estimator(LinearRegression(), g.plane, g.y),
     ),
     ("without classes_", lambda g: MarginDisplay.from_estimator(object(), g.X, g.y)),
-    ("without weak_learners_", lambda g: ShapeDisplay.from_estimator(object())),
+    ("without effects", lambda g: ShapeDisplay.from_estimator(object())),
     ("found SimpleNamespace without history_", lambda g: GapDisplay.from_estimator(SimpleNamespace())),
     ("several outputs", lambda g: BoundaryDisplay.from_run(g.two, g.plane, g.y)),
     ("several outputs", lambda g: MarginDisplay.from_run(g.two, g.X, g.y)),

@@ -81,18 +81,12 @@ def test_the_boundary_of_probabilities_is_one_half(plane, model, ax):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_data_frame_names_the_axes(plane, frame, ax):
+def test_a_data_frame_names_the_axes(plane, plane_run, frame, ax):
     X, y = plane
     named = frame({"width": X[:, 0], "height": X[:, 1]})
     BoundaryDisplay.from_estimator(SVC().fit(named, y), named, y, grid_resolution=10, ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_run_is_drawn_on_a_data_frame(plane, plane_run, frame, ax):
-    X, y = plane
-    named = frame({"width": X[:, 0], "height": X[:, 1]})
-    display = BoundaryDisplay.from_run(plane_run, named, y, grid_resolution=10, ax=ax)
+    display = BoundaryDisplay.from_run(plane_run, named, y, grid_resolution=10, ax=ax.figure.add_subplot())
     assert display.names == ("width", "height")
     assert display.X.tolist() == X.tolist()
 

@@ -79,6 +79,9 @@ def test_the_convergence_of_machines(ax):
         assert trace.objective.tolist() == [level.objective for level in history]
         assert trace.bound.tolist() == [level.bound for level in history]
         assert trace.seconds.tolist() == [level.seconds for level in history]
+    boosted, own = LPBoostClassifier(tol=1e-2).fit(X, THREE), ax.figure.add_subplot()
+    named = ["a: ant vs rest", "a: bee vs rest", "a: cat vs rest"]
+    assert legend_of(ConvergenceDisplay.from_estimator(boosted, name="a", ax=own).ax_) == named
     search = InfiniteEnsembleSVCCV(Cs=[0.1], cv=2).fit(X, THREE)
     found = ConvergenceDisplay.from_estimator(search, ax=ax.figure.add_subplot()).traces
     assert [trace.objective.tolist() for trace in found] == [trace.objective.tolist() for trace in display.traces]
@@ -128,7 +131,7 @@ def test_shapes_of_all_scores_add_up_to_them(estimator, y):
     if len(model.classes_) == 2:
         assert names == [""]
     else:
-        assert names == (["ant vs rest", "bee vs rest", "cat vs rest"] if hasattr(model, "estimators_") else [*CLASSES])
+        assert names == [*CLASSES]
     for name, scores in zip(names, scores_of(model), strict=True):
         mine = [shape for shape in display.shapes if shape.of == name]
         total = sum(shape.at(X[shape.name].to_numpy()) for shape in mine)
@@ -142,13 +145,11 @@ def test_shapes_of_all_scores_add_up_to_them(estimator, y):
 @pytest.mark.parametrize("estimator", [MANY[0], MANY[2], MANY[3], MANY[7]], ids=str)
 def test_shapes_come_in_the_order_of_the_importances(estimator):
     model = estimator.fit(X, THREE)
-    ranked = X.columns[np.argsort(-model.feature_importances_, kind="stable")]
-    display = ShapeDisplay.from_estimator(model, X, ax=axes(np.count_nonzero(model.feature_importances_)))
-    drawn = [ax.get_xlabel() for ax in display.axes_]
-    assert drawn == list(ranked[: len(drawn)])
+    ranked = model.effects(X).to_frame()["effect"].tolist()
+    display = ShapeDisplay.from_estimator(model, X, ax=axes(len(ranked)))
+    assert [ax.get_xlabel() for ax in display.axes_] == ranked
     few = ShapeDisplay.from_estimator(model, X, n_shown=1, ax=axes(1))
-    assert few.axes_[0].get_xlabel() == ranked[0]
-    assert few.n_left_out == len(drawn) - 1
+    assert (few.axes_[0].get_xlabel(), few.n_left_out) == (ranked[0], len(ranked) - 1)
 
 
 def test_indicators_are_bars():

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from rendering import assert_drawn
 
-from cvxens.colgen.oracles import Constant, Stump
 from cvxens.plotting import SelectionDisplay
 
 
-def model(weights, features=(0, 0, 2)):
-    stumps = [Stump(j, float(k), 1) for k, j in enumerate(features)]
-    return SimpleNamespace(weak_learners_=[*stumps, Constant(1)], weights_=np.array([*weights, 9.0]))
+def model(shares):
+    return SimpleNamespace(feature_importances_=np.array(shares))
 
 
 def bars(ax):
@@ -33,7 +31,7 @@ def test_at_most_so_many_are_shown(ax):
 
 
 def test_models_count_once_per_feature_that_they_use(ax):
-    models = [model([1.0, 1.0, 0.0]), model([0.0, 2.0, -3.0]), model([1e-9, 0.0, 1.0])]
+    models = [model([1.0, 0.0, 0.0]), model([0.4, 0.0, 0.6]), model([1e-9, 0.0, 1.0])]
     SelectionDisplay.from_estimators(models, ax=ax)
     assert bars(ax) == {"x[0]": 2 / 3, "x[2]": 2 / 3}
     assert ax.get_xlabel() == "share of models that select the feature (of 3)"

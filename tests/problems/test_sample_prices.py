@@ -29,7 +29,7 @@ def test_values_and_slopes_are_those_of_repeated_samples(loss, times, z):
     u = weighted.repair(weighted.multipliers(z), LABELS)
     shared = np.repeat(u / times, times)
     assert weighted.dual_value(u) == pytest.approx(repeated.dual_value(shared), rel=1e-9, abs=1e-9)
-    assert weighted.dual_violation(u) == pytest.approx(repeated.dual_violation(shared), abs=1e-12)
+    assert weighted.violation(u) == pytest.approx(repeated.violation(shared), abs=1e-12)
     assert weighted.slackness(z, u) == pytest.approx(repeated.slackness(again, shared), rel=1e-9)
     b, bs = weighted.best_intercept(z, LABELS), repeated.best_intercept(again, np.repeat(LABELS, times))
     assert weighted.value(LABELS * (z + b)) == pytest.approx(weighted.value(LABELS * (z + bs)), rel=1e-9, abs=1e-9)

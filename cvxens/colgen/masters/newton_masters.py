@@ -18,8 +18,9 @@ from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
-from cvxens.solvers.newton import Iterate, SmoothProblem, SparsePoint, SparseProblem
+from cvxens.solvers.newton import Iterate, RowPenalty, SmoothProblem, SparsePoint, SparseProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.types import Array, Point
 
@@ -29,8 +30,8 @@ MAX_STEPS = 200
 SHARPER = 0.2
 """The next width in proportion to the last one: few enough pairs enter and leave for the last point to be near."""
 
-WIDEST, NARROWEST = 1.0, 1e-10
-"""The widths from which a first round starts, and below which scores are rounding."""
+WIDEST = 1.0
+"""The width from which a first round starts."""
 
 MANY_PAIRS = 20_000
 """Pairs from which on their model is not the fastest way, if the loss is one of pairs and has kinks."""
@@ -143,8 +144,9 @@ class NewtonMaster(FastMaster):
         self.way = self.find_ways(formulation)[0]
         sizes = getattr(self.penalty, self.way.penalty)
         of_weights = {"edge_limit": lambda: (sizes, 0.0), "ridge": lambda: (0.0, sizes / 2)}
-        self.size, self.square = of_weights.get(self.way.penalty, lambda: sizes)()
-        self.by_rows, self.is_smoothed = self.way.penalty == "row_sizes", self.way.loss == "smoothed"
+        size, square = of_weights.get(self.way.penalty, lambda: sizes)()
+        self.sizes = RowPenalty(size, square, self.way.penalty == "row_sizes", formulation.nonnegative)
+        self.is_smoothed = self.way.loss == "smoothed"
         self.width, self.damping = WIDEST, LEAST_DAMPING if self.is_smoothed else 0.0
         if self.way.loss == "linear_dual":
             self.stack = stack = stack_dual(formulation, y)
@@ -187,13 +189,7 @@ class NewtonMaster(FastMaster):
         formulation, loss, penalty = self.restricted.formulation, self.loss, self.penalty
         rows, y, w = self.restricted.H.T, self.restricted.y, self.W[:, 0]
         problem = SmoothProblem(
-            rows,
-            y,
-            penalty.ridge,
-            formulation.intercept,
-            loss.multipliers,
-            loss.curvature,
-            nonnegative=formulation.nonnegative,
+            rows, y, penalty.ridge, formulation.intercept, loss, nonnegative=formulation.nonnegative
         )
         start = Iterate(w, float(self.b[0]), w @ rows)
         at = problem.minimise(start, lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
@@ -209,7 +205,7 @@ class NewtonMaster(FastMaster):
         restricted, pace = self.restricted, Pace()
         smooth = self.loss.smoothed(self.width) if self.is_smoothed else self.loss
         has_kinks = smooth is not self.loss
-        if has_kinks and getattr(self.loss, "n_pairs", MANY_PAIRS) < MANY_PAIRS:
+        if has_kinks and isinstance(self.loss, PairLoss) and self.loss.n_pairs < MANY_PAIRS:
             solution = restricted.problem.solve()
             return {"w": solution.variables["w"], "u": solution.duals["u"]}
         problem = self._state_problem(smooth)
@@ -232,7 +228,8 @@ class NewtonMaster(FastMaster):
             is_better = at.objective < over.objective or at.bound > under.bound
             over, under = at if at.objective < over.objective else over, at if at.bound > under.bound else under
             if has_kinks and decrease <= SETTLED * max(at.rounded, tol * abs(at.objective)):
-                if self.width <= NARROWEST:
+                # below this width scores are rounding
+                if self.width <= 1e-10:
                     break
                 self.width, self.damping = SHARPER * self.width, max(self.damping * CALMER**4, LEAST_DAMPING)
                 smooth = self.loss.smoothed(self.width)
@@ -244,7 +241,7 @@ class NewtonMaster(FastMaster):
         self.W, self.b, outputs = over.point.W, over.point.b, restricted.problem.outputs
         best = {"w": self.W.reshape(-1, *outputs), "b": self.b.reshape(outputs), "u": under.U.reshape(-1, *outputs)}
         if has_kinks and over.objective - under.bound > tol * abs(over.objective):
-            planes = CuttingPlanes(restricted, self.size, 2 * self.square)
+            planes = CuttingPlanes(restricted, self.sizes.size, 2 * self.sizes.square)
             with suppress(TimeUp):
                 planes.polish(best, over.objective, under.bound, tol, pace)
             self.W = best["w"].reshape(self.W.shape)
@@ -263,7 +260,7 @@ class NewtonMaster(FastMaster):
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
-        if not self.size:
+        if not self.sizes.size:
             self.tolerance.learn(solution, priced)
             return super().bound(solution, priced)
         best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
@@ -273,24 +270,19 @@ class NewtonMaster(FastMaster):
 
     def _state_problem(self, smooth: Any) -> SparseProblem:
         """Return the problem over the columns so far, which takes steps."""
-        formulation, outputs, y = self.restricted.formulation, self.restricted.problem.outputs, self.restricted.y
+        outputs, y = self.restricted.problem.outputs, self.restricted.y
 
         def differentiate(at: SparsePoint, U: Array, X: Array, k: NDArray[np.intp]) -> Array:
             if self.is_smoothed:
                 return np.asarray(smooth.curve(y * at.F[:, 0], y * X))
-            return sum_curvatures(smooth, U, X) if self.by_rows else self.hessian(U, X, k)
+            return sum_curvatures(smooth, U, X) if self.sizes.by_rows else self.hessian(U, X, k)
 
-        return SparseProblem(
-            self.restricted.H.T,
-            y.reshape(-1, 1),
-            self.size,
-            self.square,
-            self.by_rows,
-            formulation.nonnegative,
-            formulation.intercept,
-            loss=lambda z: smooth.value(z.reshape(-1, *outputs)),
-            hessian=differentiate,
-        )
+        def evaluate(at: SparsePoint) -> float:
+            z = (y.reshape(-1, 1) * at.F).reshape(-1, *outputs)
+            return float(smooth.value(z) + self.penalty.value(at.W.reshape(-1, *outputs)))
+
+        rows, y_column = self.restricted.H.T, y.reshape(-1, 1)
+        return SparseProblem(rows, y_column, self.sizes, self.restricted.formulation.intercept, evaluate, differentiate)
 
     def _evaluate(self, point: SparsePoint, smooth: Any) -> _State:
         """Evaluate a point, and the bound from its multipliers."""
@@ -330,7 +322,7 @@ def find_hessian(loss: Any) -> Callable[[Array, Array, NDArray[np.intp]], Array]
         D = loss.curvature(U).reshape(U.shape)
         return ((X * D.T[outputs]) @ X.T) * np.equal.outer(outputs, outputs)
 
-    return getattr(loss, "hessian", place_curvatures)
+    return loss.hessian or place_curvatures
 
 
 class LeastSquaresMaster(FastMaster):

@@ -34,6 +34,10 @@ def find_place(thresholds: Array, threshold: float) -> int:
     return k + 1 if k < len(thresholds) and thresholds[k] == threshold else 0
 
 
+NO_TREE = (-1, 0, -1, 0, -1, 0, 1)
+"""How a constant is written as a tree."""
+
+
 @dataclass(frozen=True, eq=False)
 class Readings:
     """A binned sample in which every feature with gaps is read twice: missing values below its others, and above them.
@@ -140,6 +144,33 @@ class Readings:
             return None if found is None else (*found, hypothesis.above, hypothesis.below)
         split = self.find_split(hypothesis)
         return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
+
+    def make_tree(self, tree: Sequence[int], sign: int) -> Hypothesis:
+        """Return the tree of depth 2 that is written as reading and place of its root, its upper and its lower split.
+
+        Then comes the product of the signs of its halves; -1 and 0 stand for no split, or no root. `sign` is that of
+        its uppermost leaf.
+        """
+        root, place, *splits, product = tree
+        if root < 0:
+            return Constant(sign)
+        halves = (
+            Constant(own) if reading < 0 else self.make_split(reading, at, own)
+            for reading, at, own in ((*splits[:2], sign), (*splits[2:], sign * product))
+        )
+        return self.make_branch(root, place, *halves)
+
+    def find_tree(self, tree: Any) -> tuple[tuple[int, ...], int] | None:
+        """Return how a tree of depth 2 is written, and its sign, as `make_tree` has both; None for no tree of it."""
+        if isinstance(tree, Constant):
+            return NO_TREE, tree.sign
+        root = self.find_branch(tree)
+        if root is None:
+            return None
+        above, below = ((-1, 0, h.sign) if isinstance(h, Constant) else self.find_split(h) for h in root[2:])
+        if above is None or below is None:
+            return None
+        return (*root[:2], *above[:2], *below[:2], above[2] * below[2]), above[2]
 
     def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
         """Return the condition that a value is at or above a threshold of a reading, or that it is below."""
@@ -312,21 +343,21 @@ def is_over(ends_at: float) -> bool:
 
 
 @njit(cache=True)
-def measure_edges(edges: Array, sign: int, order: float) -> tuple[float, float]:
-    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
-
-    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
-    either.
-    """
-    most, largest = 0.0, -np.inf
+def measure_edges(edges: Array, order: float) -> tuple[float, float]:
+    """Return the norm of the edges over the outputs, and the one of the largest size."""
+    most, total = 0.0, 0.0
     for edge in edges:
         if abs(edge) > abs(most):
             most = edge
-        largest = max(largest, sign * edge)
-    if order == np.inf:
-        return (abs(most), most) if sign == 0 else (largest, float(sign))
-    total = 0.0
-    for edge in edges:
         # times a power of two, so that no power of a size overflows
         total += (abs(edge) * 2.0**-61) ** order
-    return total ** (1 / order) * 2.0**61, most
+    return (abs(most) if order == np.inf else total ** (1 / order) * 2.0**61), most
+
+
+@njit(cache=True, nogil=True)
+def measure_norms(edges: Array, order: float) -> Array:
+    """Return the norms of edges (n_outputs, n_hypotheses) over the outputs."""
+    sizes = np.empty(edges.shape[1])
+    for k in range(len(sizes)):
+        sizes[k] = measure_edges(edges[:, k], order)[0]
+    return sizes

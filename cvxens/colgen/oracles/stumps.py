@@ -20,6 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from cvxens.colgen.oracles.bins import measure_norms
 from cvxens.colgen.oracles.kinds import Kinds
 from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, LevelTests
 from cvxens.colgen.protocols import Column, Priced
@@ -483,7 +484,7 @@ class Stumps:
         runs = np.zeros((n_outputs * len(self._mixed), 4), np.int64)
         runs[:, 0], runs[:, 1] = np.repeat(np.arange(n_outputs), len(self._mixed)), np.tile(self._mixed, n_outputs)
         inside = np.bincount(features.of_cut[runs[:, 1]], self._refine(runs, asked).squares, n_features)
-        return np.bincount(own, squares, n_features) + inside
+        return np.asarray(np.bincount(own, squares, n_features) + inside, np.float64)
 
 
 def _without_cost(hypothesis: Hypothesis) -> Hypothesis:
@@ -531,7 +532,8 @@ class Best(NamedTuple):
     @classmethod
     def of_none(cls, n_groups: int, kind: Any = np.int64) -> Best:
         """Return the best of no places."""
-        return cls(np.full(n_groups, NONE, kind), *np.zeros((2, n_groups), np.int64), np.full(n_groups, NONE, kind))
+        (sizes, largest), (places, edges) = np.full((2, n_groups), NONE, kind), np.zeros((2, n_groups), np.int64)
+        return cls(sizes, places, edges, largest)
 
     def offer(self, groups: Ints, places: Ints, edges: Ints, sizes: NDArray[Any], shut: NDArray[np.bool_]) -> None:
         """Take places that are not shut and have larger sizes; of equal ones the lowest."""
@@ -546,16 +548,3 @@ def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: NDArray[A
         better = sizes[k] > best.sizes[g] or (sizes[k] == best.sizes[g] and places[k] < best.places[g])
         if better and not shut[k]:
             best.sizes[g], best.places[g], best.edges[g] = sizes[k], places[k], edges[k]
-
-
-@njit(cache=True, nogil=True)
-def measure_norms(edges: Array, order: float) -> Array:
-    """Return the norms of edges (n_outputs, n_stumps) over the outputs, of the order 1 or 2 or any other."""
-    sizes = np.empty(edges.shape[1])
-    for k in range(edges.shape[1]):
-        total = 0.0
-        for o in range(len(edges)):
-            # times a power of two, so that no power of a size overflows
-            total += (abs(edges[o, k]) * 2.0**-61) ** order
-        sizes[k] = total ** (1 / order) * 2.0**61
-    return sizes
