@@ -90,6 +90,11 @@ class Given:
 class Report:
     """A report on a fitted model, on samples where there are any; `report` of the estimators writes it to a file.
 
+    It says what the model is, what its certificate proves, how good it is (the confusion of classes, the ROC curve
+    and the calibration of probabilities, or predictions beside targets), which effects matter, what every feature
+    adds to the score and every pair of features, why a sample has its score, which rules there are, and how the
+    fit went. A model that is no sum of effects has a report without these.
+
     The page stands alone: it loads nothing, and its policy lets the browser run its own script and no other. What comes
     of the model, such as the names of features, is data, never markup.
 
@@ -97,8 +102,23 @@ class Report:
     ----------
     model : estimator
         Fitted.
-    X, y, sample_weight, explain, bands, held_out, title, data
-        As of `report`.
+    X : array-like of shape (n_samples, n_features), optional
+        Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
+    y : array-like of shape (n_samples,), optional
+        Their targets, for the score on these samples and the support and precision of rules; a name that it has, as
+        that of a column of pandas, is told.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each counts; by default once.
+    explain : sequence of int, optional
+        Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
+        features of these samples are in the file: mind who reads it.
+    bands : cvxens.colgen.Bands, optional
+        What `bands` of an ensemble has found, to be drawn around its functions.
+    held_out : tuple of X and y, optional
+        Samples that the fit has not seen, on which the report says how good the model is; X and y are then taken
+        for those of the fit.
+    title, data : str, optional
+        The headline, and what the data are called.
 
     Examples
     --------
