@@ -208,7 +208,7 @@ class BinnedFeatures:
     def bins(self) -> Bins:
         """The bins of every feature."""
         by_feature = map_in_threads(self._cut, range(self.n_features))
-        cuts, mixed = ([own[k] for own in by_feature] for k in range(2))
+        cuts, mixed = [own[0] for own in by_feature], [own[1] for own in by_feature]
         listed = Listed.join([own[2:] for own in by_feature], self.n_samples, np.uint8)
         all_listed, groups = np.diff(listed.ends) == self.n_samples, [0]
         while (start := groups[-1]) < self.n_features:
@@ -711,22 +711,22 @@ def sum_pairs(a: Codes, b: Codes, weights: NDArray[Any], n_bins: int, table: NDA
 
 
 @njit(cache=True, nogil=True)
-def sum_joint(feature: int, partners: Ints, codes: Codes, n_bins: Ints, weights: Ints) -> Ints:
+def sum_joint(feature: int, partners: Ints, codes: Codes, n_bins: Ints, weights: NDArray[Any]) -> NDArray[Any]:
     """Sum weights by the bins of a feature and of each of its partners, up to and with each bin of both.
 
     The shape is (n_bins, n_bins of all partners).
     """
-    sums = np.zeros((n_bins[feature], n_bins[partners].sum()), np.int64)
+    sums = np.zeros((n_bins[feature], n_bins[partners].sum()), weights.dtype)
     a, start = codes[feature], 0
     for g in partners:
         b, own = codes[g], sums[:, start : start + n_bins[g]]
         for i in range(len(weights)):
             own[a[i], b[i]] += weights[i]
         for u in range(len(own)):
-            along = 0
             for v in range(n_bins[g]):
-                along += own[u, v]
-                own[u, v] = along + (own[u - 1, v] if u else 0)
+                own[u, v] += own[u, v - 1] if v else 0
+            for v in range(n_bins[g] if u else 0):
+                own[u, v] += own[u - 1, v]
         start += n_bins[g]
     return sums
 

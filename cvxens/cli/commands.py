@@ -103,6 +103,7 @@ def fit(
     from cvxens.cli.reports import print_certificates, print_notes, proofs
     from cvxens.colgen import Ending
     from cvxens.errors import InvalidInput
+    from cvxens.report.words import list_certificates
     from cvxens.storage import check_place
 
     check_place("--out", out)
@@ -130,7 +131,7 @@ def fit(
         train.fit(model)
         seconds = time.perf_counter() - start
     model.save(out)
-    certificates = _certificates_of(model.certificate_)
+    certificates = list_certificates(model.certificate_)
     scores = {"training_score": train.score(model)}
     if held_out is not None:
         scores["test_score"] = held_out.score(model)
@@ -209,11 +210,6 @@ def _parse_value(text: str) -> Any:
         return read(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, TypeError):
         return text
-
-
-def _certificates_of(found: Any) -> list[Any]:
-    """Return the certificates of the sub-problems, or the only one, as a list."""
-    return list(found) if isinstance(found, list | tuple) else [found]
 
 
 def _name_hypotheses(model: Any, train: Examples) -> str:
@@ -377,7 +373,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     from cvxens import load_model
     from cvxens.cli.reports import print_certificates, proofs
     from cvxens.errors import InvalidInput
-    from cvxens.report.words import keeps_promise
+    from cvxens.report.words import keeps_promise, list_certificates
 
     fitted = load_model(model)
     name, found = type(fitted).__name__, fitted.certificate_
@@ -388,7 +384,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
             raise InvalidInput(data, "found no target", "give the classes in the last column")
         with printing_warnings(data):
             found = fitted.certify(X, y)
-    certificates = _certificates_of(found)
+    certificates = list_certificates(found)
     asked = fitted.get_params().get("tol") if tol is None else tol
     proven = proofs(certificates, fitted, "all hypotheses of its oracle", asked)
     for line in proven:

@@ -75,9 +75,6 @@ SETTLED = 0.5
 """A step that promises less than this share of what one sample of mean price misses complementarity by: there Newton's
 method converges by itself (self-concordance), and a nearer neighbour is taken."""
 
-IDLE = 3
-"""Settled steps in succession after which neither objective nor bound has become better: then there is nothing more."""
-
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
 
@@ -86,9 +83,6 @@ LOOSE = 0.3
 
 SUFFICIENT = 0.1
 """The share of the decrease that its slope promises with which a whole step is taken, not a shorter one."""
-
-NEARLY = 1e-6
-"""The relative gap from which on the vertex of a linear program is looked for."""
 
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
@@ -302,7 +296,8 @@ class ShardedMaster:
         tol = max(self.tol, min(self.share, self.share * gap))
         has_kinks = self.is_kinked and len(self.w) > 0
         # a vertex has weights of its own; with squared weights they are to be known as closely as steps get
-        found = self.minimise(max(tol, NEARLY) if has_kinks and not self.ridge else tol)
+        # from a gap of a millionth on the vertex of a linear program is looked for
+        found = self.minimise(max(tol, 1e-6) if has_kinks and not self.ridge else tol)
         if has_kinks and found.gap > tol:
             found = self._cross_over(found, tol)
         if found.gap > tol and not self.ridge:
@@ -331,7 +326,8 @@ class ShardedMaster:
             is_idle = is_settled and at.value >= over.value and at.bound <= under.bound
             idle = idle + 1 if is_idle else 0
             over, under = (at if at.value <= over.value else over), (at if at.bound >= under.bound else under)
-            if over.value - under.bound <= tol * abs(over.value) or idle > IDLE or not pace.allows_step():
+            # after settled steps in succession that made neither side better there is nothing more
+            if over.value - under.bound <= tol * abs(over.value) or idle > 3 or not pace.allows_step():
                 break
             v, b, slope = self._model(at)
             allowed = tol * abs(over.value)

@@ -374,7 +374,7 @@ def certify_fit(
     intercept : float or array-like, shaped as `intercept_`, optional
         By default the fitted one, with `weights` the best one; only of problems that have an intercept.
     **more
-        What else `fit` takes of a sample, such as `sensitive_features`.
+        What else `fit` takes of a sample, such as `sensitive_features`, or the `qid` of a ranker.
 
     Returns
     -------
@@ -388,14 +388,12 @@ def certify_fit(
     InvalidInput
         Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
     """
-    return certify_on(model, model._read_again(X, y, sample_weight=sample_weight, **more), weights, intercept)
-
-
-def certify_on(model: Any, sample: Any, weights: Any, intercept: Any) -> Certificate | list[Certificate]:
-    """Certify weights and an intercept, by default the fitted ones, on a sample that has been read."""
+    told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
+    sample = model._read_again(X, y, **told)
     if weights is None:
+        # of ensembles, and of kernels
         weights = vars(model).get("weights_", vars(model).get("dual_coef_"))
-        intercept = model.intercept_ if intercept is None else intercept
+        intercept = vars(model).get("intercept_") if intercept is None else intercept
     found: Certificate | list[Certificate] = model._map_problems(
         type(model)._certify, sample, weights=weights, intercept=intercept
     )

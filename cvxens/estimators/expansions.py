@@ -50,7 +50,8 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive_expansion import AdditiveMatrix
+from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive_expansion import ConditionedMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
 from cvxens.solvers.rho_svm import (
@@ -126,10 +127,10 @@ class FixedKernel:
         function, features = self.function.prepare(self.clip(X))
         return FixedKernel(function, None), features
 
-    def multiply(self, X: Any) -> AdditiveMatrix | None:
+    def multiply(self, X: Any) -> AdditiveMap | None:
         """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
         kernel, features = self.prepare(X)
-        return AdditiveMatrix.from_kernel(kernel.function, features)
+        return AdditiveMap.from_kernel(kernel.function, features)
 
     def expand(self, X: Array, vectors: Array, coefficients: Array) -> Array:
         """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
@@ -306,8 +307,8 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
         return bound
     exact = kernel.multiply(X)
     if exact is not None:
-        product, error = exact.measure(v)
-        return min(bound, max(float(v @ product) - kept, 0.0) + error * float(np.abs(v).sum()))
+        product, errors = exact.measure_scores(v)
+        return min(bound, max(float(v @ product) - kept, 0.0) + float(errors @ np.abs(v)))
     if len(used) > LARGE:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
@@ -345,20 +346,21 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
-def certify_rho_svm(K: AdditiveMatrix, y: Array, ridge: Array, c: Array) -> Trained:
+def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u.
 
     Examples
     --------
     >>> from cvxens.kernels import Stump
-    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> K = AdditiveMap.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
     >>> trained = certify_rho_svm(K, np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.array([0.2, -0.2]))
     >>> trained.u, trained.certificate.holds(1e-12)
     (array([0.5, 0.5]), True)
     """
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
-    f, error = K.measure(y * u)
+    f, errors = K.measure_scores(y * u)
+    error = float(errors.max())
     norm, penalty = float((y * u) @ f), float(ridge @ u**2)
     # of u'K~u, and of the sum of u
     norm_error = error + sum_error(len(u), float(u @ np.abs(f)))
@@ -373,13 +375,13 @@ def certify_rho_svm(K: AdditiveMatrix, y: Array, ridge: Array, c: Array) -> Trai
     return Trained(support, (y * u)[support], u, certificate)
 
 
-def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c.
 
     Examples
     --------
     >>> from cvxens.kernels import Stump
-    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> K = AdditiveMap.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
     >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
     >>> c = np.array([0.6634, -0.6634])
     >>> trained = certify_exponential(K, np.array([1.0, -1.0]), formulation, c)
@@ -389,7 +391,8 @@ def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c
     terms: Any = formulation.terms
     loss, penalty = terms
     c = y * np.maximum(y * c, 0.0)
-    f, error = K.measure(c)
+    f, errors = K.measure_scores(c)
+    error = float(errors.max())
     norm, u = float(c @ f), penalty.ridge * np.abs(c)
     norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
@@ -465,7 +468,11 @@ class SquaredSlacks(KernelExpansion):
         # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
         largest = float(ridge.max())
         steps = minimise_expansion(
-            exact.conditioned(K), y, SquaredHinge(2 * largest / ridge), 2 * largest, low.spread(len(y))
+            ConditionedMatrix.from_factor(exact, K),
+            y,
+            SquaredHinge(2 * largest / ridge),
+            2 * largest,
+            low.spread(len(y)),
         )
         return take_best(low, (certify_rho_svm(exact, y, ridge, c) for c in steps), tol)
 
@@ -842,7 +849,7 @@ class RegAdaBoostClassifier(KernelExpansion):
         if exact is None:
             return low, formulation
         terms: Any = formulation.terms
-        steps = minimise_expansion(exact.conditioned(K), y, terms[0], ridge, low.spread(len(y)))
+        steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, terms[0], ridge, low.spread(len(y)))
         return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:

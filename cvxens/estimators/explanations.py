@@ -58,52 +58,16 @@ def find_effects(model: Any, X: Any = None, sample_weight: Any = None) -> Effect
     return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
 
 
-def write_report(
-    model: Any,
-    file: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    explain: Any = None,
-    bands: Any = None,
-    held_out: tuple[Any, Any] | None = None,
-    title: str | None = None,
-    data: str | None = None,
-) -> None:
+def write_report(model: Any, file: Any, X: Any = None, y: Any = None, **more: Any) -> None:
     """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
-
-    It says what the model is, what its certificate proves, how good it is (the confusion of classes, the ROC curve
-    and the calibration of probabilities, or predictions beside targets), which effects matter, what every feature
-    adds to the score and every pair of features, why a sample has its score, which rules there are, and how the
-    fit went. A model that is no sum of effects has a report without these.
 
     Parameters
     ----------
     file : str or path
         Where it goes; a file of that name is replaced.
-    X : array-like of shape (n_samples, n_features), optional
-        Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
-    y : array-like of shape (n_samples,), optional
-        Their targets, for the score on these samples and the support and precision of rules; a name that it has, as
-        that of a column of pandas, is told.
-    sample_weight : array-like of shape (n_samples,), optional
-        How often each counts; by default once.
-    explain : sequence of int, optional
-        Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
-        features of these samples are in the file: mind who reads it.
-    bands : cvxens.colgen.Bands, optional
-        What `bands` of an ensemble has found, to be drawn around its functions.
-    held_out : tuple of X and y, optional
-        Samples that the fit has not seen, on which the report says how good the model is; X and y are then taken
-        for those of the fit.
-    title, data : str, optional
-        The headline, and what the data are called.
-
-    Raises
-    ------
-    InvalidInput
-        Samples that do not fit the model, or a file that cannot be written.
+    X, y, **more
+        As of `cvxens.report.Report`, which says what is in it: samples, such as those of the fit, with their targets,
+        samples held out, rows that are explained, bands around functions, and titles.
 
     Examples
     --------
@@ -118,8 +82,7 @@ def write_report(
     """
     from cvxens.report import Report
 
-    given: Any = {"sample_weight": sample_weight, "explain": explain, "bands": bands, "held_out": held_out}
-    Report(model, X, y, title=title, data=data, **given).write(file)
+    Report(model, X, y, **more).write(file)
 
 
 def refuse_terms(model: Any) -> Terms:

@@ -12,11 +12,10 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import column_or_1d
 
 from cvxens import validation
-from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Predictor, certify_on
+from cvxens.estimators.base import Predictor
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
@@ -196,30 +195,3 @@ class LPBoostRanker(Ensemble, Predictor):
 
     def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
         return Rows(super()._oracle(sample, formulation, **more), sample.combinations)
-
-    def certify(  # type: ignore[override]  # pairs have no weights, but queries
-        self, X: Any, y: Any, *, qid: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the fitted ranker, or one of other weights, is from the optimum on a sample.
-
-        The problem is solved anew on that sample, within the limits of the estimator, for the bound.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its grades.
-        qid : array-like of shape (n_samples,), optional
-            The query of each sample.
-        weights : array-like, shaped as `weights_`, optional
-            Weights from anywhere; by default the fitted ones.
-        intercept : float, optional
-            0, if anything.
-
-        Returns
-        -------
-        Certificate
-            Of the problem on that sample, over all hypotheses of the oracle there.
-        """
-        return certify_on(self, self._read_again(X, y, qid=qid), weights, intercept)

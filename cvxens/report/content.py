@@ -33,7 +33,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import name_problems
 from cvxens.plotting.traces import Trace
-from cvxens.report.words import describe_kind, describe_proof, name_hypotheses
+from cvxens.report.words import describe_kind, describe_proofs, list_certificates, name_hypotheses
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -108,6 +108,11 @@ class Given:
 class Report:
     """A report on a fitted model, on samples where there are any; `report` of the estimators writes it to a file.
 
+    It says what the model is, what its certificate proves, how good it is (the confusion of classes, the ROC curve
+    and the calibration of probabilities, or predictions beside targets), which effects matter, what every feature
+    adds to the score and every pair of features, why a sample has its score, which rules there are, and how the
+    fit went. A model that is no sum of effects has a report without these.
+
     The page stands alone: it loads nothing, and its policy lets the browser run its own script and no other. What comes
     of the model, such as the names of features, is data, never markup.
 
@@ -115,8 +120,23 @@ class Report:
     ----------
     model : estimator
         Fitted.
-    X, y, sample_weight, explain, bands, held_out, title, data
-        As of `report`.
+    X : array-like of shape (n_samples, n_features), optional
+        Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
+    y : array-like of shape (n_samples,), optional
+        Their targets, for the score on these samples and the support and precision of rules; a name that it has, as
+        that of a column of pandas, is told.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each counts; by default once.
+    explain : sequence of int, optional
+        Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
+        features of these samples are in the file: mind who reads it.
+    bands : cvxens.colgen.Bands, optional
+        What `bands` of an ensemble has found, to be drawn around its functions.
+    held_out : tuple of X and y, optional
+        Samples that the fit has not seen, on which the report says how good the model is; X and y are then taken
+        for those of the fit.
+    title, data : str, optional
+        The headline, and what the data are called.
 
     Examples
     --------
@@ -281,19 +301,11 @@ def _describe_score(model: Any, given: Given) -> str:
 
 def _describe_certificates(model: Any) -> list[Content]:
     """Return a sentence on each certificate, and its lines."""
-    found = model.certificate_
-    certificates = list(found) if isinstance(found, list | tuple) else [found]
-    names = name_problems(model) if len(certificates) > 1 else [""]
-    over = f"all {name_hypotheses(model)}"
-    tol, what = model.get_params().get("tol"), getattr(type(model), "certified", "the objective")
+    certificates = list_certificates(model.certificate_)
+    told = describe_proofs(certificates, model, f"all {name_hypotheses(model)}")
     return [
-        {
-            "name": name,
-            "sentence": describe_proof(certificate, tol, what, over),
-            "proven": bool(certificate.proven),
-            "rows": [list(row) for row in certificate._rows()],
-        }
-        for name, certificate in zip(names, certificates, strict=True)
+        {"name": name, "sentence": sentence, "proven": bool(each.proven), "rows": [list(row) for row in each._rows()]}
+        for (name, sentence), each in zip(told, certificates, strict=True)
     ]
 
 

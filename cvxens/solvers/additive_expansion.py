@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from cvxens.kernels.kernel import Kernel
-from cvxens.rounding import EPSILON, sum_error
-from cvxens.solvers.additive import AdditiveKernel
+from cvxens.rounding import EPSILON
+from cvxens.solvers.additive import AdditiveMap
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.types import Array
@@ -28,72 +26,21 @@ time."""
 LINEAR_ACCURACY = 1e-6
 """The relative residual, in the norm of the conditioner, at which conjugate gradients stop."""
 
-MAX_PRODUCTS = 500
-"""Products with the kernel after which conjugate gradients are taken as they are."""
-
-
-@dataclass(frozen=True, eq=False)
-class AdditiveMatrix:
-    """K = a 1' + 1 a' - sum_d scale_d |x_d - x'_d| on a sample; 2 a is its diagonal.
-
-    Parameters
-    ----------
-    distances : AdditiveKernel
-        The part in two samples.
-    offsets : ndarray of shape (n_samples,)
-        a, the parts in one.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import HistogramIntersection
-    >>> K = AdditiveMatrix.from_kernel(HistogramIntersection(), np.array([[3.0, 1.0], [2.0, 2.0]]))
-    >>> K @ np.array([1.0, 0.0])
-    array([4., 3.])
-    """
-
-    distances: AdditiveKernel
-    offsets: Array
-
-    @classmethod
-    def from_kernel(cls, kernel: Any, X: Array) -> AdditiveMatrix | None:
-        """Sort a sample; None for a kernel that is not additive."""
-        scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
-        return None if scale is None else cls(AdditiveKernel.of(X, scale), kernel.diag(X) / 2)
-
-    def __matmul__(self, v: Array) -> Array:
-        return self.distances.product(v) + self._add_offsets(v)
-
-    def _add_offsets(self, v: Array) -> Array:
-        """Return ``(a 1' + 1 a') v``."""
-        return self.offsets * v.sum() + float(self.offsets @ v)
-
-    def among(self, chosen: NDArray[np.intp]) -> AdditiveMatrix:
-        """Return the matrix of some of the samples, given in ascending order."""
-        return AdditiveMatrix(self.distances.among(chosen), self.offsets[chosen])
-
-    def conditioned(self, low: LowRankKernel) -> ConditionedMatrix:
-        """Return it with a low-rank kernel such that the residual ``K - G G'`` is PSD."""
-        # the first k columns of an incomplete Cholesky factor are that of rank k
-        further = low.G[:, COLUMNS:]
-        return ConditionedMatrix(self, low.G[:, :COLUMNS], low.residual + np.einsum("ij,ij->i", further, further))
-
-    def measure(self, v: Array) -> tuple[Array, float]:
-        """Return K v, and a bound on the error of any of its entries."""
-        size = float(np.abs(v).sum())
-        # a 1'v + 1 a'v, of n terms each, and a itself is a sum over features
-        n_terms = len(v) + len(self.distances.scale) + 4
-        error = sum_error(n_terms, 2 * float(np.abs(self.offsets).max()) * size)
-        product = self.distances.product(v, compensated=True) + self._add_offsets(v)
-        return product, self.distances.product_error(v) + error
-
 
 @dataclass(frozen=True, eq=False)
 class ConditionedMatrix:
     """An additive matrix K and what is near it: P P' + diag(residual)."""
 
-    K: AdditiveMatrix
+    K: AdditiveMap
     P: Array
     residual: Array
+
+    @classmethod
+    def from_factor(cls, K: AdditiveMap, low: LowRankKernel) -> ConditionedMatrix:
+        """Take the first columns of a low-rank kernel such that the residual ``K - G G'`` is PSD."""
+        # the first k columns of an incomplete Cholesky factor are that of rank k
+        further = low.G[:, COLUMNS:]
+        return cls(K, low.G[:, :COLUMNS], low.residual + np.einsum("ij,ij->i", further, further))
 
     def __matmul__(self, v: Array) -> Array:
         return self.K @ v
@@ -114,7 +61,7 @@ class ConditionedMatrix:
         # r'M^-1 r with the conditioner M: in |r| the samples with the largest stiffness would count alone
         enough = LINEAR_ACCURACY**2 * float(left @ invert(left))
         d[free], *_ = conjugate_gradients(
-            lambda x: among @ x + stiffness * x, left, invert, lambda _, __, size: size <= enough, MAX_PRODUCTS
+            lambda x: among @ x + stiffness * x, left, invert, lambda _, __, size: size <= enough, 500
         )
         return d
 

@@ -191,11 +191,12 @@ def minimise_expansion(
     >>> from cvxens.kernels import HistogramIntersection
     >>> from cvxens.problems.losses import SquaredHinge
     >>> from cvxens.solvers import incomplete_cholesky
-    >>> from cvxens.solvers.additive_expansion import AdditiveMatrix
+    >>> from cvxens.solvers.additive import AdditiveMap
+    >>> from cvxens.solvers.additive_expansion import ConditionedMatrix
     >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, 1.0])
-    >>> K = AdditiveMatrix.from_kernel(HistogramIntersection(), X)
+    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), X)
     >>> low, loss = incomplete_cholesky(HistogramIntersection(), X, rank=1), SquaredHinge(2.0)
-    >>> *_, c = minimise_expansion(K.conditioned(low), y, loss, 1.0, y)
+    >>> *_, c = minimise_expansion(ConditionedMatrix.from_factor(K, low), y, loss, 1.0, y)
     >>> f = K @ c
     >>> bool(np.allclose(c, y * loss.multipliers(y * f)))
     True
@@ -284,17 +285,8 @@ def find_root(
     return t
 
 
-MAX_PASSES = 60
-"""Solutions on a support; each finds another one, or ends the search."""
-
 SWEEPS = 20
 """Sweeps of descent between two solutions on the support."""
-
-SOLVED = 1e-11
-"""The violation of the optimality conditions, relative to the size of the penalty, that nobody needs less of."""
-
-SHORTEST = 20
-"""Halvings of a step on the support, after which descent goes on by itself."""
 
 
 @dataclass(frozen=True)
@@ -331,7 +323,8 @@ class QuadraticModel:
         """Return V (n_rows, n_outputs), given the gradient R at W; zero rows of V are exact."""
         V, at_W, R, gained = W.copy(), R, R.copy(), 0.0
         before = float(self.size @ measure_rows(W))
-        for _ in range(MAX_PASSES):
+        # each finds another support, or ends the search
+        for _ in range(60):
             if time_is_up():
                 break
             descend(self.B, R, V, self.size, self.low)
@@ -357,7 +350,8 @@ class QuadraticModel:
         until = np.divide(norms**2, -turned, out=np.full(len(norms), np.inf), where=passing)
         ahead = np.where(passing[:, np.newaxis], -inside, step)
         share = float(until.min()) if passing.any() else 0.5
-        for tries in range(SHORTEST):
+        # after so many halvings descent goes on by itself
+        for tries in range(20):
             pull = self._times(ahead, support)
             after = float(self.size[support] @ (measure_rows(inside + ahead) - norms))
             # the change of the model; zeroing what passes 0 is usually downhill, and saves half-way supports
@@ -396,7 +390,8 @@ class QuadraticModel:
         if (pull > self.size[norms == 0] * (1 + 1e-12)).any():
             return False
         left = R + (self.size / np.where(norms > 0, norms, 1.0))[:, np.newaxis] * V
-        return V.shape[1] == 1 or bool((measure_rows(left)[norms > 0] <= SOLVED * self.size.max()).all())
+        # nobody needs a smaller violation, relative to the size of the penalty
+        return V.shape[1] == 1 or bool((measure_rows(left)[norms > 0] <= 1e-11 * self.size.max()).all())
 
 
 def measure_rows(V: Array) -> Array:
@@ -429,17 +424,6 @@ def descend(B: Array, R: Array, V: Array, size: Array, low: Array) -> None:
                     still = False
         if still:
             return
-
-
-SUFFICIENT = 1e-4
-"""The share of the decrease that its slope promises, with which a step is taken: Armijo's condition, Nocedal & Wright's
-usual constant."""
-
-FLAT = 1e-12
-"""A promised decrease that rounding hides, relative to the objective."""
-
-MAX_HALVINGS = 60
-"""Halvings of a step, which leave no bit of it."""
 
 
 @dataclass(frozen=True)
@@ -535,7 +519,8 @@ class SparseProblem:
         def move(t: float) -> SparsePoint:
             return SparsePoint(at.W + t * d, at.b + t * db, at.F + t * dF)
 
-        return *search_step(self.value, at, move, slope, 6 if damping else MAX_HALVINGS), -slope
+        # 60 halvings leave no bit of a step; a damped one is damped more after a few
+        return *search_step(self.value, at, move, slope, 6 if damping else 60), -slope
 
 
 def search_step(
@@ -543,18 +528,20 @@ def search_step(
     at: SparsePoint,
     move: Callable[[float], SparsePoint],
     slope: float,
-    halvings: int = MAX_HALVINGS,
+    halvings: int = 60,
 ) -> tuple[SparsePoint, float]:
     """Halve the step until it decreases the objective by a share of what the slope promises; returns it, 0 for none.
 
     Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
     """
     start, t = value(at), 1.0
-    if -slope <= FLAT * abs(start):
+    # rounding hides a decrease that is so small beside the objective
+    if -slope <= 1e-12 * abs(start):
         return move(1.0), 1.0
     for _ in range(halvings):
         ahead = move(t)
-        if value(ahead) <= start + SUFFICIENT * t * slope:
+        # Armijo's condition, with Nocedal & Wright's usual constant
+        if value(ahead) <= start + 1e-4 * t * slope:
             return ahead, t
         t /= 2
     return at, 0.0

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.features import sum_pairs
+from cvxens.features import sum_joint
 from cvxens.limits import check_time, map_in_threads
 from cvxens.problems.maps import StepColumns
 from cvxens.types import Array
@@ -121,15 +121,11 @@ class StepRows:
 
         def fill(first: int) -> None:
             check_time()
-            own = slice(offsets[first], offsets[first + 1])
-            for second in range(first, len(counts)):
-                other = slice(offsets[second], offsets[second + 1])
-                table = np.zeros((counts[first] + 1) * (counts[second] + 1))
-                sum_pairs(codes[first], codes[second], theta, counts[second] + 1, table)
-                # the sum of theta below both thresholds
-                both = table.reshape(counts[first] + 1, -1).cumsum(axis=0).cumsum(axis=1)
-                joint[own, other] = both[:-1, :-1]
-                joint[other, own] = joint[own, other].T
+            own, others = slice(offsets[first], offsets[first + 1]), slice(offsets[first], None)
+            # the sums of theta below both thresholds
+            both = sum_joint(first, np.arange(first, len(counts)), codes, counts + 1, theta)[:-1]
+            both = np.delete(both, offsets[first + 1 :] - offsets[first] + np.arange(len(counts) - first), axis=1)
+            joint[own, others], joint[others, own] = both, both.T
 
         map_in_threads(fill, range(len(counts)))
         place, total = offsets[self.steps.features] + self.steps.places - 1, float(theta.sum())

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, NewtonMaster, hinge_path
+from cvxens.colgen.masters import NewtonMaster, hinge_path
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMPrimal
@@ -95,22 +95,6 @@ def test_the_optimum_is_that_of_libsvm(C):
     assert point.dual == pytest.approx(objectives(H, y, C, replace(point, w=machine.coef_[0], u=u))[1], rel=1e-8)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weight", [0.2, 5.0])
-@pytest.mark.parametrize("nonnegative", [False, True])
-def test_both_masters_agree_with_any_weight_and_intercept(intercept, weight, nonnegative):
-    H, y = drawn(11, "normal", 40, 12)
-    formulation = Formulation(Hinge(0.6), SquaredL2(weight), intercept=intercept, nonnegative=nonnegative)
-    fast, reference = NewtonMaster(formulation, y), CvxpyMaster(formulation, y, solver="CLARABEL")
-    for block in np.array_split(H, 4, axis=1):
-        fast.add(columns(block))
-        reference.add(columns(block))
-        mine, other = fast.solve(), reference.solve()
-        assert mine.objective == pytest.approx(other.objective, rel=1e-6)
-        assert_allclose(mine.w, other.w, atol=1e-4)
-        assert intercept or mine.b == 0
-
-
 @settings(deadline=None, max_examples=60)
 @given(
     st.integers(0, 10**6),
@@ -179,24 +163,6 @@ def test_shrinking_leaves_the_solution_alone():
     primal, dual = objectives(H, y, 2.0, point)
     assert primal - dual <= 1e-10 * primal
     assert 0 < np.count_nonzero((point.u > 1e-9) & (point.u < 2 - 1e-9)) <= 4
-
-
-def test_an_interrupt_leaves_a_usable_master(monkeypatch):
-    H, y = drawn(2, "normal", 50, 9)
-    master = NewtonMaster(formulations.svm(1.0), y)
-    master.add(columns(H[:, :5]))
-    master.solve()
-    master.add(columns(H[:, 5:]))
-    with monkeypatch.context() as patched:
-        patched.setattr(ProximalHinge, "_proximal", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            master.solve()
-    (cold,) = hinge_path(H, y, [1.0])
-    assert master.solve().objective == pytest.approx(cold.primal, rel=1e-8)
-
-
-def interrupted(*_):
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("count", [1, 6])

@@ -11,18 +11,6 @@ from cvxens.problems.cones import Cones
 from cvxens.problems.conic import solve_cones
 from cvxens.types import Array
 
-MAX_PLANES = 300
-"""Solutions of a program of cutting planes; a few dozen are usual where scores take few values."""
-
-HALVINGS = 12
-"""Points of a search along a line: what is cut is within 1/4096 of the kink."""
-
-AHEAD = 0.1
-"""How far towards the minimum of the planes beyond the best point another cut is made."""
-
-IDLE = 40
-"""Solutions for which a cut has had no multiplier, after which it is dropped."""
-
 
 class CuttingPlanes:
     """The program of penalty and cuts, ``loss(z) >= D(u) - u'z`` for multipliers u and the loss's dual value D."""
@@ -44,7 +32,8 @@ class CuttingPlanes:
         for u in (np.zeros(len(y)), self.loss.repair(best["u"], None)):
             self._add(u, self.loss.dual_value(u))
         self._cut(y * f)
-        for _ in range(MAX_PLANES):
+        # a few dozen are usual where scores take few values
+        for _ in range(300):
             v, u, below = self._minimise()
             if below > bound:
                 bound, best["u"] = below, u
@@ -54,7 +43,8 @@ class CuttingPlanes:
             df = self.H @ d
             step = self._search(best["w"], f, d, df)
             value = self._cut(y * (f + step * df)) + self.penalty.value(best["w"] + step * d)
-            self._cut(y * (f + (step + AHEAD * (1 - step)) * df))
+            # another cut a little beyond the best point, towards the minimum of the planes
+            self._cut(y * (f + (step + 0.1 * (1 - step)) * df))
             if value < objective:
                 objective, best["w"], f = value, best["w"] + step * d, f + step * df
 
@@ -69,7 +59,8 @@ class CuttingPlanes:
 
         if slope(1.0) <= 0:
             return 1.0
-        for _ in range(HALVINGS):
+        # what is cut is within 1/4096 of the kink
+        for _ in range(12):
             middle = (low + high) / 2
             low, high = (middle, high) if slope(middle) < 0 else (low, middle)
         return high
@@ -117,6 +108,7 @@ class CuttingPlanes:
     def _drop(self, shares: Array) -> None:
         """Drop the cuts, but the one at u = 0, that have not been of use for long."""
         self.idle = np.where(shares > 1e-9, 0, self.idle + 1)
-        kept = (self.idle < IDLE) | (np.arange(len(self.idle)) == 0)
+        # a cut without a multiplier for so long is of no use
+        kept = (self.idle < 40) | (np.arange(len(self.idle)) == 0)
         self.multipliers, self.offsets = self.multipliers[kept], self.offsets[kept]
         self.edges, self.idle = self.edges[kept], self.idle[kept]

@@ -30,8 +30,8 @@ MAX_STEPS = 200
 SHARPER = 0.2
 """The next width in proportion to the last one: few enough pairs enter and leave for the last point to be near."""
 
-WIDEST, NARROWEST = 1.0, 1e-10
-"""The widths from which a first round starts, and below which scores are rounding."""
+WIDEST = 1.0
+"""The width from which a first round starts."""
 
 MANY_PAIRS = 20_000
 """Pairs from which on their model is not the fastest way, if the loss is one of pairs and has kinks."""
@@ -228,7 +228,8 @@ class NewtonMaster(FastMaster):
             is_better = at.objective < over.objective or at.bound > under.bound
             over, under = at if at.objective < over.objective else over, at if at.bound > under.bound else under
             if has_kinks and decrease <= SETTLED * max(at.rounded, tol * abs(at.objective)):
-                if self.width <= NARROWEST:
+                # below this width scores are rounding
+                if self.width <= 1e-10:
                     break
                 self.width, self.damping = SHARPER * self.width, max(self.damping * CALMER**4, LEAST_DAMPING)
                 smooth = self.loss.smoothed(self.width)

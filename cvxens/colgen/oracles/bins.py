@@ -343,24 +343,15 @@ def is_over(ends_at: float) -> bool:
 
 
 @njit(cache=True)
-def measure_edges(edges: Array, sign: int, order: float) -> tuple[float, float]:
-    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
-
-    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
-    either.
-    """
-    most, largest = 0.0, -np.inf
+def measure_edges(edges: Array, order: float) -> tuple[float, float]:
+    """Return the norm of the edges over the outputs, and the one of the largest size."""
+    most, total = 0.0, 0.0
     for edge in edges:
         if abs(edge) > abs(most):
             most = edge
-        largest = max(largest, sign * edge)
-    if order == np.inf:
-        return (abs(most), most) if sign == 0 else (largest, float(sign))
-    total = 0.0
-    for edge in edges:
         # times a power of two, so that no power of a size overflows
         total += (abs(edge) * 2.0**-61) ** order
-    return total ** (1 / order) * 2.0**61, most
+    return (abs(most) if order == np.inf else total ** (1 / order) * 2.0**61), most
 
 
 @njit(cache=True, nogil=True)
@@ -368,5 +359,5 @@ def measure_norms(edges: Array, order: float) -> Array:
     """Return the norms of edges (n_outputs, n_hypotheses) over the outputs."""
     sizes = np.empty(edges.shape[1])
     for k in range(len(sizes)):
-        sizes[k] = measure_edges(edges[:, k], 0, order)[0]
+        sizes[k] = measure_edges(edges[:, k], order)[0]
     return sizes

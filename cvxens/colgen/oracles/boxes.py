@@ -371,7 +371,7 @@ def _measure(edges: Ints, order: float | None) -> Any:
     """Return the size of the edges over the outputs, and the sign of the largest of them."""
     if order is None:
         return abs(edges[0]), 1 if edges[0] >= 0 else -1
-    size, most = measure_edges(edges.astype(np.float64), 0, order)
+    size, most = measure_edges(edges.astype(np.float64), order)
     return size, 1 if most >= 0 else -1
 
 

@@ -29,9 +29,9 @@ from cvxens.colgen.oracles.depth_two_trees import rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import NONE, FixedPoint, sum_pairs
+from cvxens.features import NONE, FixedPoint, sum_joint, sum_pairs
 from cvxens.hypotheses import Hypothesis
-from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.limits import map_in_threads, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
 
@@ -190,11 +190,7 @@ class DepthThreeTrees(BinnedOracle):
             integers, layout = integers[kept], layout._replace(codes=layout.codes.take(kept, axis=1))
         sample = Half.of_zeros(layout)
         n_threads = threads_for(len(integers) * len(layout.pairs))
-
-        def add_up(part: slice) -> None:
-            _sum_tables((part.start, part.stop), integers, layout, sample)
-
-        map_slices(add_up, n_readings + len(layout.pairs), n_threads, guided=True)
+        map_in_threads(partial(_sum_reading, layout, integers, sample), range(n_readings), n_threads)
         promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
         _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
         roots = np.flatnonzero(self.readings.counts)
@@ -296,32 +292,16 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
     return edges
 
 
-@njit(cache=True, nogil=True)
-def _sum_tables(tasks: tuple[int, int], weights: Ints, layout: Layout, half: Half) -> None:
-    """Add the weights of a sample up, by readings first and then by pairs of them."""
-    n_readings = len(layout.starts) - 1
-    for task in range(tasks[0], tasks[1]):
-        if task < n_readings:
-            own = half.sums[layout.starts[task] : layout.starts[task + 1]]
-            for i in range(len(weights)):
-                own[layout.codes[task, i]] += weights[i]
-            _accumulate(own, len(own))
-        else:
-            g, h = layout.pairs[task - n_readings]
-            n_bins = layout.starts[h + 1] - layout.starts[h]
-            table = half.tables[layout.offsets[task - n_readings] : layout.offsets[task - n_readings + 1]]
-            sum_pairs(layout.codes[g], layout.codes[h], weights, n_bins, table)
-            _accumulate(table, n_bins)
-
-
-@njit(cache=True)
-def _accumulate(table: Ints, n_bins: int) -> None:
-    """Sum a table up along both of its dimensions, of which the second has so many bins."""
-    for start in range(0, len(table), n_bins):
-        along = 0
-        for k in range(start, start + n_bins):
-            along += table[k]
-            table[k] = along + (table[k - n_bins] if start else 0)
+def _sum_reading(layout: Layout, weights: Ints, half: Half, g: int) -> None:
+    """Add the weights of a sample up, by the bins of a reading, and by those of its pairs."""
+    numbers = np.flatnonzero(layout.pairs[:, 0] == g)
+    joint = sum_joint(g, np.append(g, layout.pairs[numbers, 1]), layout.codes, layout.counts + 1, weights)
+    start = layout.counts[g] + 1
+    half.sums[layout.starts[g] : layout.starts[g + 1]] = joint[-1, :start]
+    for number in numbers.tolist():
+        own = half.tables[layout.offsets[number] : layout.offsets[number + 1]].reshape(len(joint), -1)
+        own[:] = joint[:, start : start + own.shape[1]]
+        start += own.shape[1]
 
 
 @njit(cache=True)

@@ -319,7 +319,7 @@ def _join_rows(
     upper_norms, lower_norms = np.empty(len(upper)), np.empty(len(lower))
     for splits, norms in ((upper, upper_norms), (lower, lower_norms)):
         for k in range(len(splits)):
-            norms[k] = measure_edges(splits[k, 2:].astype(np.float64), 0, order)[0]
+            norms[k] = measure_edges(splits[k, 2:].astype(np.float64), order)[0]
     by_upper, by_lower = np.argsort(-upper_norms), np.argsort(-lower_norms)
     best = (-1, 0, -1, 0, 1, 1)
     for p in by_upper:
@@ -330,7 +330,7 @@ def _join_rows(
             for product in (1, -1):
                 if up[0] < 0 and down[0] < 0 and product > 0:
                     continue
-                here, most = measure_edges((up[2:] + product * down[2:]).astype(np.float64), 0, order)
+                here, most = measure_edges((up[2:] + product * down[2:]).astype(np.float64), order)
                 largest = max(largest, here)
                 tree = (up[0], up[1], down[0], down[1], product, 1 if most >= 0 else -1)
                 if here > size and not _is_closed(tree, closed):

@@ -138,7 +138,7 @@ class PairRules(BinnedOracle):
         # (n_outputs, places of a, places of b, sides of both)
         edges = np.stack(parts, axis=-1).astype(np.float64)
         sizes = measure_norms(edges.reshape(len(edges), -1), order).reshape(edges.shape[1:])
-        kept, counted = True, edges
+        kept, counted = np.ones(sizes.shape, np.bool_), edges
         if not self.negations:
             # the sign that a rule has above a threshold, of either feature; 0 if it may have both
             of_a, of_b = (

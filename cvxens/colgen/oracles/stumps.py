@@ -484,8 +484,7 @@ class Stumps:
         runs = np.zeros((n_outputs * len(self._mixed), 4), np.int64)
         runs[:, 0], runs[:, 1] = np.repeat(np.arange(n_outputs), len(self._mixed)), np.tile(self._mixed, n_outputs)
         inside = np.bincount(features.of_cut[runs[:, 1]], self._refine(runs, asked).squares, n_features)
-        found: Array = np.bincount(own, squares, n_features) + inside
-        return found
+        return np.asarray(np.bincount(own, squares, n_features) + inside, np.float64)
 
 
 def _without_cost(hypothesis: Hypothesis) -> Hypothesis:
