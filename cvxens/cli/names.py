@@ -19,15 +19,13 @@ from rich.text import Text
 
 FILE = Path(__file__).with_name("names.tsv")
 HEADINGS = ("name", "what it is", "source")
-MIN_WIDTH = 128
-
 Entry: TypeAlias = tuple[str, str, str]
 """A name, what it is, and its source."""
 
 
 def make_console() -> Console:
     """Return standard output, at least as wide as the tables: a narrow terminal wraps lines, and loses nothing."""
-    return Console(width=max(Console().width, MIN_WIDTH))
+    return Console(width=max(Console().width, 128))
 
 
 def print_names(groups: Mapping[str, Sequence[Entry]]) -> None:

@@ -17,9 +17,6 @@ Split = tuple[NDArray, NDArray]
 MISSING = frozenset({"", "?", "NA", "NaN", "nan", "None"})
 """Texts that are no label."""
 
-LARGEST_EXACT_INTEGER = 2.0**53
-"""Up to here every whole number is a float64."""
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -113,7 +110,8 @@ def clean_labels(y: Any) -> NDArray:
     numbers = labels.astype(np.float64)
     if not np.isfinite(numbers).all():
         raise InvalidInput("y", f"found the label {numbers[~np.isfinite(numbers)][0]}", "remove its samples")
-    whole = (numbers == np.rint(numbers)).all() and np.abs(numbers).max() < LARGEST_EXACT_INTEGER
+    # up to there every whole number is a float64
+    whole = (numbers == np.rint(numbers)).all() and np.abs(numbers).max() < 2.0**53
     return numbers.astype(np.int64) if whole else numbers
 
 

@@ -55,8 +55,6 @@ JSON = re.compile(rb"\s*(\[\s*[\[{]|\{\s*[\"}])")
 """The beginning of a list of records, or of a record."""
 
 LIBSVM_LINE = re.compile(rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
-LINES_TRIED = 20
-
 MOST_FEATURES = 2**22
 
 HEADERS: Mapping[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype]]] = {
@@ -64,9 +62,6 @@ HEADERS: Mapping[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, n
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 """Readers of shape, order and type, by the version of numpy's format; the third is of names that are not Latin."""
-
-LONGEST_HEADER = 2**16
-"""Bytes at the start of an array that have its header, of which numpy evaluates no more than 10,000."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,7 @@ class Source:
             return self.binary
         if JSON.match(self.content):
             return "json"
-        lines = islice(re.finditer(rb"[^\r\n]+", self.content), LINES_TRIED)
+        lines = islice(re.finditer(rb"[^\r\n]+", self.content), 20)
         if any(LIBSVM_LINE.fullmatch(line.group().strip()) for line in lines):
             return "libsvm"
         if b"\0" in self.content:
@@ -315,7 +310,8 @@ def _check_header(archive: ZipFile, member: ZipInfo) -> None:
     No more is inflated than its header, a few hundred bytes.
     """
     with archive.open(member) as stream:
-        start = BytesIO(stream.read(LONGEST_HEADER))
+        # numpy evaluates no more than 10,000 bytes of a header
+        start = BytesIO(stream.read(2**16))
     version = np.lib.format.read_magic(start)
     if version not in HEADERS:
         raise ValueError(f"{member.filename} in version {version} of numpy's format")

@@ -50,8 +50,6 @@ from cvxens.tables import (
 TARGETS = frozenset({"target", "class", "label", "y"})
 """Names that say that a column is the target, in lower case."""
 
-DELIMITERS = ",;\t|"
-
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
 
@@ -128,18 +126,18 @@ def load_file(
     >>> data.X.tolist()
     [[31.0, 0.0, 1.0], [38.0, 1.0, 0.0], [45.0, 0.0, 1.0]]
     """
-    options = Options(target, tuple(drop), tuple(keep), sep, decimal, tuple(na), encoding)
+    options = TableOptions(target, tuple(drop), tuple(keep), sep, decimal, tuple(na), encoding)
     sources = [open_source(part, encoding or "") for part in (path, *([] if test is None else [test]))]
     return read_sources(sources, sparse=sparse, options=options)
 
 
-def read_sources(sources: Sequence[Source], *, sparse: bool = False, options: Options | None = None) -> Dataset:
+def read_sources(sources: Sequence[Source], *, sparse: bool = False, options: TableOptions | None = None) -> Dataset:
     """Read a training part and perhaps a test part from open files; see `load_file`."""
     first, last = sources[0], sources[-1]
-    options = options or Options()
+    options = options or TableOptions()
     if last.format != first.format:
         raise last.error(f"found another format than in {first.path}", "give both parts in one format")
-    if first.format in {"npz", "libsvm"} and options != Options():
+    if first.format in {"npz", "libsvm"} and options != TableOptions():
         asked = ", ".join(f"--{name}" for name, value in vars(options).items() if value)
         raise first.error(f"found no table, but {asked}, which names columns or cells", "leave that out")
     readers = {"npz": read_npz, "libsvm": read_libsvm}
@@ -153,7 +151,7 @@ def read_sources(sources: Sequence[Source], *, sparse: bool = False, options: Op
     return data.as_csr() if sparse else _make_dense(sources, data)
 
 
-def _read_tables(sources: Sequence[Source], options: Options) -> Dataset:
+def _read_tables(sources: Sequence[Source], options: TableOptions) -> Dataset:
     """Read a training table and perhaps a test table, whose columns may be in another order, encoded like it."""
     table, *tests = [read_table(sources[0], options)]
     encoder = table.learn()
@@ -320,7 +318,7 @@ def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
     # what separated the cells in the fit, if it is found in these
     separator = encoder.separator if encoder.separator.encode() in source.content else ""
     known = [encoder.target, *(column.name for column in encoder.used)]
-    table = read_table(source, Options(sep=separator or None, na=encoder.na), known)
+    table = read_table(source, TableOptions(sep=separator or None, na=encoder.na), known)
     if not encoder.target:
         # fitted in Python, to columns without a target: the one other column, if it is the last, is that
         others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
@@ -335,7 +333,7 @@ def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
 
 
 @dataclass(frozen=True)
-class Options:
+class TableOptions:
     """Requests on how a table is read; `load_file` says what the fields are."""
 
     target: str | None = None
@@ -369,7 +367,7 @@ class FileTable:
 
     source: Source
     frame: Any
-    options: Options
+    options: TableOptions
     separator: str = ""
     notes: tuple[str, ...] = ()
 
@@ -468,7 +466,7 @@ class FileTable:
             raise self.source.error(error.found, error.remedy) from None
 
 
-def read_table(source: Source, options: Options, known: Collection[str] = ()) -> FileTable:
+def read_table(source: Source, options: TableOptions, known: Collection[str] = ()) -> FileTable:
     """Read a table as it stands in its file, without the columns that are to be dropped; see `read_delimited`."""
     readers = {"parquet": read_parquet, "xlsx": read_workbook, "json": read_records}
     if source.format not in readers:
@@ -569,7 +567,7 @@ def _check_inflated(source: Source, size: int) -> None:
         )
 
 
-def read_delimited(source: Source, options: Options, known: Collection[str] = ()) -> FileTable:
+def read_delimited(source: Source, options: TableOptions, known: Collection[str] = ()) -> FileTable:
     """Read a table of text: a header, one line per sample.
 
     Blank lines are passed over, and so are lines that begin with ``#``, but for a header in that guise. A first column
@@ -622,11 +620,11 @@ def _check_room(source: Source, n_cells: int) -> None:
         )
 
 
-def _split(source: Source, options: Options) -> tuple[str, list[tuple[int, list[str]]]]:
+def _split(source: Source, options: TableOptions) -> tuple[str, list[tuple[int, list[str]]]]:
     """Return the separator, and the rows that are not blank."""
     text = source.text()
     first = next((line for line in StringIO(text) if line.strip() and not line.lstrip().startswith("#")), "")
-    separator = options.separator or max(DELIMITERS, key=first.count)
+    separator = options.separator or max(",;\t|", key=first.count)
     if options.separator and first and separator not in first:
         raise source.error(f"found no {separator!r} in the first line", "name what separates the cells by --sep")
     _check_room(source, text.count(separator) + text.count("\n") + text.count("\r") + 1)

@@ -18,15 +18,6 @@ from cvxens.features import column
 from cvxens.tables import Feature
 from cvxens.types import Array
 
-MOST_CELLS = 2**20
-"""The most cells of one table: interactions of the same features that would make more stay apart."""
-
-MOST_NAMED = 5
-"""The most effects that `repr` names, the most important ones."""
-
-TIMES = " x "
-"""What stands between the names of the features of an interaction."""
-
 
 @dataclass(frozen=True, eq=False)
 class Effects:
@@ -121,7 +112,8 @@ class Effects:
         # from the most features down, as what is not pure goes to fewer
         for order in range(max(map(len, joint), default=1), 1, -1):
             for features in sorted(features for features in joint if len(features) == order):
-                for found in Interaction.from_sum(joint[features], MOST_CELLS):
+                # functions whose cells would be more stay apart
+                for found in Interaction.from_sum(joint[features], 2**20):
                     masses = background.masses(features, found.cuts)
                     if order > 2:
                         pure, others = purify_further(found.table, masses)
@@ -152,9 +144,7 @@ class Effects:
 
     def __repr__(self) -> str:
         ranked = [self.names[k] for k in np.argsort(-self.importances, kind="stable").tolist()]
-        named = ", ".join(ranked[:MOST_NAMED]) + (
-            f" and {len(ranked) - MOST_NAMED} more" if ranked[MOST_NAMED:] else ""
-        )
+        named = ", ".join(ranked[:5]) + (f" and {len(ranked) - 5} more" if ranked[5:] else "")
         orders = f"{len(self.mains)} of one feature, {len(self.interactions)} of more"
         return f"Effects({self.n_features} features, {len(self.intercept)} scores; {orders}: {named})"
 
@@ -166,7 +156,7 @@ class Effects:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all effects: of a feature, or "age x dose"."""
-        return tuple(TIMES.join(self.feature_names[feature] for feature in term.features) for term in self.terms)
+        return tuple(" x ".join(self.feature_names[feature] for feature in term.features) for term in self.terms)
 
     @property
     def n_features(self) -> int:

@@ -32,12 +32,6 @@ from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
-OPERATORS = 17
-"""The version of ONNX's operators: the first runtimes that have it are of 2022."""
-
-FORMAT = 8
-"""The version of ONNX's format that came with it."""
-
 REFUSAL = "X must be finite, and within the ranges of the model"
 """The name of the node at which runtimes fail."""
 
@@ -121,8 +115,9 @@ def to_onnx(model: Any) -> Any:
             outputs,
             graph.constants,
         ),
-        opset_imports=[package.helper.make_opsetid("", OPERATORS)],
-        ir_version=FORMAT,
+        # the first operators that runtimes have since 2022, and the format that came with them
+        opset_imports=[package.helper.make_opsetid("", 17)],
+        ir_version=8,
         producer_name="cvxens",
         producer_version=__version__,
     )

@@ -31,9 +31,6 @@ PALETTE = (
 )
 """Colours that colour-blind people can tell apart (M. A. Petroff, *Accessible color sequences*, 2021)."""
 
-MOST_INSIDE, MOST_IN_COLUMN = 6, 16
-"""More names than the first go beside a picture, in columns of at most the second."""
-
 NOTE, FAINT = "0.35", "0.75"
 """The greys of notes, and of reference lines and the background."""
 
@@ -99,8 +96,8 @@ def check_axes(ax: Any) -> Axes:
 def add_legend(ax: Axes, **where: Any) -> None:
     """Name what has a label, on a ground that keeps names readable over lines; many names go beside the picture."""
     n = len(ax.get_legend_handles_labels()[1])
-    if n > MOST_INSIDE:
-        columns = -(-n // MOST_IN_COLUMN)
+    if n > 6:
+        columns = -(-n // 16)
         where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small", "ncols": columns, **where}
     if n:
         ax.legend(edgecolor="none", framealpha=0.8, **where)

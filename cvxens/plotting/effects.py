@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 UP, DOWN = PALETTE[6], PALETTE[0]
 """The colours of what adds to a score, and of what takes off."""
 
-DIVERGING = "RdBu_r"
-"""The colours of pairs: red adds, blue takes off."""
-
 
 @dataclass
 class EffectsDisplay(Display):
@@ -156,7 +153,8 @@ class PairDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         largest = float(np.abs(self.table).max()) or 1.0
-        mesh = ax.pcolormesh(*self.edges, self.table.T, cmap=DIVERGING, vmin=-largest, vmax=largest)
+        # red adds, blue takes off
+        mesh = ax.pcolormesh(*self.edges, self.table.T, cmap="RdBu_r", vmin=-largest, vmax=largest)
         ax.figure.colorbar(mesh, ax=ax, label="contribution to f")
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
 

@@ -25,7 +25,7 @@ SIGNS = ("-1", "+1")
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class WeightedHypotheses:
     """The hypotheses h_j of one output and their weights w, with names of features and of both classes if known."""
 
     hypotheses: Sequence[Any]

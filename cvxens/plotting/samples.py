@@ -14,7 +14,7 @@ from sklearn.inspection import DecisionBoundaryDisplay
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import FAINT, PALETTE, Display, add_legend, name_features, pyplot, read_fitted
-from cvxens.plotting.ensembles import Ensemble
+from cvxens.plotting.ensembles import WeightedHypotheses
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 MARKERS = "osD^vP*Xph"
 """One per class."""
-
-PALE = 2.5
-"""The shading's scale goes to so many times the largest score, so that samples stand out from it."""
 
 
 @dataclass
@@ -74,7 +71,7 @@ class MarginDisplay(Display):
         """Draw the margins of several runs, by name, on a sample with labels -1 and +1."""
         validation.instance("runs", runs, Mapping)
         y = validation.signs(y, np.shape(X)[0])
-        sizes = {name: Ensemble.from_run(run).total_weight for name, run in runs.items()}
+        sizes = {name: WeightedHypotheses.from_run(run).total_weight for name, run in runs.items()}
         return cls({name: y * run.decision_function(X) / sizes[name] for name, run in runs.items()}).plot(ax)
 
     @classmethod
@@ -83,7 +80,7 @@ class MarginDisplay(Display):
         classes, y = np.asarray(read_fitted(estimator, "classes_")), validation.labels("y", y)
         if len(classes) != 2 or not np.isin(y, classes).all():
             raise InvalidInput("y", f"found labels outside {list(classes)}", "give those of a binary classifier")
-        size = Ensemble.from_estimator(estimator).total_weight
+        size = WeightedHypotheses.from_estimator(estimator).total_weight
         scores = read_fitted(estimator, "decision_function")(X)
         validation.same_length("y", y, len(scores))
         return cls({name: np.where(y == classes[1], scores, -scores) / size}).plot(ax)
@@ -172,7 +169,7 @@ class BoundaryDisplay(Display):
     @classmethod
     def from_run(cls, run: Run, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None) -> Self:
         """Draw a run of column generation on a sample with labels -1 and +1; as `from_estimator` otherwise."""
-        Ensemble.from_run(run)
+        WeightedHypotheses.from_run(run)
         return cls.from_estimator(_RunAsClassifier(run), X, validation.signs(y), grid_resolution=grid_resolution, ax=ax)
 
     def _draw(self, ax: Axes) -> None:
@@ -180,7 +177,8 @@ class BoundaryDisplay(Display):
         if n_classes == 2:
             # from one class's colour to the other's, with the boundary between
             colours = ["#b2182b", "#2166ac"]
-            end = PALE * float(np.abs(self.response).max()) or 1.0
+            # so that samples stand out from the shading
+            end = 2.5 * float(np.abs(self.response).max()) or 1.0
             ax.pcolormesh(*grid, cmap="RdBu", vmin=-end, vmax=end, rasterized=True)
             ax.contour(*grid, [0.0], colors="black", linewidths=1.2)
         else:

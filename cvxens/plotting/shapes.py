@@ -24,7 +24,7 @@ from cvxens.plotting.display import (
     new_axes,
     read_fitted,
 )
-from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
+from cvxens.plotting.ensembles import NEGLIGIBLE, WeightedHypotheses
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -33,22 +33,7 @@ if TYPE_CHECKING:
 
     from cvxens.colgen import Bands, Run
 
-ACROSS = 4
-"""The most pictures in a row."""
-
-MOST_ABREAST = 5
-"""The most names in a row of the legend, and no more than two for each picture."""
-
 YLABEL = "contribution to f"
-
-MOST_COUNTED = 3
-"""The most bars whose counts are told as "n = 12", and not as 12."""
-
-MOST_LETTERS = 32
-"""The most letters that names of bars can have beside each other, where all are as long as the longest."""
-
-RUG = 1000
-"""The most samples that are marked below a function, evenly spaced in rank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +256,7 @@ class ShapeDisplay:
         cls, run: Run, X: Any = None, *, feature_names: Names = None, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
         """Draw the main effects of a run's weak learners, as by `from_effects`."""
-        ensemble = Ensemble.from_run(run)
+        ensemble = WeightedHypotheses.from_run(run)
         terms = [(h, np.array([w])) for h, w in zip(ensemble.hypotheses, ensemble.weights, strict=True)]
         used = [f for features in ensemble.find_features() for f in features]
         X = None if X is None else validation.finite_array("X", X, ndim=2)
@@ -301,7 +286,7 @@ class ShapeDisplay:
             matplotlib is not installed.
         """
         panels = self._panels()
-        n_across = min(ACROSS, len(panels))
+        n_across = min(4, len(panels))
         if ax is None:
             n_down = -(-len(panels) // n_across)
             self.axes_ = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.4), len(panels), n_across)
@@ -316,7 +301,7 @@ class ShapeDisplay:
         if ax is not None and labels:
             first.legend(handles, labels, edgecolor="none", framealpha=0.8, fontsize="small")
         elif labels:
-            n_columns = min(len(labels), MOST_ABREAST, 2 * n_across)
+            n_columns = min(len(labels), 5, 2 * n_across)
             self.figure_.legend(handles, labels, loc="outside upper center", ncols=n_columns, edgecolor="none")
         if ax is None and len(panels) > n_across:
             self.figure_.supylabel(self.ylabel, fontsize="medium")
@@ -377,7 +362,7 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
             color=NOTE,
         )
     if sample is not None:
-        ranks = np.linspace(0, len(sample) - 1, min(RUG, len(sample))).round().astype(int)
+        ranks = np.linspace(0, len(sample) - 1, min(1000, len(sample))).round().astype(int)
         marks = np.sort(sample)[ranks]
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
 
@@ -396,10 +381,11 @@ def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: 
         heights = np.append(shape.at(values), [shape.missing] if gaps else [])
         ax.bar(np.arange(len(heights)) + (k - (len(panel) - 1) / 2) * width, heights, 0.9 * width, **style)
     names = [*(first.levels or [f"{value:g}" for value in values.tolist()]), *(["missing"] if gaps else [])]
-    crowded = max(map(len, names)) * len(names) > MOST_LETTERS
+    # names that would touch each other are turned
+    crowded = max(map(len, names)) * len(names) > 32
     if first.known is not None:
         counts = [int((first.known == value).sum()) for value in values.tolist()] + [first.n_missing] * gaps
-        beside = " ({})" if crowded else "\nn = {}" if len(names) <= MOST_COUNTED else "\n{}"
+        beside = " ({})" if crowded else "\nn = {}" if len(names) <= 3 else "\n{}"
         names = [name + beside.format(count) for name, count in zip(names, counts, strict=True)]
     ax.set_xticks(np.arange(len(names)), names, rotation=90 if crowded else 0)
     if crowded:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from cvxens.colgen import Run
 
-MOST_MARKED = 30
-"""Up to this number of rounds each is marked: a line through one of them is not seen."""
-
 SMALLEST_GAP = float(np.finfo(float).eps)
 """Where a gap of 0 is drawn."""
 
@@ -158,7 +155,8 @@ class TraceDisplay(Display):
         return cls([Trace.from_history(*part) for part in zip(histories, names, strict=True)], against).plot(ax)
 
     def _style(self, trace: Trace) -> dict[str, Any]:
-        return {"marker": "." if len(trace.objective) <= MOST_MARKED else "", "markersize": 4}
+        # a line through one point is not seen
+        return {"marker": "." if len(trace.objective) <= 30 else "", "markersize": 4}
 
     def _label(self, ax: Axes, ylabel: str) -> None:
         """Label the axes, and name the runs that have names."""

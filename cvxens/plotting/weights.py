@@ -21,7 +21,7 @@ from cvxens.plotting.display import (
     name_features,
     read_fitted,
 )
-from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
+from cvxens.plotting.ensembles import NEGLIGIBLE, WeightedHypotheses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ class PathDisplay(Display):
     ) -> Self:
         """Draw the weights of all hypotheses of several runs, by C; a hypothesis that a run has not weighs 0."""
         validation.instance("runs", runs, Mapping)
-        ensembles = {C: Ensemble.from_run(run, feature_names) for C, run in runs.items()}
+        ensembles = {C: WeightedHypotheses.from_run(run, feature_names) for C, run in runs.items()}
         return cls._from_ensembles(ensembles, n_named).plot(ax)
 
     @classmethod
@@ -112,7 +112,7 @@ class PathDisplay(Display):
         >>> PathDisplay.from_path(path, ax=Figure().subplots()).breakpoints
         array([1.])
         """
-        ensembles = {C: Ensemble.from_run(run, feature_names) for C, run in path.runs.items()}
+        ensembles = {C: WeightedHypotheses.from_run(run, feature_names) for C, run in path.runs.items()}
         display = cls._from_ensembles(ensembles, n_named, xlabel)
         display.breakpoints = path.breakpoints
         display.title = f"relative gap at most {max(path.relative_gap, 0.0):.2g} at every {xlabel}"
@@ -126,11 +126,11 @@ class PathDisplay(Display):
 
         The features are called as in ``feature_names_in_`` where there is that.
         """
-        ensembles = {C: Ensemble.from_estimator(one) for C, one in estimators.items()}
+        ensembles = {C: WeightedHypotheses.from_estimator(one) for C, one in estimators.items()}
         return cls._from_ensembles(ensembles, n_named, xlabel).plot(ax)
 
     @classmethod
-    def _from_ensembles(cls, ensembles: Mapping[float, Ensemble], n_named: int, xlabel: str = "C") -> Self:
+    def _from_ensembles(cls, ensembles: Mapping[float, WeightedHypotheses], n_named: int, xlabel: str = "C") -> Self:
         names: dict[Hypothesis, str] = {}
         for ensemble in ensembles.values():
             for h in ensemble.hypotheses:
@@ -216,7 +216,7 @@ class SelectionDisplay(Display):
         cls, runs: Iterable[Run], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
     ) -> Self:
         """Draw the share of runs that have a weak learner on the feature, of more than a negligible weight."""
-        selected = [set().union(*Ensemble.from_run(run).find_features()) for run in runs]
+        selected = [set().union(*WeightedHypotheses.from_run(run).find_features()) for run in runs]
         return cls._from_selections(selected, "runs that select", feature_names, n_shown).plot(ax)
 
     @classmethod
@@ -238,7 +238,7 @@ class SelectionDisplay(Display):
     @classmethod
     def from_run(cls, run: Run, *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None) -> Self:
         """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
-        selected = [features for features in Ensemble.from_run(run).find_features() if features]
+        selected = [features for features in WeightedHypotheses.from_run(run).find_features() if features]
         return cls._from_selections(selected, "stumps on", feature_names, n_shown).plot(ax)
 
     @classmethod

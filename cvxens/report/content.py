@@ -41,26 +41,11 @@ Content: TypeAlias = dict[str, Any]
 MOST_MAINS, MOST_PAIRS, MOST_RULES, MOST_EXPLAINED = 60, 24, 500, 50
 """The most functions, pairs, rules and samples in a report, the most important ones."""
 
-MOST_TERMS = 40
-"""Effects of a sample that are told one by one; the others are told as one."""
-
 MOST_CUTS = 300
 """The most cuts of a function that are drawn, evenly spaced in rank."""
 
-MOST_LEVELS = 8
-"""A feature with at most so many different values in the sample is drawn as bars."""
-
-MOST_POINTS = 1000
-"""The most samples whose prediction is drawn beside the target."""
-
-MOST_ROUNDS = 400
-"""The most rounds of a history that are drawn."""
-
 BINS = 32
 """Bins of the density of a feature."""
-
-NEGLIGIBLE = 1e-9
-"""Effects of at most this share of the largest one are rounding, and are not told."""
 
 FOLDER = Path(__file__).parent
 
@@ -69,9 +54,6 @@ PLACE = re.compile(r"@(TITLE|KIND|POLICY|STYLE|SCRIPT|DATA)@")
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 """Characters that could end the data or begin a tag, as JSON writes them."""
-
-SIGNIFICANT = 6
-"""Digits of every number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +246,7 @@ class Report:
             return found
         if not is_regressor(model) or predicted.ndim > 1:
             return {"lacking": "What there is to say is the score above."}
-        thin, errors = _thin(len(predicted), MOST_POINTS), np.abs(predicted - of.y)
+        thin, errors = _thin(len(predicted), 1000), np.abs(predicted - of.y)
         return {
             "on": on,
             "errors": [_number(np.average(errors, weights=of.weights)), _number(np.quantile(errors, 0.9))],
@@ -320,7 +302,7 @@ def _describe_histories(model: Any) -> list[Content]:
         except InvalidInput:
             # rows without an objective and a bound are no trace
             continue
-        chosen = _thin(len(trace.objective), MOST_ROUNDS)
+        chosen = _thin(len(trace.objective), 400)
         columns = {"objective": trace.objective, "bound": trace.bound, "gap": trace.relative_gap, "round": trace.rounds}
         numbers = {key: _numbers(values[chosen]) for key, values in columns.items()}
         described.append({"name": name, "quantity": trace.quantity, **numbers})
@@ -352,7 +334,8 @@ def _describe_rules(model: Any, given: Given | None) -> Content:
 def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Content:
     """Return what each effect is, how important, and how it is drawn."""
     ranked = [int(k) for k in np.argsort(-effects.importances, kind="stable") if effects.importances[k] > 0]
-    ranked = [k for k in ranked if effects.importances[k] > NEGLIGIBLE * effects.importances[ranked[0]]]
+    # smaller effects are rounding
+    ranked = [k for k in ranked if effects.importances[k] > 1e-9 * effects.importances[ranked[0]]]
     terms = [
         {
             "name": effects.names[k],
@@ -420,7 +403,8 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
             drawn["missing"] = {"values": _numbers(main.at([np.nan])), "count": _number(weights[~known].sum())}
         levels, places = np.unique(x[known], return_inverse=True)
         nominal = main.feature in effects.levels
-        if len(levels) <= MOST_LEVELS or nominal:
+        # few values are drawn as bars
+        if len(levels) <= 8 or nominal:
             drawn["levels"] = _numbers(levels)
             drawn["names"] = [effects.tell_value(main.feature, level) for level in levels] if nominal else None
             drawn["counts"] = _numbers(np.bincount(places, weights[known], len(levels)))
@@ -462,8 +446,8 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     picked = given.X[rows]
     values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
-    shown_effects = np.argsort(-effects.importances, kind="stable")[:MOST_TERMS]
-    shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:MOST_TERMS]
+    shown_effects = np.argsort(-effects.importances, kind="stable")[:40]
+    shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:40]
     return {
         "effects": [effects.names[k] for k in shown_effects],
         "features": [effects.feature_names[k] for k in shown_features],
@@ -519,7 +503,7 @@ def _thin(n: int, most: int) -> NDArray[np.intp]:
 def _number(value: Any) -> float | None:
     """Return a number of few digits; None for one that is not finite, which JSON does not have."""
     number = float(value)
-    return float(f"{number:.{SIGNIFICANT}g}") if isfinite(number) else None
+    return float(f"{number:.6g}") if isfinite(number) else None
 
 
 def _numbers(values: Any) -> list[float | None]:

@@ -30,9 +30,6 @@ HYPOTHESES = {
 MEAN = "a mean of"
 """What the note of a certificate says of an average of ensembles."""
 
-TO_ROUNDING = 1e-9
-"""A relative gap that people need not read the digits of."""
-
 
 def describe_proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
     """Say what a certificate proves of `what`, such as "the objective": the strongest of the sentences that holds.
@@ -74,7 +71,7 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
         return f"Proven: {what} of {mean} is within {as_percent(certificate.relative_gap)} of the best possible{among}."
     if not certificate.holds(tol):
         return f"Not within the tolerance asked, {as_percent(tol)}: proven is only that {within}."
-    if certificate.relative_gap <= TO_ROUNDING:
+    if certificate.relative_gap <= 1e-9:
         return f"Proven: {what} is the best possible{among}, to rounding{asked}."
     return f"Proven: {within}{asked}."
 

@@ -2,6 +2,6 @@
 
 from cvxens.tables import Feature, Table, match
 from cvxens.trees.c45 import fit_forest, fit_tree
-from cvxens.trees.tree import Rule, Tree
+from cvxens.trees.tree import Tree, TreeRule
 
-__all__ = ["Feature", "Rule", "Table", "Tree", "fit_forest", "fit_tree", "match"]
+__all__ = ["Feature", "Table", "Tree", "TreeRule", "fit_forest", "fit_tree", "match"]

@@ -27,7 +27,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class TreeRule:
     """One path of a tree, tests that a later one on the same feature implies left out.
 
     Parameters
@@ -41,7 +41,7 @@ class Rule:
 
     Examples
     --------
-    >>> print(Rule(("humidity <= 75", "outlook = sunny"), "yes", 5.0, 1.0))
+    >>> print(TreeRule(("humidity <= 75", "outlook = sunny"), "yes", 5.0, 1.0))
     if humidity <= 75 and outlook = sunny then yes (5.0/1.0)
     """
 
@@ -157,7 +157,7 @@ class Tree(FieldsOnly):
         """Draw the tree: a line per branch, leaves with their training cases and errors."""
         return "\n".join(self._lines()) or str(self._decision(0, ()))
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[TreeRule, ...]:
         """Return a rule per leaf, from the top of the drawing down; on samples without gaps exactly one applies."""
         found = []
         waiting: list[tuple[int, dict[tuple[str, str], str]]] = [(0, {})]
@@ -186,10 +186,10 @@ class Tree(FieldsOnly):
             else:
                 yield child, feature.name, ("<=", ">")[branch], f"{self.nodes.cut[node]:.12g}"
 
-    def _decision(self, node: int, conditions: tuple[str, ...]) -> Rule:
+    def _decision(self, node: int, conditions: tuple[str, ...]) -> TreeRule:
         counts = self.nodes.counts[node]
         label = self.classes[self.probabilities[node].argmax()]
-        return Rule(conditions, label, float(counts.sum()), float(counts.sum() - counts.max()))
+        return TreeRule(conditions, label, float(counts.sum()), float(counts.sum() - counts.max()))
 
 
 @njit(cache=True)

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from cvxens.trees import Rule, fit_tree
+from cvxens.trees import TreeRule, fit_tree
 
 
 def test_a_single_leaf_draws_as_its_class():
@@ -42,8 +42,8 @@ def test_branches_without_cases_decide_as_their_parent():
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        (Rule((), "yes", 3.0, 0.0), "yes (3.0)"),
-        (Rule(("a = b",), 1, 3.25, 0.5), "if a = b then 1 (3.2/0.5)"),
+        (TreeRule((), "yes", 3.0, 0.0), "yes (3.0)"),
+        (TreeRule(("a = b",), 1, 3.25, 0.5), "if a = b then 1 (3.2/0.5)"),
     ],
 )
 def test_rule_text(rule, text):
