@@ -663,9 +663,7 @@ def column_generation(
     formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
-    if formulation.holds_own_terms:
-        check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
-    else:
+    if not formulation.holds_own_terms:
         check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     for name, given in {"master": master, "callback": callback}.items():
         if given is not None and not callable(given):
