@@ -110,8 +110,8 @@ def ensembles(n_samples: int) -> list[dict[str, Any]]:
 
 
 def seconds(run: Run, n_columns: float = np.inf) -> float:
-    """Add up the rounds until the master has so many columns."""
-    return sum(r.pricing_seconds + r.master_seconds for r in run.history if r.n_columns <= n_columns)
+    """Return the time until the master has more columns than so many."""
+    return max((row.seconds for row in run.history if row.size <= n_columns), default=0.0)
 
 
 def cgens(X: NDArray, y: NDArray, columns_per_round: int) -> Run:

@@ -223,12 +223,14 @@ class BinnedFeatures:
         cuts = np.concatenate([[0], inner, [len(rows)]])
         mixed = np.append(np.searchsorted(places, cuts[1:]) > np.searchsorted(places, cuts[:-1], "right"), False)
         codes = np.searchsorted(self.entry_values[self.entries(feature)][inner], values, "right").astype(np.uint8)
-        # not listed are zeros that are not stored, or a bin of at least half the samples
+        # not listed are zeros that are not stored, or, of fine bins, one of at least half the samples
         middle, rest = np.searchsorted(inner, len(rows) // 2, "right"), -1
         if self.has_zeros[feature]:
             rest = int(codes[rows.argmax()])
-        elif rows.size and 2 * np.count_nonzero(codes == middle) >= self.n_samples:
+        elif rows.size and self._most is None and 2 * np.count_nonzero(codes == middle) >= self.n_samples:
             rest = int(middle)
+        if rest < 0:
+            return cuts, mixed, codes, rows, rest
         listed = codes != rest
         return cuts, mixed, codes[listed], rows[listed], rest
 
@@ -292,8 +294,11 @@ class BinnedFeatures:
         """The bin of every sample, one more than there are where it is missing, (n_features, n_samples)."""
         codes = np.empty((self.n_features, self.n_samples), np.uint8)
         for j in range(self.n_features):
-            codes[j] = max(self.bins.listed.rests[j], 0)
             own, rows = self.bins.listed.of_feature(j)
+            if len(own) == self.n_samples:
+                codes[j] = own
+                continue
+            codes[j] = max(self.bins.listed.rests[j], 0)
             codes[j, rows] = own
             codes[j, self.gone[j]] = self.counts[j] + 1
         return codes
@@ -664,10 +669,10 @@ def sum_cells(features: tuple[int, int], codes: Codes, starts: Ints, usual: Ints
     The cells of feature k begin at `starts[k]`.
     """
     for k in range(features[0], features[1]):
-        own = sums[starts[k] : starts[k + 1]]
-        for i in range(codes.shape[1]):
-            code = codes[k, i]
-            if code != usual[k]:
+        own, of_feature, most = sums[starts[k] : starts[k + 1]], codes[k], usual[k]
+        for i in range(len(of_feature)):
+            code = of_feature[i]
+            if code != most:
                 for output in range(weights.shape[1]):
                     own[code, output] += weights[i, output]
 
@@ -693,10 +698,10 @@ def add_cells(rows: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, ta
     for first in range(rows[0], rows[1], BLOCK):
         last = min(first + BLOCK, rows[1])
         for k in range(codes.shape[0]):
-            own = table[starts[k] : starts[k + 1]]
+            own, of_feature, most = table[starts[k] : starts[k + 1]], codes[k], usual[k]
             for i in range(first, last):
-                code = codes[k, i]
-                if code != usual[k]:
+                code = of_feature[i]
+                if code != most:
                     for output in range(table.shape[1]):
                         f[i - rows[0], output] += own[code, output]
     return f

@@ -36,6 +36,7 @@ from cvxens.colgen.protocols import (
     MasterSolution,
     Oracle,
     Priced,
+    declared,
     evaluate,
     has_negation,
     make_column,
@@ -326,23 +327,16 @@ class _Columns:
     def price_past_duplicates(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
         """Enter what an answer without a new column has hidden, and return it.
 
-        With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
-        that answers with h again does not show the next best. Nor does one that answers with copies, hypotheses with
-        the values of others: so these are left out too, until the answer has none.
+        An oracle does not show the next best that answers again with a column of the master which is not excluded, or
+        with copies, hypotheses with the values of others: so these are left out too, until the answer has none.
         """
-        several = not solution.is_free and solution.s.ndim > 1
-        may_lack = several and not getattr(self.oracle, "negations", False)
-        closed = self.entered if may_lack else self._exclude(solution)[0]
-        if may_lack:
-            priced = self._ask(solution, closed)
-        copies: dict[Hypothesis, Column] = {}
+        left_out = {column.hypothesis: column for column in self._exclude(solution)[0]}
         while not (new := self.choose(priced, solution)) and priced.edge_bound < inf:
-            known = self.hypotheses | copies.keys()
-            found = [c for c in priced.columns if c.edge > solution.threshold and c.hypothesis not in known]
-            if not found:
+            improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
+            if improving.keys() <= left_out.keys():
                 break
-            copies |= {column.hypothesis: column for column in found}
-            priced = self._ask(solution, (*closed, *copies.values()))
+            left_out |= improving
+            priced = self._ask(solution, tuple(left_out.values()))
         return new
 
     def _find_edges(self, solution: MasterSolution) -> Array:
@@ -400,16 +394,19 @@ class _Columns:
 
     def _check_bounds(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:
         """Raise if an oracle's bounds are below what was `found` of its own hypotheses, by more than rounding."""
-        bounds = ("edge_bound", "outside_bound", "edge_square_sum")
-        names = [name for name in bounds if getattr(priced, name) < getattr(found, name)]
-        if not names:
+        claims = {
+            "edge_bound": (priced.edge_bound, found.edge_bound),
+            "outside_bound": (priced.outside_bound, found.outside_bound),
+            "edge_square_sum": (priced.edge_square_sum, found.edge_square_sum),
+        }
+        claims = {name: (claimed, actual) for name, (claimed, actual) in claims.items() if claimed < actual}
+        if not claims:
             return
         columns = [*self.entered, *priced.columns]
         # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
         largest = max(float(np.ptp(values) + np.abs(values).min()) for values in (column.values for column in columns))
         scale = largest * float(np.abs(solution.s).sum())
-        for name in names:
-            claimed, actual = getattr(priced, name), getattr(found, name)
+        for name, (claimed, actual) in claims.items():
             size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
             if actual > claimed + BOUND_TOLERANCE * size:
                 what = "squares of edges that sum to" if name == "edge_square_sum" else "an edge of"
@@ -459,9 +456,9 @@ class RunLimits:
         validation.positive("tol", self.tol)
         if self.min_edge:
             validation.positive("min_edge", self.min_edge)
-        for name in ("max_columns", "max_rounds"):
-            if getattr(self, name) is not None:
-                validation.whole(name, getattr(self, name))
+        for name, most in {"max_columns": self.max_columns, "max_rounds": self.max_rounds}.items():
+            if most is not None:
+                validation.whole(name, most)
         validation.limit("max_time", self.max_time)
         validation.whole("patience", self.patience)
 
@@ -971,7 +968,7 @@ class Search:
 
 def state_set(formulation: Formulation, oracle: Oracle) -> Statement | None:
     """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
-    statement: Statement | None = getattr(oracle, "statement", None)
+    statement: Statement | None = declared(oracle, "statement")
     if statement is not None and statement.over == "one-sided pool" and not formulation.nonnegative:
         # weights below 0 are of the negations
         return statement._replace(over="pool")
@@ -991,18 +988,6 @@ def _prove(
     return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over, readings=readings)
 
 
-def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
-    """Return what keeps multipliers from a bound over all hypotheses, in a few words."""
-    priced = incumbent.priced
-    if priced.edge_bound == inf:
-        return "the oracle cannot bound the edges"
-    if not isfinite(formulation.terms[0].dual_value(incumbent.u)):
-        return "the multipliers that were found have no bound"
-    if priced.edge_square_sum == inf:
-        return "the oracle does not bound the sum of squared edges, which the penalty needs"
-    return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
-
-
 def price_beside(
     oracle: Oracle, start: Iterable[Hypothesis], solution: MasterSolution, found: Sequence[Hypothesis] = ()
 ) -> Priced:
@@ -1015,13 +1000,20 @@ def price_beside(
     return columns.raise_bounds(columns.price(solution), solution)
 
 
-def _find_basis(formulation: Formulation, incumbent: Incumbent) -> str:
-    """Return what the bound of an incumbent rests on, or why there is none."""
+def _explain_bound(formulation: Formulation, incumbent: Incumbent) -> str:
+    """Return what the bound of an incumbent rests on, or why there is none, in a few words."""
+    priced = incumbent.priced
     if not formulation.has_conjugate:
         return formulation.doubt
-    if not incumbent.bounded:
-        return _find_doubt(formulation, incumbent)
-    return ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+    if incumbent.bounded:
+        return ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+    if priced.edge_bound == inf:
+        return "the oracle cannot bound the edges"
+    if not isfinite(formulation.terms[0].dual_value(incumbent.u)):
+        return "the multipliers that were found have no bound"
+    if priced.edge_square_sum == inf:
+        return "the oracle does not bound the sum of squared edges, which the penalty needs"
+    return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
 
 
 def certify_incumbent(
@@ -1032,7 +1024,7 @@ def certify_incumbent(
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
     residuals: Mapping[str, float] = {}
-    note = _find_basis(formulation, incumbent)
+    note = _explain_bound(formulation, incumbent)
     try:
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     except TimeUp:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.protocols import Column, Oracle, Priced, has_negation
+from cvxens.colgen.protocols import Column, Oracle, Priced, declared, has_negation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, negate
 from cvxens.problems.duality import edge_of, row_sizes
@@ -59,7 +59,7 @@ def with_negations(oracle: Oracle) -> Oracle:
 
     Over such a set the largest edge, SL (6), is the largest |edge|, SL (8): SL Claim IV.2.
     """
-    return oracle if getattr(oracle, "negations", False) else BothSigns(oracle)
+    return oracle if declared(oracle, "negations") else BothSigns(oracle)
 
 
 class BothSigns:
@@ -94,7 +94,7 @@ class BothSigns:
 
 def with_each_sign(oracle: Oracle) -> Oracle:
     """Return an oracle whose answers hold for h and -h apart, as w >= 0 over several outputs asks for."""
-    tells = getattr(oracle, "negations", False) or hasattr(oracle, "has_negation")
+    tells = declared(oracle, "negations") or declared(oracle, "has_negation") is not None
     return EachSign(oracle) if tells and not isinstance(oracle, EachSign) else oracle
 
 
@@ -107,7 +107,7 @@ class EachSign:
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
         self.sample = oracle.sample
-        self.negations = getattr(oracle, "negations", False)
+        self.negations = declared(oracle, "negations")
         self._seen: dict[Hypothesis, Column] = {}
         """What was excluded, with its values."""
 

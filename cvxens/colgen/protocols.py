@@ -271,18 +271,37 @@ class Oracle(Protocol):
         """
 
 
+DECLARED: dict[str, Any] = {
+    "negations": False,
+    "has": None,
+    "has_negation": None,
+    "largest": inf,
+    "n_hypotheses": inf,
+    "by_rows": False,
+    "statement": None,
+    "grams": None,
+    "columns": None,
+}
+"""What an oracle may declare beside its sample, and what is believed of one that does not."""
+
+
+def declared(oracle: Any, name: str) -> Any:
+    """Return what an oracle declares under one of the names of `DECLARED`."""
+    return getattr(oracle, name, DECLARED[name])
+
+
 def has_negation(oracle: Oracle, hypothesis: Hypothesis) -> bool:
     """Return True if the set of an oracle may have -h beside its own h: False where the oracle tells that it has not.
 
     One whose set has -h for some h alone has a method of this name.
     """
-    tells = getattr(oracle, "has_negation", None)
-    return getattr(oracle, "negations", False) or tells is None or bool(tells(hypothesis))
+    tells = declared(oracle, "has_negation")
+    return declared(oracle, "negations") or tells is None or bool(tells(hypothesis))
 
 
 def surely_has(oracle: Oracle, hypothesis: Hypothesis) -> bool:
     """Return True if an oracle tells that its set has the values of a hypothesis on the sample, by its method `has`."""
-    tells = getattr(oracle, "has", None)
+    tells = declared(oracle, "has")
     return tells is not None and bool(tells(hypothesis))
 
 

@@ -349,7 +349,7 @@ def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> tu
     hinge, losses, counts = of_shard(Hinge(at.C), shard), [], []
     for step in steps:
         ahead = z + step * dz
-        losses.append(sum_exactly(hinge.values(ahead)))
+        losses.append(sum_exactly(hinge.terms(ahead)))
         levels = np.abs(1 - ahead).view(np.int64) >> LEVEL_BITS
         counts.append(np.bincount(np.clip(levels - LOWEST_LEVEL, 0, LEVELS - 1), minlength=LEVELS))
     return np.stack(losses), np.stack(counts)

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
 from cvxens.dask.sums import add, sum_exactly, to_float
-from cvxens.dask.tallies import N_BINS, Codes, Ints
+from cvxens.dask.tallies import Codes, Ints
 from cvxens.errors import InvalidInput
+from cvxens.features import N_BINS
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
 

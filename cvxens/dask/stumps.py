@@ -23,7 +23,6 @@ from cvxens.dask.drawn import find_middles
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes, count_shards
 from cvxens.dask.sums import Ints, add
 from cvxens.dask.tallies import (
-    N_BINS,
     Places,
     Ranges,
     find_intervals,
@@ -33,7 +32,7 @@ from cvxens.dask.tallies import (
 )
 from cvxens.dask.votes import BITS, Stumps, exponent_of
 from cvxens.errors import InvalidInput
-from cvxens.features import FixedPoint
+from cvxens.features import N_BINS, FixedPoint
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
 from cvxens.types import Array

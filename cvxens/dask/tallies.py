@@ -13,13 +13,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cvxens.features import N_BINS
 from cvxens.types import Array
 
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.uint8]
-
-N_BINS = 256
-"""The bins that a byte can name."""
 
 
 class Places(NamedTuple):

@@ -41,6 +41,7 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
+from cvxens.colgen.protocols import declared
 from cvxens.estimators.base import Classifier, certify_fit, check_shape, refuse_intercept
 from cvxens.estimators.explanations import list_votes_of
 from cvxens.estimators.parameters import estimator
@@ -184,7 +185,7 @@ class CodedOracle:
 
     @property
     def negations(self) -> bool:
-        return getattr(self.oracle, "negations", False)
+        return bool(declared(self.oracle, "negations"))
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         S, n_classes = self.pairs.collect(s), self.pairs.mask.shape[1]

@@ -19,6 +19,7 @@ from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, 
 from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.pricing import with_negations
+from cvxens.colgen.protocols import declared
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
@@ -385,7 +386,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
-        columns = getattr(oracle, "columns", None)
+        columns = declared(oracle, "columns")
         if columns is not None and not start and self._wants_all(columns.shape):
             try:
                 return self._fit_all(formulation, oracle)
@@ -492,7 +493,7 @@ class EveryClass:
 
     @property
     def negations(self) -> bool:
-        return getattr(self.oracle, "negations", False)
+        return bool(declared(self.oracle, "negations"))
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         # nothing is excluded, as a class may lack a hypothesis that another one has

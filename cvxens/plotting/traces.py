@@ -78,12 +78,14 @@ class Trace:
         if found := {type(row).__name__ for row in history if not isinstance(row, Round)}:
             remedy = "give Trace(objective, bound, seconds) what the rows have"
             raise InvalidInput("history", f"found rows of {', '.join(sorted(found))}", remedy)
-        objective, bound, seconds = (
-            np.array([getattr(row, column) for row in history], np.float64)
-            for column in ("objective", "bound", "seconds")
-        )
+        rows = np.array([(row.objective, row.bound, row.seconds) for row in history], np.float64)
+        objective, bound, seconds = rows.reshape(-1, 3).T
         quantity = next((row.quantity for row in history), Round.quantity)
         return cls(objective, bound, None if np.isnan(seconds).any() else seconds, name, quantity)
+
+    def along(self, against: str) -> Array:
+        """Return the rounds or the seconds, the values of an axis."""
+        return np.asarray({"rounds": self.rounds, "seconds": self.seconds}[against])
 
     @property
     def rounds(self) -> Array:
@@ -183,7 +185,7 @@ class ConvergenceDisplay(TraceDisplay):
 
     def _draw(self, ax: Axes) -> None:
         for trace in self.traces:
-            x, style = getattr(trace, self.against), self._style(trace)
+            x, style = trace.along(self.against), self._style(trace)
             objective, bound = (np.where(np.isfinite(z), z, np.nan) for z in (trace.objective, trace.bound))
             line = ax.plot(x, objective, label=trace.name or trace.quantity, **style)[0]
             ax.plot(x, bound, "--", color=line.get_color(), label="" if trace.name else "bound", **style)
@@ -214,5 +216,5 @@ class GapDisplay(TraceDisplay):
         for trace in self.traces:
             gap = trace.relative_gap
             drawn = np.where(np.isfinite(gap), np.maximum(gap, SMALLEST_GAP), np.nan)
-            ax.plot(getattr(trace, self.against), drawn, label=trace.name, **self._style(trace))
+            ax.plot(trace.along(self.against), drawn, label=trace.name, **self._style(trace))
         self._label(ax, "relative gap")

@@ -59,11 +59,6 @@ class Curve:
         """Return the function that is `value` everywhere."""
         return cls(lambda t: (np.full_like(t, value), np.zeros_like(t), np.zeros_like(t)))
 
-    @classmethod
-    def up_to(cls, limit: float) -> Curve:
-        """Return 0 up to `limit`, and infinity beyond."""
-        return cls(lambda t: nonpositive(t - limit))
-
     def then(self, outer: Sides) -> Curve:
         """Return ``outer(self(t))`` by the chain rule: where self falls, the sides of the outer slope change places."""
 

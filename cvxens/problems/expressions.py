@@ -165,13 +165,12 @@ class ConicLoss(Loss):
         return self.conic(shape).domain
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
-        """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
+        """Return the table of bounds of a smooth sum of one scalar function over many samples; None of any other."""
         conic = self.conic(shape)
         if conic not in self._tables:
-            stated = conic.form.stated
             # of fewer samples proofs by the conic form take no longer, and are exact
-            known = stated is not None and shape[0] >= 1000
-            self._tables[conic] = ScalarSum.from_term(stated.term, stated.variable) if known else None
+            stated = conic.form.stated if shape[0] >= 1000 else None
+            self._tables[conic] = None if stated is None else ScalarSum.from_term(stated.term, stated.variable)
         return self._tables[conic]
 
     @cached_property

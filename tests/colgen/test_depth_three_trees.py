@@ -8,15 +8,14 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.sparse import csc_array
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens import LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import DepthThreeTrees, DepthTwoTrees
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch, Constant, Stump, negate
-from cvxens.limits import limit_threads, limit_time
+from cvxens.hypotheses import Branch, negate
+from cvxens.limits import limit_time
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(60, 6)).round(1)
@@ -54,15 +53,6 @@ def test_no_sample_is_asked_what_is_not_allowed():
                 assert all(way <= {0, 1} or way <= {1, 2, 3} or way <= {3, 4, 5} for way in ways)
 
 
-def test_sparse_samples_and_numbers_of_threads_make_no_difference():
-    dense, sparse = DepthThreeTrees(X).price(S), DepthThreeTrees(csc_array(X)).price(S)
-    with limit_threads(1):
-        alone = DepthThreeTrees(X).price(S)
-    for other in (sparse, alone):
-        assert [str(c.hypothesis) for c in other.columns] == [str(c.hypothesis) for c in dense.columns]
-        assert other.edge_bound == dense.edge_bound
-
-
 @pytest.mark.parametrize("budget", [{"max_nodes": 1}, {"max_seconds": 1e-9}])
 def test_a_search_that_is_cut_short_bounds_what_it_has_not_seen(budget):
     exact, cut = DepthThreeTrees(X, n_bins=8).price(S), DepthThreeTrees(X, n_bins=8, **budget).price(S)
@@ -78,13 +68,6 @@ def test_the_limit_of_a_fit_ends_a_search_too():
     assert cut.edge_bound == pytest.approx(np.abs(S).sum())
 
 
-def test_others_that_are_excluded_close_nothing():
-    oracle = DepthThreeTrees(X, n_bins=6)
-    deep = Branch(0, 0.5, Branch(1, 0.5, Branch(2, 0.5, Stump(3, 0.5, 1), Constant(1)), Constant(1)), Constant(-1))
-    others = [deep, np.ravel, Stump(0, 0.123, 1), Stump(17, 0.5, 1), Branch(0, 0.5, Constant(1), np.ravel)]
-    assert oracle.price(S, others).outside_bound == oracle.price(S).outside_bound
-
-
 def test_several_outputs_have_the_best_of_all():
     s = np.column_stack([S, RNG.normal(size=60), -2 * S])
     oracle = DepthThreeTrees(X, n_bins=6)
@@ -95,27 +78,6 @@ def test_several_outputs_have_the_best_of_all():
     rest = oracle.price(s, [negate(priced.columns[0].hypothesis)])
     assert rest.edge_bound == priced.edge_bound
     assert rest.outside_bound == pytest.approx(rest.best_edge)
-
-
-def test_weights_of_nothing_and_of_one_sample():
-    oracle = DepthThreeTrees(X)
-    nothing = oracle.price(np.zeros(60))
-    assert (nothing.edge_bound, nothing.best_edge) == (0, 0)
-    assert oracle.price(np.eye(60)[7]).best_edge == 1.0
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"max_nodes": 0}, "max_nodes"),
-        ({"max_seconds": -1.0}, "max_seconds"),
-        ({"interactions": [(0,)]}, "interactions"),
-        ({"n_bins": 1}, "n_bins"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, told):
-    with pytest.raises(InvalidInput, match=told):
-        DepthThreeTrees(X, **options)
 
 
 def test_tables_that_are_too_large_are_refused():

@@ -7,16 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.sparse import csc_array
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens import AdaBoostClassifier, CGEnsClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import Checkpoint, column_generation, formulations
 from cvxens.colgen.oracles import DepthTwoTrees, Stumps
-from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch, Constant, Stump
-from cvxens.limits import limit_threads
+from cvxens.hypotheses import Branch
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(50, 3)).round(1)
@@ -58,44 +55,6 @@ def features_of(priced):
     """The sets of features that trees of an answer look at."""
     trees = (column.hypothesis for column in priced.columns if isinstance(column.hypothesis, Branch))
     return {frozenset(tree.feature_shares[0].tolist()) for tree in trees}
-
-
-@pytest.mark.parametrize("change", [{"n_bins": 1}, {"columns_per_round": 0}, {"n_bins": 2.5}])
-def test_numbers_that_make_no_sense_are_refused(change):
-    with pytest.raises(InvalidInput, match=next(iter(change))):
-        DepthTwoTrees(X, **change)
-
-
-@pytest.mark.parametrize("argument", ["interactions", "forbidden"])
-@pytest.mark.parametrize("groups", [[(0,)], [(0, 3)], [("a", "b")], [0, 1], [(0, -1)], [(0.0, 1.0)]])
-def test_groups_are_of_two_features_that_there_are(argument, groups):
-    with pytest.raises(InvalidInput, match=f"{argument}: found .*; give groups of at least two of the features 0 to 2"):
-        DepthTwoTrees(X, **{argument: groups})
-
-
-def test_sparse_samples_and_numbers_of_threads_make_no_difference():
-    dense = DepthTwoTrees(X).price(S)
-    sparse = DepthTwoTrees(csc_array(X)).price(S)
-    with limit_threads(1):
-        alone = DepthTwoTrees(X).price(S)
-    for other in (sparse, alone):
-        assert [str(c.hypothesis) for c in other.columns] == [str(c.hypothesis) for c in dense.columns]
-        assert (other.edge_bound, other.edge_square_sum) == (dense.edge_bound, dense.edge_square_sum)
-
-
-def test_what_is_excluded_and_is_no_tree_of_the_set_closes_nothing():
-    oracle = DepthTwoTrees(X)
-    plain = oracle.price(S)
-    deep = Branch(0, 0.5, Branch(1, 0.5, Constant(1), Constant(-1)), Constant(1))
-    others = [deep, Stump(0, 0.123456, 1), Stump(9, 0.5, 1), Branch(0, 0.05, Stump(1, 77.0, 1), Constant(1)), np.ravel]
-    assert oracle.price(S, others).outside_bound == plain.outside_bound
-
-
-def test_weights_of_nothing_and_of_one_sample():
-    oracle = DepthTwoTrees(X)
-    nothing = oracle.price(np.zeros(50))
-    assert (nothing.edge_bound, nothing.best_edge, nothing.edge_square_sum) == (0, 0, 0)
-    assert oracle.price(np.eye(50)[7]).best_edge == 1.0
 
 
 def test_a_run_is_proven_where_stumps_are_not_enough_and_goes_on_from_its_checkpoint(tmp_path):

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csc_array
 
 from cvxens import AdaBoostClassifier, AdaBoostMHClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Boxes, Constant, Costed, DepthTwoTrees, PairRules, Perceptrons
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Interval, Rule, Scaled, negate
-from cvxens.limits import limit_threads, limit_time
+from cvxens.hypotheses import Rule, Scaled, negate
+from cvxens.limits import limit_time
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 4)).round(1)
@@ -39,16 +38,6 @@ def test_hypotheses_are_ranked_and_bounded_by_a_norm_over_the_outputs(make, row_
     assert rest.edge_bound == every.edge_bound
     assert rest.outside_bound == pytest.approx(rest.best_edge)
     assert rest.best_edge <= every.best_edge
-
-
-@pytest.mark.parametrize("make", [PairRules, Boxes])
-def test_sparse_samples_and_numbers_of_threads_make_no_difference(make):
-    dense, sparse = make(X).price(S), make(csc_array(X)).price(S)
-    with limit_threads(1):
-        alone = make(X).price(S)
-    for other in (sparse, alone):
-        assert [str(c.hypothesis) for c in other.columns] == [str(c.hypothesis) for c in dense.columns]
-        assert other.edge_bound == dense.edge_bound
 
 
 def test_a_box_is_found_where_two_conditions_are_not_enough():
@@ -102,9 +91,6 @@ def test_a_run_over_boxes_that_are_cut_short_is_proven_with_a_gap():
     [
         ({"max_length": 0}, "max_length"),
         ({"max_length": 4, "n_bins": 256}, r"n_bins: found 256 bins of 4 features, .*; give at most 45, or a smaller"),
-        ({"max_nodes": 0}, "max_nodes"),
-        ({"max_seconds": -1.0}, "max_seconds"),
-        ({"forbidden": [(0, 9)]}, "forbidden"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, told):
@@ -116,19 +102,6 @@ def test_options_that_make_no_sense_are_refused(options, told):
 def test_too_many_lists_of_features_are_refused():
     with pytest.raises(InvalidInput, match=r"max_length: found 4, which makes 96,741,645 lists of 220 features"):
         Boxes(RNG.normal(size=(3, 220)), 4, n_bins=2)
-
-
-def test_others_that_are_excluded_close_nothing():
-    strange = [
-        Rule((), 1),
-        Rule((Interval(0, 0.123, np.inf),), 1),
-        Rule((Interval(9, 0.0, np.inf),), 1),
-        Rule((Interval(0, -np.inf, np.inf), Interval(1, -np.inf, np.inf)), 1),
-        Rule(tuple(Interval(j, 0.0, np.inf) for j in (0, 1, 2, 3)), 1),
-        np.ravel,
-    ]
-    for oracle in (PairRules(X), Boxes(X)):
-        assert oracle.price(S, strange).outside_bound == oracle.price(S).outside_bound
 
 
 def test_rules_that_cost_by_their_length_are_shorter():

@@ -142,14 +142,6 @@ def test_probabilities_of_three_classes():
     assert not hasattr(AdaBoostClassifier(nu=0.2), "predict_proba")
 
 
-def test_three_classes_in_sub_problems():
-    X, y = three_classes()
-    model = AdaBoostClassifier(n_rounds=40).fit(X, y)
-    assert [len(model.weights_), len(model.certificate_), len(model.dual_weights_)] == [3, 3, 3]
-    assert model.score(X, y) > 0.8
-    assert set(model.to_frame()["problem"]) == {0, 1, 2}
-
-
 def test_a_perfect_stump_is_alone():
     model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert model.to_text() == "+1  x[0] >= 1.5 -> 1"

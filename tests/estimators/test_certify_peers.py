@@ -5,7 +5,7 @@ from itertools import pairwise, product
 import cvxpy as cp
 import numpy as np
 import pytest
-from estimator_samples import called, three_classes, two_classes
+from estimator_samples import BY_MARGINS, called, three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -296,14 +296,19 @@ def test_certify_agrees_with_the_fit(estimator):
     assert worse.gap > again.gap
 
 
-@pytest.mark.parametrize("estimator", PEERS, ids=called)
-def test_sub_problems_are_certified_one_by_one(estimator):
+@pytest.mark.parametrize("estimator", [*PEERS, *BY_MARGINS], ids=called)
+def test_each_of_three_classes_is_a_problem_against_the_rest(estimator):
     Z, y = three_classes()
     model = clone(estimator).fit(Z, y)
-    certificates = model.certify(Z, y)
-    assert len(certificates) == 3
-    for k, (part, own) in enumerate(zip(model.estimators_, certificates, strict=True)):
-        assert part.certify(Z, (y == k).astype(int)).primal == pytest.approx(own.primal)
+    scores, certificates = model.decision_function(Z), model.certify(Z, y)
+    assert [len(part) for part in (model.certificate_, certificates, model.dual_weights_)] == [3, 3, 3]
+    assert model.score(Z, y) > 0.7
+    for k, (part, held) in enumerate(zip(model.estimators_, certificates, strict=True)):
+        alone = clone(estimator).fit(Z, y == k)
+        np.testing.assert_allclose(scores[:, k], alone.decision_function(Z), rtol=1e-9, atol=1e-12)
+        assert model.dual_weights_[k].shape == y.shape
+        assert str(model.certificate_[k]) == str(alone.certificate_)
+        assert part.certify(Z, (y == k).astype(int)).primal == pytest.approx(held.primal)
     with pytest.raises(InvalidInput, match="weights"):
         model.certify(Z, y, weights=[np.zeros(3)])
 

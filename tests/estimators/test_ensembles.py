@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import BY_MARGINS, EVERY, called, three_classes, two_classes
+from estimator_samples import EVERY, called, three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -58,19 +58,6 @@ def test_shapes_of_two_classes(estimator):
     assert fitted.decision_function(X).shape == (len(X),)
     assert list(fitted.classes_) == ["no", "yes"]
     assert len(fitted.history_) > 0
-
-
-@pytest.mark.parametrize("estimator", BY_MARGINS, ids=called)
-def test_sub_problems_of_three_classes(estimator):
-    X, y = three_classes()
-    fitted = clone(estimator).fit(X, y)
-    assert [certificate.holds(1e-3) for certificate in fitted.certificate_] == [True] * 3
-    assert [u.shape for u in fitted.dual_weights_] == [y.shape] * 3
-    assert fitted.decision_function(X).shape == (len(X), 3)
-    assert fitted.score(X, y) > 0.7
-    again = fitted.certify(X, y)
-    expected = [certificate.primal for certificate in fitted.certificate_]
-    assert [certificate.primal for certificate in again] == pytest.approx(expected)
 
 
 def test_simplex_least_squares_take_three_classes_at_once():

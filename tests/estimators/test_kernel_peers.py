@@ -232,16 +232,6 @@ def test_scaling_features_changes_nothing_by_default(estimator):
     np.testing.assert_allclose(other.decision_function(NEW * scale), one.decision_function(NEW), rtol=1e-5, atol=1e-8)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_three_classes_in_sub_problems(estimator):
-    X, y = three_classes()
-    model = clone(estimator).fit(X, y)
-    assert [len(model.dual_coef_), len(model.certificate_)] == [3, 3]
-    assert [u.shape for u in model.dual_weights_] == [y.shape] * 3
-    assert model.decision_function(X).shape == (len(X), 3)
-    assert model.score(X, y) > 0.8
-
-
 def test_probabilities_of_regadaboost():
     model = RegAdaBoostClassifier().fit(X, Y)
     p = model.predict_proba(X)

@@ -108,7 +108,7 @@ def test_every_estimator_is_read_as_it_was_written(tmp_path, estimator, sample):
     assert_same(first, model.certify(*sample))
 
 
-KERNELS = [
+VARIANTS = [
     InfiniteEnsembleSVC(),
     InfiniteEnsembleSVC("gaussian", C=10.0, solver="blockwise"),
     InfiniteEnsembleSVC(Perceptron(), solver="libsvm"),
@@ -120,39 +120,26 @@ KERNELS = [
     AdaBoostMHClassifier(n_rounds=10),
     MultiBoostClassifier(tol=0.1),
     InfiniteEnsembleSVCCV(),
+    LPBoostClassifier(oracle="fourier", random_state=0, tol=0.1),
+    LPBoostClassifier(oracle="trees"),
+    LPBoostClassifier(oracle=oracles.Stumps),
+    LPBoostClassifier(oracle=partial(oracles.KernelColumns, Gaussian(0.5))),
+    ColumnGenerationClassifier(Formulation(SquaredHinge(0.1), SquaredL2(), intercept=True)),
+    CGEnsClassifier(class_weight="balanced"),
+    LPBoostClassifier(max_time=1000.0, max_columns=1000),
 ]
 
 
-@pytest.mark.parametrize("estimator", KERNELS, ids=repr)
+@pytest.mark.parametrize("estimator", VARIANTS, ids=[f"{called(each)} {k}" for k, each in enumerate(VARIANTS)])
 @pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
-def test_kernel_machines_and_adaboost(tmp_path, estimator, sample):
+def test_what_parameters_can_be_and_fits_with_them(tmp_path, estimator, sample):
     model = clone(estimator).fit(*sample)
     again = load_model(saved(model, tmp_path / "model"))
-    np.testing.assert_array_equal(again.decision_function(sample[0]), model.decision_function(sample[0]))
     assert vars(again).keys() == vars(model).keys()
     assert repr(vars(again).get("certificate_")) == repr(vars(model).get("certificate_"))
-
-
-VARIANTS = {
-    "fourier": LPBoostClassifier(oracle="fourier", random_state=0, tol=0.1),
-    "trees": LPBoostClassifier(oracle="trees"),
-    "an oracle's class": LPBoostClassifier(oracle=oracles.Stumps),
-    "kernel columns": LPBoostClassifier(oracle=partial(oracles.KernelColumns, Gaussian(0.5))),
-    "a formulation": ColumnGenerationClassifier(Formulation(SquaredHinge(0.1), SquaredL2(), intercept=True)),
-    "balanced classes": CGEnsClassifier(class_weight="balanced"),
-    "a limit of none": LPBoostClassifier(max_time=1000.0, max_columns=1000),
-}
-
-
-@pytest.mark.parametrize("case", VARIANTS)
-@pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
-def test_what_parameters_can_be(tmp_path, case, sample):
-    model = clone(VARIANTS[case]).fit(*sample)
-    again = load_model(saved(model, tmp_path / "model"))
-    np.testing.assert_array_equal(again.decision_function(sample[0]), model.decision_function(sample[0]))
     assert repr(again.get_params()) == repr(model.get_params())
-    refitted = clone(again).fit(*sample)
-    np.testing.assert_array_equal(refitted.decision_function(sample[0]), model.decision_function(sample[0]))
+    for same in (again, clone(again).fit(*sample)):
+        np.testing.assert_array_equal(same.decision_function(sample[0]), model.decision_function(sample[0]))
 
 
 @pytest.mark.parametrize("weights", [{"yes": 3.0, "no": 1}, {"yes": np.float64(3.0)}])

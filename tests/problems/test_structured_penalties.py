@@ -37,7 +37,7 @@ CURVES = {
         curves.largest([Curve.identity().plus(Curve.constant(-0.3)), Curve.constant(0.0)]).times(2.0),
         lambda t: 2 * np.maximum(t - 0.3, 0),
     ),
-    "box": (Curve.up_to(0.7), lambda t: np.where(t <= 0.7, 0.0, np.inf)),
+    "box": (Curve(lambda t: curves.nonpositive(t - 0.7)), lambda t: np.where(t <= 0.7, 0.0, np.inf)),
     "logistic": (Curve.identity().then(curves.logistic), lambda t: np.logaddexp(0, t)),
 }
 

@@ -15,7 +15,7 @@ from cvxens.colgen.masters.newton_masters import (
     NewtonMaster,
     hinge_path,
 )
-from cvxens.colgen.protocols import Master, Oracle
+from cvxens.colgen.protocols import Master, Oracle, declared
 from cvxens.colgen.restricted import Fastest
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems.formulation import Formulation
@@ -55,7 +55,7 @@ def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array, *, a
 
     Unless `at_once`, columns are to come a few at a time.
     """
-    grams = getattr(oracle, "grams", None)
+    grams = declared(oracle, "grams")
     if grams is not None and BallMaster.supports(formulation):
         try:
             return BallMaster(formulation, y, grams)

@@ -142,9 +142,11 @@ class NewtonMaster(FastMaster):
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), np.ravel(start.b)
         # the first of the needs that is met says by which names the terms are asked
         self.way = self.find_ways(formulation)[0]
-        sizes = getattr(self.penalty, self.way.penalty)
-        of_weights = {"edge_limit": lambda: (sizes, 0.0), "ridge": lambda: (0.0, sizes / 2)}
-        size, square = of_weights.get(self.way.penalty, lambda: sizes)()
+        asked = getattr(self.penalty, self.way.penalty)
+        if self.way.penalty == "ridge":
+            size, square = 0.0, asked / 2
+        else:
+            size, square = (asked, 0.0) if self.way.penalty == "edge_limit" else asked
         self.sizes = RowPenalty(size, square, self.way.penalty == "row_sizes", formulation.nonnegative)
         self.is_smoothed = self.way.loss == "smoothed"
         self.width, self.damping = WIDEST, LEAST_DAMPING if self.is_smoothed else 0.0
@@ -155,7 +157,7 @@ class NewtonMaster(FastMaster):
             labels = stack.repeat(y)
             prices, offset = stack.upper / stack.unit, labels * (1 - stack.gains)
             self.hinges = ProximalHinge(
-                labels, prices, sizes, formulation.intercept, tol, offset, formulation.nonnegative
+                labels, prices, asked, formulation.intercept, tol, offset, formulation.nonnegative
             )
             self.point = HingePoint.zero(len(labels))
 
@@ -169,6 +171,10 @@ class NewtonMaster(FastMaster):
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         return bool(cls.find_ways(formulation))
+
+    def add(self, columns: Sequence[Column]) -> None:
+        added = self.restricted.add(columns)
+        self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
 
     def solve(self) -> MasterSolution:
         if self.restricted.n_columns == 0:
@@ -195,10 +201,6 @@ class NewtonMaster(FastMaster):
         at = problem.minimise(start, lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
         self.W, self.b = at.w[:, np.newaxis], np.array([at.b])
         return {"w": at.w, "b": np.asarray(at.b), "u": loss.multipliers(y * (at.f + at.b))}
-
-    def add(self, columns: Sequence[Column]) -> None:
-        added = self.restricted.add(columns)
-        self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
 
     def _step(self, tol: float) -> Point:
         """Take proximal steps until the gap is allowed; what is rounded off is narrowed on the way."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
-from cvxens.colgen.protocols import Column, CombinedSample, Oracle, Priced, has_negation
+from cvxens.colgen.protocols import Column, CombinedSample, Oracle, Priced, declared, has_negation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.rounding import EPSILON
@@ -69,7 +69,7 @@ class Rows:
             found = f"found shape {self.D.shape} for {n_samples} samples, or numbers that are not finite"
             raise InvalidInput("D", found, "give a finite matrix with a column for every sample")
         self.sample = CombinedSample(oracle.sample, self.D)
-        self.negations = getattr(oracle, "negations", False)
+        self.negations = declared(oracle, "negations")
         # |D|' and how many terms, and one product more, every entry of D's is made of
         self._sizes = abs(self.D).T.tocsr()
         self._terms = np.diff(self._sizes.indptr) + 1
@@ -100,7 +100,7 @@ class Rows:
     @property
     def n_hypotheses(self) -> float:
         """Number of hypotheses, inf where it is not known."""
-        return getattr(self.oracle, "n_hypotheses", inf)
+        return float(declared(self.oracle, "n_hypotheses"))
 
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the set may have the negation of a hypothesis."""
@@ -110,7 +110,7 @@ class Rows:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
         weights = validation.signed_weights(s, self.D.shape[0])
         answer = self.oracle.price(self.D.T @ weights, exclude, **row_norm)
-        if (largest := getattr(self.oracle, "largest", inf)) == inf:
+        if (largest := declared(self.oracle, "largest")) == inf:
             remedy = "give it the attribute `largest`, at least every |h(x)|"
             raise InvalidInput("oracle", f"found {type(self.oracle).__name__}, which does not bound |h(x)|", remedy)
         # |s'D h - (D's)'h| <= sum_i |D's - (D's)_i| max |h|, of every output

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.oracles.pool import rank, unite
-from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation, surely_has
+from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, declared, has_negation, surely_has
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Scaled, negate
 from cvxens.rounding import EPSILON
@@ -72,7 +72,7 @@ class Union:
             raise InvalidInput("oracles", "found none", "give at least one oracle")
         for oracle in oracles:
             validation.offers("oracles", oracle, "price", "sample")
-        tables = [oracle for oracle in oracles if getattr(oracle, "by_rows", False)]
+        tables = [oracle for oracle in oracles if declared(oracle, "by_rows")]
         others = [oracle for oracle in oracles if oracle not in tables] or tables
         if not all(_are_equal(oracle.sample, others[0].sample) for oracle in others):
             raise InvalidInput("oracles", "found two of other samples", "make all of the same X")
@@ -86,17 +86,17 @@ class Union:
         self.columns_per_round = (
             None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
         )
-        self.negations = all(getattr(oracle, "negations", False) for oracle in oracles)
+        self.negations = all(declared(oracle, "negations") for oracle in oracles)
 
     @property
     def largest(self) -> float:
         """The largest |h(x)|, inf where it is not known."""
-        return max(getattr(oracle, "largest", inf) for oracle in self.oracles)
+        return float(max(declared(oracle, "largest") for oracle in self.oracles))
 
     @property
     def n_hypotheses(self) -> float:
         """Number of hypotheses of all sets, inf where it is not known."""
-        return sum(getattr(oracle, "n_hypotheses", inf) for oracle in self.oracles)
+        return float(sum(declared(oracle, "n_hypotheses") for oracle in self.oracles))
 
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if one of the sets may have the negation of a hypothesis."""
@@ -170,8 +170,8 @@ class Costed:
         validation.offers("oracle", oracle, "price", "sample")
         self.oracle = oracle
         self.sample = oracle.sample
-        self.by_rows = getattr(oracle, "by_rows", False)
-        self.negations = getattr(oracle, "negations", False)
+        self.by_rows = declared(oracle, "by_rows")
+        self.negations = declared(oracle, "negations")
         self.cost = cost if callable(cost) else validation.positive("cost", cost)
         if callable(cost) and least is None:
             raise InvalidInput("least", "found none with a function as cost", "give a number that no cost is below")
@@ -180,12 +180,12 @@ class Costed:
     @property
     def largest(self) -> float:
         """The largest |h(x)|, inf where it is not known."""
-        return getattr(self.oracle, "largest", inf) / self.least
+        return float(declared(self.oracle, "largest") / self.least)
 
     @property
     def n_hypotheses(self) -> float:
         """Number of hypotheses, inf where it is not known."""
-        return getattr(self.oracle, "n_hypotheses", inf)
+        return float(declared(self.oracle, "n_hypotheses"))
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
