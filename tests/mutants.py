@@ -155,15 +155,15 @@ MUTANTS = [
     ),
     Mutant(
         "cvxens/report/content.py",
-        "of = given if unseen is None else unseen",
-        "of = given",
+        "self.given if self.unseen is None else self.unseen",
+        "self.given",
         ("tests/report/test_report_content.py",),
     ),
     Mutant(
         "cvxens/tables/numerals.py",
         "len(units) != 1 or not decimals",
         "len(units) != 1",
-        ("tests/datasets/test_foreign_tables.py",),
+        ("tests/datasets/test_data_files.py",),
     ),
     Mutant(
         "cvxens/dask/additive.py",
