@@ -12,8 +12,8 @@ first fit on, and whatever ends the search, the best one so far is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from contextlib import suppress
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
 from inspect import signature

@@ -45,7 +45,10 @@ class SupportsMatmul(Protocol):
 
 
 def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
-    """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples; 0 without time."""
+    """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples.
+
+    Without time for that it has no columns.
+    """
     n = K.shape[0]
     chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
     # L = K_:S V Lambda^-1/2 with K_SS = V Lambda V', so that L L' = K_:S K_SS^+ K_S:
