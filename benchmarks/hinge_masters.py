@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 from benchmarks import take_least
 from cvxens import datasets
 from cvxens.colgen import Run, column_generation, formulations
-from cvxens.colgen.masters import HighsMaster, HingeMaster, hinge_path
+from cvxens.colgen.masters import HighsMaster, NewtonMaster, hinge_path
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems.losses import Hinge
 
@@ -122,7 +122,7 @@ def cgens(X: NDArray, y: NDArray, columns_per_round: int) -> Run:
         y,
         max_columns=N_STUMPS,
         max_time=2 * SECONDS,
-        master=partial(HingeMaster, tol=1e-6),
+        master=partial(NewtonMaster, tol=1e-6),
     )
 
 

@@ -267,7 +267,7 @@ WAYS: dict[str, Callable[[Formulation, NDArray], Master]] = {
 def measure(instance: Instance, make: Callable[[Formulation, NDArray], Master]) -> dict[str, Any]:
     """Run column generation to the last tolerance, and return when each was reached."""
     formulation = formulations.lpboost(1 / (instance.nu * len(instance.y)))
-    oracle, reached = Stumps(instance.X, square_sum=False, per_feature=1, columns_per_round=COLUMNS), {}
+    oracle, reached = Stumps(instance.X, square_sum=False, columns_per_round=COLUMNS), {}
     start = perf_counter()
 
     def watch(step: Step) -> bool:

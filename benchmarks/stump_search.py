@@ -60,7 +60,7 @@ def timings(name: str, X: NDArray, y: NDArray) -> list[dict[str, Any]]:
         "best stump": Stumps(X, columns_per_round=1),
         "best stump, and one of 19 other features": Stumps(X, columns_per_round=20),
         "default: best stump, and some of all features": Stumps(X),
-        "best stumps of all features": Stumps(X, per_feature=1, exact=X.shape[1]),
+        "best stumps of all features": Stumps(X, columns_per_round=X.shape[1] + 1),
     }
     every = Stumps(X)
     tree = DecisionTreeClassifier(max_depth=1)

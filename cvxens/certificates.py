@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.types import Array, Point
 
-__all__ = ["Certifiable", "Certificate", "certify", "relative"]
+__all__ = ["Certifiable", "Certificate", "Round", "certify", "relative"]
 
 ROUNDING = 64 * float(np.finfo(float).eps)
 """Rounding error of the two values, relative to the larger, where nobody says how they were evaluated."""
@@ -203,6 +203,36 @@ class Certificate:
     def _repr_html_(self) -> str:
         cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._rows())
         return f"<table>{cells}</table>"
+
+
+@dataclass(frozen=True)
+class Round:
+    """One row of the history of an iterative method: how near it was to the optimum after a round.
+
+    Parameters
+    ----------
+    objective : float
+        Of the round's point; infinite while there is none.
+    bound : float
+        The best bound so far on the optimum, from the other side; infinite where there is none.
+    relative_gap : float
+        Between the best objective so far and the bound, relative to the larger.
+    size : int
+        Of the model by then: columns, or hypotheses, or samples with multipliers.
+    seconds : float
+        Wall-clock time from the start to the end of the round.
+    steps : int
+        Of the solver by then, where a round is several.
+    """
+
+    quantity: ClassVar[str] = "objective"  # what the objective is called
+
+    objective: float
+    bound: float
+    relative_gap: float
+    size: int
+    seconds: float
+    steps: int = 0
 
 
 class Evaluation(Protocol):

@@ -38,16 +38,16 @@ def documented(kind: type[T]) -> type[T]:
     return kind
 
 
-def compose(kind: type, like: type = object, **sections: Iterable[str]) -> None:
+def compose(kind: type, *like: type, **sections: Iterable[str]) -> None:
     """Write these sections of a docstring anew, with the entries of the given names, where they would stand.
 
-    What neither the class nor a base says of a name is in the words of the class that it is `like`.
+    What neither the class nor a base says of a name is in the words of the last class that it is `like`.
     """
     parts = dict(read_sections(kind))
     for title, names in sections.items():
         entries = {
             name: text
-            for base in (*reversed(like.__mro__), *reversed(kind.__mro__))
+            for base in (base for each in (*like, kind) for base in reversed(each.__mro__))
             for name, text in read_entries(base, title).items()
         }
         alike: dict[str, list[str]] = {}

@@ -4,7 +4,7 @@ Any hashable callable from samples to (n_samples,) numbers with a readable `str`
 its values is said by members that a hypothesis has or lacks:
 
 - ``-h``: its negation, in the same class; `negate` falls back on `Negated`;
-- ``step``: a `Step`, if h depends on one feature and changes its value at one threshold (in ONNX, tables, plots and
+- ``step``: a `OneStep`, if h depends on one feature and changes its value at one threshold (in ONNX, tables, plots and
   importances); `LevelStump` is what depends on the level of one nominal feature;
 - ``feature_shares``: else the features that it looks at, with the share of each (in importances);
 - ``test``: what holds where h is `sign`, if h is -1/+1-valued or 0 elsewhere, as `Rule` is (in texts of ensembles).
@@ -53,7 +53,7 @@ class Hypothesis(Hashable, Protocol):
         """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
 
 
-class Step(NamedTuple):
+class OneStep(NamedTuple):
     """The function ``above if x[feature] >= threshold else below``; a constant where these and `missing` are equal."""
 
     feature: int
@@ -121,9 +121,9 @@ class _Multiple:
         return self.factor * self.hypothesis(X)
 
     @property
-    def step(self) -> Step:
+    def step(self) -> OneStep:
         feature, threshold, *values = self.hypothesis.step
-        return Step(feature, threshold, *(self.factor * value for value in values))
+        return OneStep(feature, threshold, *(self.factor * value for value in values))
 
     @property
     def feature_shares(self) -> Any:
@@ -191,8 +191,8 @@ class Constant(_Tested):
         return np.full(np.shape(X)[0], float(self.sign))
 
     @property
-    def step(self) -> Step:
-        return Step(0, 0.0, self.sign, self.sign, self.sign)
+    def step(self) -> OneStep:
+        return OneStep(0, 0.0, self.sign, self.sign, self.sign)
 
 
 OR_MISSING = {1: ", or missing", 0: "", -1: ", not missing"}
@@ -236,8 +236,8 @@ class Stump(_Tested):
         return _fill(np.where(values >= np.float64(self.threshold), sign, -sign), values, sign * self.missing)
 
     @property
-    def step(self) -> Step:
-        return Step(self.feature, self.threshold, self.sign, -self.sign, self.sign * self.missing)
+    def step(self) -> OneStep:
+        return OneStep(self.feature, self.threshold, self.sign, -self.sign, self.sign * self.missing)
 
     @property
     def test(self) -> str:
@@ -551,8 +551,8 @@ class Indicator:
         return replace(self, value=-self.value)
 
     @property
-    def step(self) -> Step:
-        return Step(self.feature, self.threshold, self.value, 0.0, 0.0)
+    def step(self) -> OneStep:
+        return OneStep(self.feature, self.threshold, self.value, 0.0, 0.0)
 
     def __str__(self) -> str:
         factor = "" if self.value == 1 else f"{self.value:g} "

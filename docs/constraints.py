@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from cvxens import CGEnsClassifier, EqualMeanScores, LPBoostClassifier
+from cvxens import CGEnsClassifier, EqualMeanScores, LPBoostClassifier, Monotone
 
 
 def measure(model: Any, *data: Any, **more: Any) -> None:
@@ -22,7 +22,7 @@ def measure(model: Any, *data: Any, **more: Any) -> None:
 if __name__ == "__main__":
     X, y = load_breast_cancer(return_X_y=True)
     measure(CGEnsClassifier(), X, y)
-    measure(CGEnsClassifier(monotone={0: -1}), X, y)
+    measure(CGEnsClassifier(constraints=[Monotone({0: -1})]), X, y)
     n, random = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000, np.random.default_rng(0)
     X = random.normal(size=(n, 20))
     group = X[:, 0] + random.normal(size=n) > 0

@@ -46,8 +46,15 @@ def describe(name, model):
         "missing values": accept(model, "missing"),
         "categories": accept(model, "nominal"),
         "sparse X": accept(model, "sparse"),
-        "several classes": (has("multi_class", "each by itself") or "at once") if classifier else "",
+        "several classes": has_parts(model) if classifier else "",
     }
+
+
+def has_parts(model):
+    """Say how several classes are learnt."""
+    if "estimator" in signature(type(model)).parameters:
+        return "by `estimator`"
+    return "each by itself" if model.one_by_one else "at once"
 
 
 def accept(model, kind):

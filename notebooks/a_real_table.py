@@ -33,7 +33,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from cvxens import AdditiveClassifier, LPBoostClassifier, load_model
+from cvxens import AdditiveClassifier, LPBoostClassifier, Monotone, load_model
 from cvxens.plotting import EffectsDisplay, ExplanationDisplay, ShapeDisplay
 
 source = files("sklearn.datasets.tests.data.openml.id_40945") / "data-v1-dl-16826755.arff.gz"
@@ -142,11 +142,11 @@ drawn = ExplanationDisplay.from_effects(effects, test.iloc[[0]])
 # %% [markdown]
 # ## What it must not say
 #
-# A higher fare of the same class should not lower the chance: `monotone` keeps that everywhere, and
+# A higher fare of the same class should not lower the chance: `Monotone` keeps that everywhere, and
 # `price_of_constraints_` bounds by two certificates what it costs of the objective.
 
 # %%
-kept = AdditiveClassifier(C=model.C_, pairs=False, monotone={"fare": 1}).fit(train, y_train)
+kept = AdditiveClassifier(C=model.C_, pairs=False, constraints=[Monotone({"fare": 1})]).fit(train, y_train)
 assert kept.certificate_.holds(kept.tol)
 low, high = kept.price_of_constraints_
 print(f"the objective rises by {low:.2f} to {high:.2f}, to {kept.certificate_.primal:.1f}")

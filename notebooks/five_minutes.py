@@ -81,7 +81,7 @@ infinite.certificate_
 #
 # A sum of stumps is a sum of one function per feature, $f(x) = b + \sum_d g_d(x_d)$, so it can be looked at. The
 # boosted ensemble's functions are stairs with few steps; those of the infinite ensemble are continuous. The features
-# with the largest steps, in units of their standard deviation:
+# that matter most, by what their functions add on average:
 
 # %%
 largest = ShapeDisplay.from_estimator(boosted, X, n_shown=4)

@@ -74,6 +74,8 @@ def reproduce(
         experiments, data=data or None, methods=methods or None, splits=splits, random_state=random_state
     )
     store = Store(cells)
+    for name in {each.paper for each in experiments}:
+        store.table(name)  # nothing is measured beside a table that is damaged
     plan = Plan.make(tasks, lacking, store, minutes, jobs)
     write("--json", json_file)
     print_plan(plan, cells)
@@ -97,6 +99,7 @@ def reproduce(
         if late:
             click.echo(f"note: {late} trials were to fit into the time, and have not been begun in it", err=True)
     finally:
+        store.collect()
         summaries = {each.name: Cell.summarise(done, each) for each in experiments}
         for each in experiments:
             if summaries[each.name]:

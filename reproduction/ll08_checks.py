@@ -4,10 +4,27 @@ from cvxens.colgen.oracles import Trees
 from cvxens.datasets import make_ringnorm
 from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.estimators.infinite_ensembles import PRICES
+from cvxens.kernels import Kernel, Stump, and_
+from cvxens.kernels.logic import Constants
 from reproduction import ll08
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOf
 from reproduction.splits import Generated, OwnTest
+
+
+def print_regions(level: int, stump: Stump) -> Kernel:
+    """Return the kernel of regions of LL08 Definition 17 as it is printed, from a stump kernel of known ranges.
+
+    With the printed masses M_L = L (2 Delta_S)^L it is ``1/L (K_L + M_L) (K_S + Delta_S) + (1 - 1/L) K_L K_1`` level by
+    level, and ``(2 Delta_S)^L sum_{l=1}^{L} (k / (2 Delta_S))^l`` in closed form, k = K_S + Delta_S.
+    """
+    first = kernel = stump + Constants(stump.total_mass())
+    for below in range(1, level):
+        kernel = (
+            (1 / below) * and_(kernel, stump) + (1 - 1 / below) * (kernel * first) if below > 1 else and_(kernel, stump)
+        )
+    return kernel
+
 
 CHECKS = (
     Experiment(

@@ -7,7 +7,10 @@ the same splits, however many there are of either, and whatever is measured besi
 from __future__ import annotations
 
 import platform
+import re
+import shutil
 import signal
+import subprocess
 import time
 import warnings
 from collections import Counter
@@ -17,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby, takewhile
 from math import inf
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -34,6 +38,8 @@ from reproduction.costs import Costs
 from reproduction.experiment import Cell, Experiment, Trial
 from reproduction.splits import Draw, Source, Split
 from reproduction.store import Store
+
+NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ class Task:
             split.random_state,
             outcome.proofs,
             outcome.more,
-            dict(Counter(f"{each.category.__name__}: {each.message!s:.200}" for each in told)),
+            # texts that differ in their numbers alone are one
+            dict(Counter(NUMBER.sub("#", f"{each.category.__name__}: {each.message!s:.200}") for each in told)),
             _versions(),
         )
 
@@ -314,9 +321,13 @@ def draw_split(source: Source, number: int, random_state: int = 0) -> Split:
 
 
 @cache
+@cache
 def _versions() -> Mapping[str, str]:
     libraries = {library.__name__: library.__version__ for library in (np, scipy, sklearn)}
-    return {"python": platform.python_version(), "cvxens": __version__, **libraries}
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    git = subprocess.run(asked, capture_output=True, text=True, check=False) if shutil.which("git") else None
+    commit = {"commit": git.stdout.strip()} if git and git.returncode == 0 else {}
+    return {"python": platform.python_version(), "cvxens": __version__, **commit, **libraries}
 
 
 @lru_cache(maxsize=8)

@@ -232,7 +232,7 @@ MUTANTS = [
     ),
     Mutant(
         "cvxens/problems/problem.py",
-        'off = loss.displacement(shrunk) if hasattr(loss, "displacement") else 0.0',
+        "off = loss.displacement(shrunk)",
         "off = 0.0",
         ("tests/problems/test_conic.py",),
     ),

@@ -18,7 +18,6 @@ TESTS = Path(__file__).parent
 BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
-    "caching": set(),
     "types": set(),
     "errors": {"types"},
     "docstrings": set(),
@@ -27,7 +26,7 @@ ROOMS = {
     "compensated": {"types"},
     "rounding": {"types", "compensated"},
     "certificates": BASE,
-    "problems": BASE | {"certificates"},
+    "problems": BASE | {"certificates", "features"},
     "hypotheses": BASE | {"features", "tables", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
     "effects": BASE | {"hypotheses", "features", "tables", "trees"},
@@ -51,7 +50,7 @@ ROOMS = {
         "proofs",
     },
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
-    "report": BASE | {"storage", "certificates", "effects", "plotting"},
+    "report": BASE | {"storage", "certificates", "effects", "features", "plotting"},
     "estimators": BASE
     | {
         "effects",
@@ -89,7 +88,7 @@ ROOMS = {
         "proofs",
         "",
     },
-    "": {"caching"},
+    "": set(),
 }
 """What each room may import; the package itself is the room without a name."""
 
@@ -101,6 +100,7 @@ LIBRARIES = {
     "numba": (
         "compensated",
         "limits",
+        "features",
         "hypotheses",
         "trees",
         "kernels",
@@ -193,13 +193,12 @@ SHOWN_ELSEWHERE = {
     "DenseColumns": "made of an array by every problem",
     "Feature": "what a Table consists of",
     "HighsMaster": "made by column_generation, which shows it",
-    "HingeMaster": "made by column_generation, which shows it",
+    "NewtonMaster": "made by column_generation, which shows it",
     "InteriorPointMaster": "made by column_generation, which shows it",
     "LeastSquaresExperts": "what least_squares_experts returns, which shows it",
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
     "LowRankRhoSVM": "what solve_low_rank_rho_svm returns, which shows it",
-    "Level": "a row of a solution's history",
     "MasterSolution": "what a master hands over",
     "PartialSVMEnsemble": "what partial_svms returns, which shows it",
     "Priced": "what an oracle hands over: shown in Oracle",
@@ -215,10 +214,6 @@ SHOWN_ELSEWHERE = {
     "Side": "half of a Row",
     "Signed": "shown where boosting over all stumps is",
     "Step": "what iterate yields",
-    "RowMaster": "made by column_generation, which shows it",
-    "SparseMaster": "made by column_generation, which shows it",
-    "SmoothMaster": "made by column_generation, which shows it",
-    "SmoothingMaster": "made by column_generation, which shows it",
     "Tree": "what fit_tree returns, which shows it",
     "Update": "what adaptive_updates yields, which shows it",
     "fastest_master": "called by column_generation",

@@ -4,17 +4,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, column
+from cvxens.features import NONE, BinnedFeatures, Closed, FixedPoint, column
 from cvxens.limits import available_threads, map_slices, threads_for
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])
 def test_order_values_changes(kind):
     X = np.random.default_rng(0).integers(0, 9, (40, 3)).astype(kind)
-    features = SortedFeatures(X)
+    features = BinnedFeatures(X)
     assert features.X.dtype == (np.float64 if kind is np.int64 else kind)
     for j in range(3):
         assert (features.values[j] == np.sort(X[:, j])).all()
@@ -30,7 +32,7 @@ def test_order_values_changes(kind):
 @pytest.mark.parametrize("kind", [csr_array, csc_array, coo_array, csr_matrix])
 def test_sparse_entries(kind):
     dense = np.array([[0.0, -1, 0, 4], [2, 0, 0, 5], [0, 3, 0, 4], [2, 0, 0, 6]])
-    features = SortedFeatures(kind(dense))
+    features = BinnedFeatures(kind(dense))
     assert features.has_zeros.tolist() == [True, True, True, False]
     assert [features.entry_values[features.entries(j)].tolist() for j in range(4)] == [
         [0, 2, 2],
@@ -53,7 +55,7 @@ def test_sparse_entries(kind):
 
 def test_sparse_input_stays_untouched():
     X = csc_array(([0.0, 1.0, 2.0], [0, 1, 1], [0, 3]), shape=(3, 1))
-    features = SortedFeatures(X)
+    features = BinnedFeatures(X)
     assert X.nnz == 3
     assert features.entry_values.tolist() == [0, 3]
 
@@ -62,7 +64,7 @@ def test_sparse_input_stays_untouched():
     "pair", [(1.0, np.nextafter(1.0, 2)), (0.0, 5e-324), (-1.7e308, 1.7e308), (1.7e308, np.nextafter(1.7e308, np.inf))]
 )
 def test_threshold_separates(pair):
-    threshold = SortedFeatures(np.array([pair]).T).threshold(0, 1)
+    threshold = BinnedFeatures(np.array([pair]).T).threshold(0, 1)
     assert pair[0] < threshold <= pair[1]
 
 
@@ -85,12 +87,50 @@ def test_threshold_separates(pair):
 )
 def test_bad_samples(X):
     with pytest.raises(InvalidInput, match=r"^X: "):
-        SortedFeatures(X)
+        BinnedFeatures(X)
 
 
 @pytest.mark.parametrize(("n_entries", "most"), [(10, 1), (10**9, available_threads())])
 def test_threads_only_where_there_is_work_for_them(n_entries, most):
     assert threads_for(n_entries) == most
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1), kind=st.sampled_from([np.asarray, csc_array]), n_bins=st.sampled_from([None, 2, 5])
+)
+def test_bins_and_what_is_inside_them_have_every_edge(seed, kind, n_bins):
+    """Histograms are sums over codes; ends of bins, and places inside, have the edges of a scan of the whole sample."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 9, (40, 5)) * (random.random((40, 5)) < random.choice([0.3, 1.0], 5)).astype(float)
+    X[random.random((40, 5)) < random.choice([0.0, 0.3], 5)] = np.nan
+    features = BinnedFeatures(kind(X), range(5), ways=random.integers(-1, 2, 5), n_bins=n_bins)
+    integers = random.integers(-9, 9, (2, 40))
+    totals, positives = integers.sum(axis=1), np.maximum(integers, 0).sum(axis=1)
+    weights = features.weigh(FixedPoint(integers, totals, positives, 0, 0))
+    sums, bins = features.histograms(weights), features.bins
+    below = features.sum_below(sums)
+    nothing = Closed(np.empty(0, np.int64), np.zeros(6, np.int64))
+    for j in range(5):
+        own = slice(bins.cut_starts[j], bins.cut_starts[j + 1])
+        held = features.codes[j] == np.arange(features.counts[j] + 2)[:, np.newaxis]
+        assert (held[-1] == np.isnan(X[:, j])).all()
+        for part, limit in zip(sums, (np.maximum, np.minimum), strict=True):
+            assert (part[:, own][:, :-1] == limit(integers, 0) @ held[:-1].T).all()
+        places, edges = features.places(j), features.evaluate_edges(j, weights)
+        counted = np.where(held[-1], features.ways[j], np.where(X[:, j] >= X[:, j : j + 1], 1, -1))
+        for row in np.flatnonzero(~held[-1]):
+            place = np.searchsorted(features.entry_values[features.entries(j)], X[row, j])
+            if place:
+                assert (edges[:, places == place][:, 0] == integers @ counted[row]).all()
+        ends = weights.totals[:, j : j + 1] - 2 * below[:, own][:, 1:-1]
+        assert (ends == edges[:, np.isin(places, bins.cuts[own])]).all()
+        for cut in range(own.start, own.stop - 1):
+            run = np.array([[1, cut, 0, 99]])
+            found = features.refine(run, weights, below, np.ones(5, np.int64), nothing)
+            inside = edges[1, (bins.cuts[cut] < places) & (places < bins.cuts[cut + 1])]
+            assert found.largest[0] == found.sizes[0] == inside.max(initial=NONE)
+            assert found.squares[0] == (inside**2).sum()
 
 
 @pytest.mark.parametrize("n_threads", [0, 1, 2, 7])

@@ -23,9 +23,10 @@ from cvxens.errors import SolverFallbackWarning
 from cvxens.hypotheses import Staircase
 from cvxens.kernels import Gaussian, Laplacian
 from cvxens.problems import simplex_codes
-from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, SquaredError, SquaredHinge
+from cvxens.problems.constraints import read_term
+from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, Loss, SquaredError, SquaredHinge
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
-from cvxens.problems.penalties import L1, Box, Budget, ElasticNet, OfNorm1, RowNorms, Simplex, SquaredL2
+from cvxens.problems.penalties import L1, ElasticNet, Penalty, RowNorms, Simplex, SquaredL2
 
 TIGHT = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
 
@@ -171,22 +172,22 @@ def square_root_hinge(d):
 
 @variant("ln sum exp(-z) subject to |w|_1 <= T", "AdaBoost with a budget; Shen & Li 2010")
 def log_sum_exp_with_a_budget(d):
-    return Formulation(lambda z: cp.log_sum_exp(-z), Budget(2.0)), oracles.Stumps(d.X), d.y
+    return Formulation(lambda z: cp.log_sum_exp(-z), lambda w: [0, cp.norm1(w) <= 2]), oracles.Stumps(d.X), d.y
 
 
 @variant("sum ln(1 + exp(-z)) subject to |w|_1 <= T")
 def logistic_with_a_budget(d):
-    return Formulation(Logistic(1.0), Budget(1.5), intercept=True), oracles.Stumps(d.X), d.y
+    return Formulation(Logistic(1.0), lambda w: [0, cp.norm1(w) <= 1.5], intercept=True), oracles.Stumps(d.X), d.y
 
 
 @variant("sum (1 - z)_+ + lam |w|_1, |w_j| <= c")
 def weights_in_a_box(d):
-    return Formulation(Hinge(1.0), L1(1.0) + Box(0.2), intercept=True), oracles.Stumps(d.X), d.y
+    return Formulation(Hinge(1.0), lambda w: [cp.norm1(w), cp.abs(w) <= 0.2], intercept=True), oracles.Stumps(d.X), d.y
 
 
 @variant("sum ln(1 + exp(-z)) + |w|_1^2", "the squared l1 norm")
 def squared_l1_norm(d):
-    return Formulation(Logistic(1.0), OfNorm1(cp.square), intercept=True), oracles.Stumps(d.X), d.y
+    return Formulation(Logistic(1.0), lambda w: cp.square(cp.norm1(w)), intercept=True), oracles.Stumps(d.X), d.y
 
 
 @variant("sum_i C_i (1 - z_i)_+ + lam |w|_1", "costs of examples")
@@ -213,7 +214,7 @@ def unhinged(d):
 @variant("-mean z + var z / 2 subject to |w|_1 <= T", "MDBoost, Shen & Li 2010")
 def margin_distribution(d):
     loss = lambda z: -cp.sum(z) / d.n + cp.sum_squares(z - cp.sum(z) / d.n) / (2 * d.n)
-    return Formulation(loss, Budget(1.0)), oracles.Stumps(d.X), d.y
+    return Formulation(loss, lambda w: [0, cp.norm1(w) <= 1]), oracles.Stumps(d.X), d.y
 
 
 @variant("the largest mean loss over groups, + lam |w|_1", "Sagawa, Koh, Hashimoto & Liang 2020")
@@ -639,9 +640,9 @@ def enumerate_all(formulation, H, y, penalty=None):
     z = cp.Variable(f.shape)
     value, constraints = 0.0, [z == (f if y is None else cp.multiply(y, f))]
     for part, at in ((formulation.loss, z), (penalty or formulation.penalty, w if penalty is None else cp.vec(w, "C"))):
-        term = part.term(at) if hasattr(part, "term") else None
-        value += part(at) if term is None else term.expression
-        constraints += [] if term is None else list(term.constraints)
+        term = part.model(at) if isinstance(part, (Loss, Penalty)) else read_term("part", part, at)
+        value += term.expression
+        constraints += term.constraints
     constraints += formulation.constraints(z) if formulation.constraints is not None else []
     problem = cp.Problem(cp.Minimize(value), constraints)
     problem.solve(solver="CLARABEL", **TIGHT)

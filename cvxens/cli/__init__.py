@@ -8,8 +8,19 @@ from collections.abc import Sequence
 import click
 
 from cvxens import __version__
-from cvxens.cli.methods import crosscheck, list_all
-from cvxens.cli.models import INTERRUPTED, certify, check, export, fit, info, predict, prove, report
+from cvxens.cli.commands import (
+    INTERRUPTED,
+    certify,
+    check,
+    crosscheck,
+    export,
+    fit,
+    info,
+    list_all,
+    predict,
+    prove,
+    report,
+)
 from cvxens.errors import CvxensError
 
 UNUSABLE = 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from cvxens.datasets import Dataset
 from cvxens.datasets.reading import FileTable
 from cvxens.errors import InvalidInput
-from cvxens.tables import NumericColumn, TableEncoder, columns_of, read_cells, spell
+from cvxens.tables import TableEncoder, spell
 
 MANY_CLASSES = 20
 """More whole numbers than that may be no classes, but numbers."""
@@ -43,7 +43,8 @@ class Examples:
     def take(self, rows: NDArray) -> Examples:
         """Return some of the samples."""
         X = None if self.X is None else self.X[rows]
-        return Examples(X, self.y[rows], None if self.table is None else self.table.take(rows))
+        table = self.table and replace(self.table, frame=self.table.frame.iloc[rows])
+        return Examples(X, self.y[rows], table)
 
     def split(self, share: float, model: Any) -> tuple[Examples, Examples]:
         """Return two parts drawn at random, the second of that share, with classes in proportion."""
@@ -173,25 +174,16 @@ def describe(dataset: Dataset, *, named: bool) -> dict[str, Any]:
 
 def _describe_columns(table: FileTable, encoder: TableEncoder) -> list[dict[str, Any]]:
     """Return a row of the report per column but the target, with its use as `encoder` has it."""
-    found = columns_of(table.frame)
     described = []
     for column in encoder.columns:
-        cells = read_cells(found[column.name], table.options.na)
+        cells = table.cells(column.name)
         distinct = sorted(set(spell(cells.dropna())))
         values = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
-        if isinstance(column, NumericColumn) and column.kind == "numeric":
+        if column.kind == "numeric":
             numbers = column.raw(cells)
             values = f"{np.nanmin(numbers):g} to {np.nanmax(numbers):g}"
-        described.append(
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "distinct": len(distinct),
-                "missing": int(cells.isna().sum()),
-                "values": values,
-                "use": column.note or "as it is",
-            }
-        )
+        found = {"distinct": len(distinct), "missing": int(cells.isna().sum()), "values": values}
+        described.append({"name": column.name, "kind": column.kind, **found, "use": column.note or "as it is"})
     return described
 
 

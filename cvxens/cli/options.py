@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,11 @@ def json_option(what: str) -> Callable[..., Any]:
     """Return the option of a file that `what` is written to as JSON."""
     path = click.Path(path_type=Path)
     return click.option("--json", "json_file", metavar="FILE", type=path, help=f"Write {what} to FILE as JSON.")
+
+
+def out_option(what: str, *, required: bool = True, name: str = "--out", metavar: str = "FILE") -> Callable[..., Any]:
+    """Return the option of a file that something is written to."""
+    return click.option(name, metavar=metavar, required=required, type=click.Path(path_type=Path), help=what)
 
 
 def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -> Dataset:
@@ -104,12 +109,6 @@ def progress_bar() -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
-
-
-def print_remarks(remarks: Sequence[str]) -> None:
-    """Print remarks on samples as lines on standard error."""
-    for remark in remarks:
-        click.echo(f"note: {remark}", err=True)
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from rich.text import Text
 from cvxens.certificates import Certificate
 from cvxens.cli.names import make_console
 from cvxens.crosscheck import Row, Sample, Side
-from cvxens.estimators.multiclass import name_sides
-from cvxens.report.words import describe_proof
+from cvxens.report.words import describe_proofs
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""
@@ -68,29 +67,16 @@ def _describe_side(side: Side) -> Text:
 def print_certificates(certificates: Sequence[Certificate], model: Any) -> None:
     """Print every certificate, under the classes of its sub-problem where there are several."""
     out = make_console()
-    for title, certificate in zip(_name_parts(certificates, model), certificates, strict=True):
+    for (title, _), certificate in zip(describe_proofs(certificates, model, ""), certificates, strict=True):
         if title:
             out.print(Text(title, "bold"))
         out.print(Text(str(certificate)))
 
 
-def _name_parts(certificates: Sequence[Certificate], model: Any) -> list[str]:
-    """Return what the sub-problem of every certificate is called; "" where there is one only."""
-    if len(certificates) < 2:
-        return [""] * len(certificates)
-    return [f"{positive} vs {negative}" for negative, positive in name_sides(model.multi_class, model.classes_)]
-
-
 def proofs(certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None) -> list[str]:
-    """Return a line per certificate of a fitted model that says in plain words what is proven and what is not.
-
-    `over` names the set of hypotheses, where a certificate is about one; `tol` is that of the model by default.
-    """
-    tol = model.get_params().get("tol") if tol is None else tol
-    what = getattr(type(model), "certified", "the objective")
-    lines = [describe_proof(certificate, tol, what, over) for certificate in certificates]
-    names = _name_parts(certificates, model)
-    return [f"{name}: {line}" if name else line for name, line in zip(names, lines, strict=True)]
+    """Return a line per certificate of a fitted model; as `describe_proofs`."""
+    told = describe_proofs(certificates, model, over, tol)
+    return [f"{name}: {sentence}" if name else sentence for name, sentence in told]
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """Column generation: any formulation over any oracle's hypotheses, with a certificate."""
 
+from cvxens.certificates import Round
 from cvxens.colgen import masters, oracles, stabilisation
 from cvxens.colgen.adaboost import (
     Boosted,
@@ -15,7 +16,7 @@ from cvxens.colgen.bands import Band, Bands, Range, find_bands
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.paths import Path, PathPoint, solve_path
-from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round, TabledSample
+from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, TabledSample
 from cvxens.colgen.stopping import StopEarly
 from cvxens.limits import Ending
 from cvxens.problems import formulations

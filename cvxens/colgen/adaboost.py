@@ -9,16 +9,17 @@ separates the classes: LL08 P3, min sum w for margins of at least 1, has the val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from math import atanh, ceil, inf, log, nan
-from typing import Any
+from math import atanh, ceil, inf, log
+from time import perf_counter
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import Certificate
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle
+from cvxens.certificates import Certificate, Round
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, relative_gap
 from cvxens.errors import InvalidInput
 from cvxens.rounding import sum_error
 from cvxens.types import Array
@@ -34,31 +35,30 @@ NOT_AIMED = (
 
 
 @dataclass(frozen=True)
-class BoostingRound:
+class BoostingRound(Round):
     """A row of the history: one hypothesis and the weight that it got.
+
+    The objective is the smallest margin y f / sum w after the round, and the bound the smallest one so far of the
+    oracle on all edges under a round's u: no convex combination of hypotheses has a larger margin.
 
     Parameters
     ----------
     hypothesis : Hypothesis
         The best one that the oracle found.
-    edge, edge_bound : float
-        Its edge ``sum_i u_i y_i h(x_i)`` under the round's u, and the oracle's bound on every hypothesis's: no convex
-        combination of them has a larger margin.
+    edge : float
+        Its edge ``sum_i u_i y_i h(x_i)`` under the round's u.
     weight : float
         What was added to its weight; inf for a perfect hypothesis.
     log_loss : float
         Logarithm of the mean of exp(-y f) after the round, weighted by the prior.
-    margin : float
-        The smallest margin y f / sum w after the round: the largest possible one lies between it and the smallest
-        `edge_bound` so far. NaN in models that were saved before it was kept.
     """
 
-    hypothesis: Hypothesis
-    edge: float
-    edge_bound: float
-    weight: float
-    log_loss: float
-    margin: float = nan
+    quantity: ClassVar[str] = "smallest margin"
+
+    hypothesis: Hypothesis = field(kw_only=True)
+    edge: float = field(kw_only=True)
+    weight: float = field(kw_only=True)
+    log_loss: float = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Boosted:
     Parameters
     ----------
     certificate : Certificate
-        Of the largest margin, a maximum: the smallest of `margins` against the smallest `edge_bound`. It is at most 0
-        where the vote does not separate the classes; nothing is proven where nothing bounds the edges.
+        Of the largest margin, a maximum: the smallest of `margins` against the bound of the last round. It is at most
+        0 where the vote does not separate the classes; nothing is proven where nothing bounds the edges.
     hypotheses : tuple of Hypothesis
         Distinct, in the order in which they were found.
     weights : ndarray of shape (n_hypotheses,)
@@ -96,7 +96,7 @@ class Boosted:
     margins : ndarray of shape (n_samples,)
         ``y_i f(x_i) / sum w``, in [-1, 1].
     u : ndarray of shape (n_samples,)
-        The sample weights of the round with the smallest `edge_bound`.
+        The sample weights of the round that the bound is from.
     history : tuple of BoostingRound
         Every round.
     """
@@ -159,6 +159,7 @@ def boosting_steps(
     y = validation.signs(y)
     p = _normalise_prior(prior, len(y))
     scores, total, smallest = np.zeros(len(y)), 0.0, NEARLY_ONE
+    bound, known, began = inf, set[Hypothesis](), perf_counter()
     while True:
         # u_i = p_i exp(-y_i f(x_i)), normalised; the smallest score is taken off, so that none overflows
         u = p * np.exp(scores.min() - scores)
@@ -171,19 +172,25 @@ def boosting_steps(
         if edge <= len(y) * np.finfo(float).eps:
             # what the rounding of a sum of len(y) terms, of sizes that add up to 1, can be
             return
+        bound = min(bound, priced.edge_bound)
+        known.add(hypothesis)
         if z.min() == 1:
-            yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf, 1.0), u, z)
+            weight, log_loss, margin, scores = inf, -inf, 1.0, z
+        else:
+            smallest = min(smallest, edge)
+            # Schapire & Singer (1999): artanh(edge / coverage), coverage the weight of the samples with h != 0;
+            # Raetsch & Warmuth (2005): artanh(edge) - artanh(t) towards the margin t
+            coverage = float(u @ np.abs(z)) if target is None else 1.0
+            weight = atanh(min(edge / coverage, NEARLY_ONE)) - (0.0 if target is None else atanh(target(smallest)))
+            scores, total = scores + weight * z, total + weight
+            # ln sum_i p_i exp(-y_i f(x_i))
+            log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
+            margin = float(scores.min()) / total
+        held = margin, bound, relative_gap(bound, margin), len(known), perf_counter() - began
+        row = BoostingRound(*held, hypothesis=hypothesis, edge=edge, weight=weight, log_loss=log_loss)
+        yield BoostingStep(row, u, scores)
+        if weight == inf:
             return
-        smallest = min(smallest, edge)
-        # Schapire & Singer (1999): artanh(edge / coverage), coverage the weight of the samples with h != 0;
-        # Raetsch & Warmuth (2005): artanh(edge) - artanh(t) towards the margin t
-        coverage = float(u @ np.abs(z)) if target is None else 1.0
-        weight = atanh(min(edge / coverage, NEARLY_ONE)) - (0.0 if target is None else atanh(target(smallest)))
-        scores, total = scores + weight * z, total + weight
-        # ln sum_i p_i exp(-y_i f(x_i))
-        log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
-        margin = float(scores.min()) / total
-        yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss, margin), u, scores)
 
 
 def _normalise_prior(prior: Any, n_samples: int) -> Array:
@@ -222,8 +229,8 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int, *, aimed: bool = Fal
         for step in steps:
             history.append(step.round)
             scores = step.scores
-            if step.round.edge_bound < bound:
-                u, bound = step.u, step.round.edge_bound
+            if step.round.bound < bound:
+                u, bound = step.u, step.round.bound
     except KeyboardInterrupt:
         if not history:
             raise

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen.loop import Run
-from cvxens.colgen.protocols import Column, Hypothesis, Round
+from cvxens.colgen.protocols import Column, Hypothesis
 from cvxens.limits import Ending
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.duality import as_rows
@@ -82,15 +82,7 @@ def solve_over_all(formulation: Formulation, oracle: ListedOracle, tol: float) -
         Column(hypothesis, oracle.sample, size)
         for hypothesis, size in zip(oracle.hypotheses, sizes.tolist(), strict=True)
     ]
-    row = Round(
-        certificate.primal,
-        certificate.dual,
-        float(sizes.max()),
-        len(columns),
-        0.0,
-        perf_counter() - start,
-        rounding=certificate.rounding,
-        relative_gap=certificate.relative_gap,
-    )
+    seconds = perf_counter() - start
+    row = Round(certificate.primal, certificate.dual, certificate.relative_gap, len(columns), seconds)
     ending = Ending.OPTIMAL if certificate.holds(tol) else Ending.MAX_TIME
     return Run(certificate, columns, found.w, found.point["b"], found.u, (row,), ending)

@@ -271,7 +271,7 @@ def find_bands(
         masses = validation.weights(
             "sample_weight", np.ones(len(sample)) if sample_weight is None else sample_weight, len(sample)
         )
-        return _Search(formulation, make_oracle, sample, y, masses, run, within, tol).find(features, points, names)
+        return _RangeSearch(formulation, make_oracle, sample, y, masses, run, within, tol).find(features, points, names)
 
 
 class _Set(NamedTuple):
@@ -320,7 +320,7 @@ class _End:
     centre: tuple[Any, ...] = ()
 
 
-class _Columns:
+class _Known:
     """The columns of a master, and which of them are of the feature at hand."""
 
     def __init__(self, hypotheses: Sequence[Hypothesis], H: Array, own: NDArray[np.bool_]) -> None:
@@ -335,7 +335,7 @@ class _Columns:
         return True
 
 
-class _Search:
+class _RangeSearch:
     """Finds bands around the ensemble of a run."""
 
     def __init__(
@@ -349,8 +349,8 @@ class _Search:
         within: float,
         tol: float,
     ) -> None:
-        loss: Any = formulation.terms[0]
-        if hasattr(loss, "prove") or hasattr(loss, "hold"):
+        loss = formulation.terms[0]
+        if loss.is_searched:
             found = f"found {type(loss).__name__}, whose bounds are those of one problem"
             raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
         check_penalty(formulation)
@@ -372,7 +372,7 @@ class _Search:
         self.level = value + within * abs(value)
         penalty: Any = formulation.terms[1]
         # where no hypothesis has a weight, what the level leaves room for
-        most = penalty.total if hasattr(penalty, "total") else abs(self.level) / penalty.edge_limit
+        most = penalty.total if penalty.total is not None else abs(self.level) / penalty.edge_limit
         self.size = float(self.w.sum()) or float(most)
         # what a unit of the level is worth if all of it goes into weights; a level of 0 has no units of its own
         self.worth = self.size / (abs(self.level) or 1.0)
@@ -465,7 +465,7 @@ class _Search:
         n, (own, others) = len(self.X), self._split(d)
         tilts = [balance_exactly((np.arange(n) == row) - self.shares, np.ones(n)) for row in rows.tolist()]
         is_own = np.array([self._is_own(h, v, own, others) for h, v in zip(self.hypotheses, self.H.T, strict=True)])
-        columns = _Columns(self.hypotheses, self.H, is_own.astype(bool))
+        columns = _Known(self.hypotheses, self.H, is_own.astype(bool))
         functions = [_Function(tilt, sign) for tilt in (*tilts, None) for sign in (-1.0, 1.0)]
         ends = [_End(f, float(f.coefficients(columns.H, columns.own) @ self.w)) for f in functions]
         # no importance is below 0
@@ -505,7 +505,7 @@ class _Search:
             warn(f"{error}; cvxpy models the programs of every round instead", SolverFallbackWarning, stacklevel=5)
             return None
 
-    def _improve(self, end: _End, columns: _Columns, own: _Set, others: _Set, program: LevelProgram | None) -> None:
+    def _improve(self, end: _End, columns: _Known, own: _Set, others: _Set, program: LevelProgram | None) -> None:
         """Generate columns for an end until what was reached is near enough to its bound."""
         loss, penalty = self.formulation.terms
         balanced = self.y if self.formulation.intercept else None
@@ -539,7 +539,7 @@ class _Search:
                 return
 
     def _bound(
-        self, end: _End, columns: _Columns, own: _Set, others: _Set, priced_u: Array, price: float
+        self, end: _End, columns: _Known, own: _Set, others: _Set, priced_u: Array, price: float
     ) -> list[tuple[Hypothesis, Array, bool]]:
         """Bound an end by multipliers t u and a price t of the level; return the columns whose edges are the largest.
 
@@ -551,7 +551,7 @@ class _Search:
         u = priced_u / price
         s = self.y * (balance_exactly(u, self.y) if formulation.intercept else u)
         raised = columns.H.T @ s + function.coefficients(columns.H, columns.own) / price
-        limit = penalty.edge_limit if hasattr(penalty, "edge_limit") else float(raised.max())
+        limit = penalty.edge_limit if penalty.edge_limit is not None else float(raised.max())
         largest, found = float(raised.max()), []
         tilted, added = (
             (s, function.sign / price) if function.tilt is None else (s + function.sign * function.tilt / price, 0.0)

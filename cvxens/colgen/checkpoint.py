@@ -1,64 +1,54 @@
-"""Checkpoints: what the oracle answered, round by round, and the incumbent, in one file that is never half written.
+"""Checkpoints: the hypotheses that a run has found and its best point, in one file that is never half written.
 
-A run is a function of the oracle's answers, for everything else in it is deterministic. So a file that holds these lets
-a later run take the identical way: `Recorder` stands between loop and oracle, plays recorded answers while the master
-solves again, and records new ones. The incumbent is in the file too, so a run that is over need not be replayed.
+Nothing in the file is believed. A run that finds it takes its hypotheses into the master at once, evaluates its point
+on the problem that it was given, and asks the oracle for a bound from its multipliers: where these are not the values
+of the file, that is of another run. The states of an oracle's generators are in it too: new draws follow old ones.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
+import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, is_dataclass
+from math import inf
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
-import joblib
 import numpy as np
-from scipy.sparse import issparse
 
 from cvxens import validation
-from cvxens.colgen.protocols import (
-    Column,
-    Hypothesis,
-    Incumbent,
-    Master,
-    MasterSolution,
-    Oracle,
-    Priced,
-    Round,
-    has_negation,
-    make_column,
-    surely_has,
-)
+from cvxens.certificates import Round
+from cvxens.colgen.protocols import Hypothesis, Incumbent, Oracle
 from cvxens.colgen.restricted import intercept_of
-from cvxens.colgen.stabilisation import without_smoothing
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.limits import check_time
-from cvxens.problems import DenseColumns, Formulation, Problem
-from cvxens.problems.maps import ColumnMap
-from cvxens.storage import Encoding, FileKind, check_place, nothing_else, qualified_name
+from cvxens.storage import check_place, read_file, write_whole
 from cvxens.types import Array
 
-FILE = FileKind("checkpoint", 4, "restore it, or remove it to start anew")
+VERSION = 5
+"""Of the format that is written; no other is read."""
 
-PLAIN = Encoding(nothing_else, nothing_else)
+SAME = 1e-6
+"""How far values may be apart that are those of one point, relative: those of a solver, which proves expressions."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """Where and how often a run writes down its state, so that it can be killed at any moment and resumed.
 
-    A run that finds the file resumes from it and takes the identical way: the oracle's answers are read, the master
-    solves again, warm-started as it was, and its multipliers are compared with those of the file at every round. A
-    file of another formulation, of other labels, data, oracle, start, master or stabilisation is refused. A state that
-    is within the limits of the new run already is returned at once, so a finished run that is started again costs one
-    round.
+    A run that finds the file goes on from it: it has all its hypotheses, its best weights and its best multipliers. The
+    values of these are evaluated anew, and a file is refused whose values are others, as it is of another formulation,
+    of other labels, data or another oracle. A state that is within the limits of the new run already is returned at
+    once, so a finished run that is started again costs one question to the oracle.
 
-    The file holds hypotheses that are frozen dataclasses of numbers, strings, tuples and arrays; any others are refused
-    in the first round. It also has the states of the numpy Generators that an oracle keeps in its attributes.
+    The file holds hypotheses that are frozen dataclasses of numbers, strings, tuples and arrays, and of functions that
+    the oracle's answers have too; any others are refused in the first round. It also has the states of the numpy
+    Generators that an oracle keeps in its attributes.
 
     Parameters
     ----------
@@ -108,299 +98,236 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Saved:
-    """The content of a file."""
+    """The state of a run, as its file has it."""
 
-    identity: Mapping[str, str]  # a digest or a name for each part of the run
-    calls: Sequence[str]  # JSON for every answer of the oracle
-    state: Mapping[str, Any]  # numbers: the history, the incumbent's objective and bound, the generators' states
-    arrays: dict[str, Any]  # the incumbent's
+    history: tuple[Round, ...]
+    start: tuple[Hypothesis, ...]  # those that the run was given
+    found: tuple[Hypothesis, ...]  # the oracle's, in the order of the master, then those that were to enter next
+    point: Mapping[str, Array]  # w, b and u of the incumbent; empty where it has none, or no machine has all of u
+    objective: float  # at w and b
+    bound: float  # by u; -inf where it is none over all hypotheses
 
-    def write(self, path: Path) -> None:
-        """Replace the file; whatever happens, what is there is the last state or this one, and whole."""
-        calls = np.frombuffer("\n".join(self.calls).encode(), np.uint8)
-        FILE.write(path, {"identity": self.identity, "state": self.state}, {"calls": calls, **self.arrays})
-
-    @classmethod
-    def read(cls, path: Path) -> Saved:
-        """Read a file; DataFileError if it is no checkpoint, of another version, truncated or damaged."""
-        header, arrays = FILE.read(path)
-        return cls(calls=arrays.pop("calls").tobytes().decode().split("\n"), arrays=arrays, **header)
+    def check(self, objective: float, bound: float) -> None:
+        """Raise `DataFileError` if the point has another objective now, or a lower bound."""
+        slack = SAME * abs(self.objective)
+        for name, now, then in (("objective", objective, self.objective), ("bound", bound, self.bound)):
+            if now < then - slack or (name == "objective" and now > then + slack):
+                what = f"another formulation, sample or oracle: the {name} at its point is {now:g} here, not {then:g}"
+                raise mismatch_error(what)
 
 
-class Recorder:
-    """Sits between loop and oracle: plays recorded answers, records new ones, saves progress.
+class Keeper:
+    """Reads and writes the file of one run."""
 
-    The first answer is never played but asked for and compared. So it is known that oracle and sample are those of the
-    recording, and functions that hypotheses refer to, which a file cannot hold, are at hand. A file that this run did
-    not write raises DataFileError.
-    """
+    def __init__(self, checkpoint: Checkpoint, oracle: Oracle, start: Sequence[Hypothesis]) -> None:
+        self.checkpoint, self.path, self.oracle = checkpoint, Path(checkpoint.path), oracle
+        self._functions: dict[str, Any] = {}
+        """By their names, the functions that hypotheses refer to."""
+        self._written: dict[Hypothesis, Any] = {}
+        for hypothesis in start:
+            self._write(hypothesis)
+        self._n_rounds, self._saved_at = 0, time.perf_counter()
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        formulation: Formulation,
-        signs: Array,
-        master: Master,
-        oracle: Oracle,
-        start: tuple[Hypothesis, ...],
-    ) -> None:
-        self.checkpoint, self.path = checkpoint, Path(checkpoint.path)
-        self.oracle, self.sample, self.signs, self.start = oracle, oracle.sample, signs, start
-        bare_master, rules = without_smoothing(master)
-        self.identity = {
-            "formulation": digest_formulation(formulation, signs),
-            "labels": digest(signs),
-            "master": qualified_name(type(bare_master)),
-            "stabilisation": digest(rules),
-            "oracle": qualified_name(type(oracle)),
-            "start": digest(start),
-        }
-        self.saved = Saved.read(self.path) if self.path.exists() else None
-        if self.saved and (others := [part for part, own in self.identity.items() if self.saved.identity[part] != own]):
-            raise mismatch_error(f"another {' and '.join(others)}")
-        self.recorded: Sequence[str] = self.saved.calls if self.saved else ()
-        self.exhausted = bool(self.saved and self.saved.state["exhausted"])
-        self.rows = tuple(Round(*row) for row in self.saved.state["history"]) if self.saved else ()
-        self.calls: list[str] = []
-        self.answers: list[Priced] = []
-        self._samples: list[Any] = []
-        self._functions: list[Any] = []
-        self._encoding = Encoding(self._refer, self._functions.__getitem__)
-        self._generators = list(_generators(oracle))
-        if self.saved:
-            # the first answer is asked for as the recorded run asked
-            self._set_generators(self.saved.state["generators"][0])
-        self._first_states = self._last_states = self._generator_states()
-        self._saved_rounds, self._saved_at = len(self.rows), time.perf_counter()
-
-    @property
-    def negations(self) -> bool:
-        """True if the oracle declares that with every h its set has -h."""
-        return getattr(self.oracle, "negations", False)
-
-    def has_negation(self, hypothesis: Hypothesis) -> bool:
-        """Return True if the oracle's set may have the negation of a hypothesis."""
-        return has_negation(self.oracle, hypothesis)
-
-    def has(self, hypothesis: Hypothesis) -> bool:
-        """Return True if the oracle's set surely has the values of a hypothesis on the sample."""
-        return surely_has(self.oracle, hypothesis)
-
-    def price(self, s: Array, /, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
-        """Return the recorded answer, or the oracle's, and record that."""
-        # multipliers of a master that was cut short are not found again, so no answer to them is recorded
-        check_time()
-        call = self.recorded[len(self.calls)] if self._is_playing and self.calls else None
-        if call is None:
-            priced = self.oracle.price(s, exclude=exclude, **options)
-            call = self._write_answer(s, priced)
-            if self._is_playing and call != self.recorded[0]:
-                raise mismatch_error("another sample or oracle")
-        elif json.loads(call)["asked"] != digest(s):
-            raise mismatch_error(f"other multipliers from answer {len(self.calls) + 1} on")
-        else:
-            priced = self._read_answer(call)
-        self.calls.append(call)
-        self.answers.append(priced)
-        if self.saved and len(self.calls) == len(self.recorded):
-            self._set_generators(self.saved.state["generators"][1])
-        self._last_states = self._generator_states()
-        return priced
-
-    @property
-    def _is_playing(self) -> bool:
-        """True while there are recorded answers that were not yet given again."""
-        return len(self.calls) < len(self.recorded)
-
-    def _write_answer(self, s: Array, priced: Priced) -> str:
-        """JSON for an answer; the first one has digests of the samples."""
-        columns = [[float(c.edge), self._sample_number(c), self._write_hypothesis(c)] for c in priced.columns]
-        samples = [] if self.calls else [digest(sample) for sample in self._samples]
-        known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound, priced.rising_square_sum)
-        bounds = [float(bound) for bound in known]
-        answer = {"columns": columns, "bounds": bounds, "distinct": bool(priced.distinct), "samples": samples}
-        return json.dumps({"asked": digest(s), **answer})
-
-    def _read_answer(self, call: str) -> Priced:
-        written = json.loads(call)
-        columns = [self._read_column(*column) for column in written["columns"]]
-        edge_bound, square_sum, outside, *rising = written["bounds"]
-        return Priced(columns, edge_bound, square_sum, outside, written["distinct"], *rising)
-
-    def _read_column(self, edge: float, number: int, written: Any) -> Column:
-        return make_column(self._encoding.read(written), self._samples[number], edge)
-
-    def _sample_number(self, column: Column) -> int:
-        for k, sample in enumerate(self._samples):
-            if sample is column.sample:
-                return k
-        if self.calls:
-            raise _unwritable_error(column, "its sample is none of the first round's")
-        self._samples.append(column.sample)
-        return len(self._samples) - 1
-
-    def _write_hypothesis(self, column: Column) -> Any:
-        """JSON for a hypothesis from which it can be read again."""
-        hypothesis: Any = column.hypothesis
+    def read(self) -> Saved | None:
+        """Return the state in the file, and give the oracle's generators theirs; None where there is no file."""
+        if not self.path.exists():
+            return None
+        state = read_record(self.path)
         try:
-            written = self._encoding.write(hypothesis)
-            again = self._encoding.read(written)
-        except (TypeError, IndexError) as error:
-            raise _unwritable_error(column, str(error)) from None
-        if not is_dataclass(hypothesis) or again != hypothesis:
-            raise _unwritable_error(column, "it is no dataclass that equals one of the same fields")
-        return written
+            if not self._functions.keys() >= set(state["functions"]):
+                # they are at hand where the oracle answers with them
+                for column in self.oracle.price(np.zeros(state["shape"])).columns:
+                    self._write(column.hypothesis)
+            for generator, written in zip(_find_generators(self.oracle), state["generators"], strict=True):
+                generator.bit_generator.state = decode(written, {})
+            hypotheses = tuple(decode(written, self._functions) for written in state["hypotheses"])
+            point = {name: decode(written, {}) for name, written in state["point"].items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise mismatch_error(f"another oracle ({error})") from error
+        self._n_rounds = len(state["history"])
+        history = tuple(Round(*row) for row in state["history"])
+        start, found = hypotheses[: state["start"]], hypotheses[state["start"] :]
+        return Saved(history, start, found, point, state["objective"], state["bound"])
 
-    def _refer(self, value: Any) -> int:
-        """Return the number of a function that hypotheses refer to; all of them appear in the first round."""
-        if not callable(value):
-            nothing_else(value)
-        if value not in self._functions:
-            if self.calls:
-                raise TypeError(f"{value!r} is no function of the first round's")
-            self._functions.append(value)
-        return self._functions.index(value)
+    def save(
+        self,
+        history: Sequence[Round],
+        incumbent: Incumbent,
+        hypotheses: Sequence[Hypothesis],
+        n_start: int,
+        *,
+        at_once: bool,
+    ) -> None:
+        """Write after the first round, when a period is over, and at the end, if there is anything new.
 
-    def _generator_states(self) -> list[Any]:
-        return [PLAIN.write(generator.bit_generator.state) for generator in self._generators]
-
-    def _set_generators(self, states: Sequence[Any]) -> None:
-        if len(states) != len(self._generators):
-            raise mismatch_error("another oracle")
-        for generator, state in zip(self._generators, states, strict=True):
-            generator.bit_generator.state = PLAIN.read(state)
-
-    @property
-    def can_restore(self) -> bool:
-        """True if there is a recorded incumbent and the first answer has shown that it is this run's."""
-        return self.saved is not None and bool(self.answers)
-
-    def incumbent(self) -> Incumbent:
-        """Return the recorded run's incumbent; the threshold and edges of its solution are not recorded."""
-        assert self.saved is not None
-        state, arrays = self.saved.state, self.saved.arrays
-        answers = [self._read_answer(call) for call in self.saved.calls]
-        found = [column for priced in answers for column in priced.columns]
-        found += [make_column(hypothesis, self.sample, 0.0) for hypothesis in self.start]
-        edge_bound, edge_square_sum = state["dual_edges"]
-        priced = replace(answers[state["dual_call"]], edge_bound=edge_bound, edge_square_sum=edge_square_sum)
-        w, b, centred = (arrays[name] for name in ("w", "b", "centred"))
-        u, dual_u = self._unpack(arrays["master_u"]), self._unpack(arrays["u"])
-        s = u if hasattr(self.signs, "unpack") else self.signs * u
-        solution = MasterSolution(w, b, u, s, state["objective"], np.nan, centred=centred)
-        columns = tuple(found[k] for k in arrays["columns"].tolist())
-        return Incumbent(columns, solution, state["bound"], dual_u, priced)
-
-    def _unpack(self, u: Array) -> Any:
-        """Return multipliers as they were; where no machine has those of all samples, the signs know the way back."""
-        unpack = getattr(self.signs, "unpack", None)
-        return u if unpack is None else unpack(u)
-
-    def save(self, history: Sequence[Round], incumbent: Incumbent, *, at_once: bool, exhausted: bool) -> None:
-        """Write after the first round, when a period is over, and at the end; not while the recorded run is ahead."""
-        new_rounds, now = len(history) - self._saved_rounds, time.perf_counter()
-        # a first round that was cut may have no answer
-        if self._is_playing or not self.answers or (new_rounds <= 0 and not exhausted):
+        The first hypotheses are those of the start.
+        """
+        written = [self._write(hypothesis) for hypothesis in hypotheses]
+        n_new, seconds = len(history) - self._n_rounds, time.perf_counter() - self._saved_at
+        if not n_new or not (at_once or len(history) == 1 or self.checkpoint.due(n_new, seconds)):
             return
-        if at_once or len(history) == 1 or self.checkpoint.due(new_rounds, now - self._saved_at):
-            self._content(history, incumbent, exhausted).write(self.path)
-            self._saved_rounds, self._saved_at = len(history), time.perf_counter()
-
-    def _content(self, history: Sequence[Round], incumbent: Incumbent, exhausted: bool) -> Saved:
-        solution, priced = incumbent.solution, incumbent.priced
-        # columns are numbered in the order of the answers, those of the start come last
-        columns = [column for answer in self.answers for column in answer.columns]
-        number_of = {id(column): k for k, column in enumerate(columns)}
-        start_number_of = {hypothesis: k for k, hypothesis in enumerate(self.start, start=len(columns))}
-        numbers = [number_of[id(c)] if id(c) in number_of else start_number_of[c.hypothesis] for c in incumbent.columns]
+        solution, u = incumbent.solution, incumbent.u
+        is_here = isinstance(u, np.ndarray)
+        has_point = is_here and len(solution.w) > 0 and solution.objective < inf
+        point = {"w": solution.w, "b": intercept_of(solution), "u": u} if has_point else {}
         state = {
             "history": [astuple(row) for row in history],
-            "generators": [self._first_states, self._last_states],
+            "hypotheses": written,
+            "start": n_start,
+            "functions": list(self._functions),
+            "shape": u.shape if is_here else (),
+            "generators": [encode(each.bit_generator.state, {}) for each in _find_generators(self.oracle)],
+            "point": {name: encode(np.asarray(value), {}) for name, value in point.items()},
             "objective": float(solution.objective),
-            "bound": float(incumbent.bound),
-            "dual_call": next(k for k, answer in enumerate(self.answers) if answer.columns is priced.columns),
-            "dual_edges": [float(priced.edge_bound), float(priced.edge_square_sum)],
-            "exhausted": exhausted,
+            "bound": float(incumbent.bound) if incumbent.bounded else -inf,
         }
-        arrays = {
-            "w": solution.w,
-            "b": solution.b,
-            "centred": intercept_of(solution),
-            "master_u": solution.u,
-            "u": incumbent.u,
-            "columns": np.array(numbers, dtype=np.int64),
-        }
-        return Saved(self.identity, self.calls, state, {name: np.asarray(value) for name, value in arrays.items()})
+        write_record(self.path, state)
+        self._n_rounds, self._saved_at = len(history), time.perf_counter()
+
+    def _write(self, hypothesis: Hypothesis) -> Any:
+        """Return JSON for a hypothesis from which it can be read again."""
+        if hypothesis not in self._written:
+            try:
+                written, value = encode(hypothesis, self._functions), cast(Any, hypothesis)
+                is_same = is_dataclass(value) and decode(written, self._functions) == hypothesis
+                why = "" if is_same else "it is no dataclass that equals one of the same fields"
+            except TypeError as error:
+                why = str(error)
+            if why:
+                found = f"found the hypothesis {type(hypothesis).__name__}, which a file cannot hold: {why}"
+                remedy = (
+                    "run without a checkpoint, or make hypotheses frozen dataclasses of numbers, strings and tuples"
+                )
+                raise InvalidInput("checkpoint", found, remedy)
+            self._written[hypothesis] = written
+        return self._written[hypothesis]
 
 
 def mismatch_error(found: str) -> DataFileError:
     """Return the error about a file of another run."""
-    return DataFileError(
-        "checkpoint",
-        f"found the file of a run with {found}",
-        "give what that run was given, name another file, or remove this one to start anew",
-    )
+    remedy = "give what that run was given, name another file, or remove this one to start anew"
+    return DataFileError("checkpoint", f"found the file of a run with {found}", remedy)
 
 
-def _unwritable_error(column: Column, why: str) -> InvalidInput:
-    return InvalidInput(
-        "checkpoint",
-        f"found the hypothesis {type(column.hypothesis).__name__}, which a file cannot hold: {why}",
-        "run without a checkpoint, or make hypotheses frozen dataclasses of numbers, strings, tuples and arrays",
-    )
-
-
-def _generators(part: Any) -> Iterator[np.random.Generator]:
+def _find_generators(part: Any) -> Iterator[np.random.Generator]:
     """Yield the generators in an oracle's attributes, and in those of the oracles there."""
     match part:
         case np.random.Generator():
             yield part
         case list() | tuple():
             for item in part:
-                yield from _generators(item)
+                yield from _find_generators(item)
         case _ if hasattr(part, "price"):
             for item in getattr(part, "__dict__", {}).values():
-                yield from _generators(item)
+                yield from _find_generators(item)
 
 
-def digest_formulation(formulation: Formulation, signs: Array) -> str:
-    """Return a text that tells a formulation on a sample from others.
+def encode(value: Any, functions: dict[str, Any]) -> Any:
+    """Turn numbers, strings, tuples, dicts, arrays, and dataclasses and named tuples of such into JSON.
 
-    Of functions `digest` knows the names only, and every lambda has the same. So where a part is a user's own, what
-    counts is what cvxpy makes of the problem over two columns: the matrices of its conic form.
-    """
-    if not formulation.own_parts:
-        return digest(formulation)
-    H = np.ones((len(signs), 2))
-    H[::2, 1] = -1.0
-    data = Problem(formulation, ColumnMap(DenseColumns(H)), signs).problem.get_problem_data("CLARABEL")[0]
-    form = (*(data.get(name) for name in ("P", "A", "b", "c")), str(data["dims"]))
-    rest = tuple(
-        getattr(formulation, each.name) for each in fields(formulation) if each.name not in formulation.own_parts
-    )
-    return digest((form, rest))
-
-
-def digest(value: Any) -> str:
-    """Return a text that tells the content of plain values, arrays, sparse matrices and dataclasses from others.
-
-    Of anything else, such as a function, it has the name only. `joblib.hash` alone would not do: it tells equal tuples
-    that share an element from those that do not, and refuses functions without a module.
+    Of a function there is the name, by which it is put into `functions`; TypeError for anything else.
 
     Examples
     --------
-    >>> digest((1.0, np.arange(3))) == digest((1.0, np.arange(3))) != digest((1.0, np.arange(4)))
-    True
+    >>> from cvxens.hypotheses import Stump
+    >>> encode(Stump(0, 0.5, 1), {})
+    {'record': 'cvxens.hypotheses:Stump', 'of': [0, 0.5, 1, 0]}
+    >>> decode(encode((Stump(0, 0.5, 1), inf), {}), {})[1]
+    inf
     """
 
-    def refer(other: Any) -> Any:
-        if issparse(other):
-            columns = other.tocsc()
-            return encoding.write((type(other).__name__, other.shape, columns.data, columns.indices, columns.indptr))
-        return qualified_name(other if hasattr(other, "__qualname__") else type(other))
+    def write(parts: Iterable[Any]) -> list[Any]:
+        return [encode(part, functions) for part in parts]
 
-    encoding = Encoding(refer, nothing_else, arrays={})
-    written = encoding.write(value)
-    # of equal arrays in another memory order the hash would be another one
-    arrays = [[a.shape, joblib.hash(np.ascontiguousarray(a))] for a in (encoding.arrays or {}).values()]
-    return str(joblib.hash(json.dumps([written, arrays])))
+    match value:
+        case np.generic() if value.dtype.kind in "biufU":
+            return value.item()
+        case None | bool() | int() | str() | float():
+            return value
+        case np.ndarray() if value.dtype.kind in "biufU":
+            return {"array": value.ravel().tolist(), "dtype": value.dtype.str, "shape": value.shape}
+        case tuple() if hasattr(value, "_fields"):
+            return {"record": qualified_name(type(value)), "of": write(value)}
+        case tuple():
+            return {"tuple": write(value)}
+        case dict():
+            return {"dict": [write(pair) for pair in value.items()]}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {
+                "record": qualified_name(type(value)),
+                "of": write(getattr(value, each.name) for each in fields(value)),
+            }
+        case _ if callable(value) and hasattr(value, "__qualname__"):
+            name = qualified_name(value)
+            if functions.setdefault(name, value) is not value:
+                raise TypeError(f"there are two functions of the name {name}")
+            return {"function": name}
+    raise TypeError(f"{type(value).__name__} is not made of numbers, strings, tuples and arrays")
+
+
+def decode(written: Any, functions: Mapping[str, Any]) -> Any:
+    """Turn what `encode` wrote back into the value; KeyError, TypeError or ValueError for anything else."""
+    match written:
+        case {"array": list(parts), "dtype": str(dtype), "shape": list(shape) | tuple(shape)}:
+            return np.array(parts, dtype).reshape(shape)
+        case {"record": str(name), "of": list(parts)}:
+            return find_record(name)(*(decode(part, functions) for part in parts))
+        case {"tuple": list(parts)}:
+            return tuple(decode(part, functions) for part in parts)
+        case {"dict": list(pairs)}:
+            return {decode(name, functions): decode(part, functions) for name, part in pairs}
+        case {"function": str(name)}:
+            return functions[name]
+        case None | bool() | int() | str() | float():
+            return written
+    raise TypeError(f"{written!r:.100} stands for nothing")
+
+
+def qualified_name(thing: Any) -> str:
+    """Return the module of a class or function and its name there."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def find_record(name: str) -> type:
+    """Return the dataclass or named tuple of a qualified name; TypeError if no module that is loaded has it."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
+    if isinstance(found, type) and (is_dataclass(found) or issubclass(found, tuple)) and qualified_name(found) == name:
+        return found
+    raise TypeError(f"{name} is not a dataclass at the top of a loaded module")
+
+
+def write_record(path: Path, state: Mapping[str, Any]) -> None:
+    """Replace the file by a line with its kind, version and SHA-256, and JSON; `DataFileError` if it cannot be."""
+    content = json.dumps(state).encode()
+    write_whole("checkpoint", path, b"cvxens checkpoint %d %b\n" % (VERSION, _digest(content)) + content)
+
+
+def read_record(path: Path) -> Any:
+    """Read what `write_record` wrote, if it is whole; `DataFileError` for anything else, none of which is run."""
+    try:
+        with path.open("rb") as file:
+            first = re.fullmatch(
+                rb"cvxens checkpoint (\d{1,9}) ([0-9a-f]{64})\n", file.read(99).partition(b"\n")[0] + b"\n"
+            )
+        content = read_file(path).partition(b"\n")[2] if first else b""
+    except (OSError, ValueError) as error:
+        raise DataFileError("checkpoint", f"found that {path} cannot be read ({error})", "name another file") from error
+    if first is None:
+        raise DataFileError("checkpoint", f"found no checkpoint in {path}", "name another file")
+    if int(first[1]) != VERSION:
+        found = f"found version {int(first[1])} of the format in {path}"
+        raise DataFileError("checkpoint", found, f"remove it to start anew; this release writes version {VERSION}")
+    try:
+        if _digest(content) != first[2]:
+            raise ValueError("its SHA-256 is another one")
+        return json.loads(content)
+    except (RecursionError, ValueError) as error:
+        found = f"found {path} truncated or damaged ({error})"
+        raise DataFileError("checkpoint", found, "restore it, or remove it to start anew") from None
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()

@@ -24,10 +24,10 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
-from cvxens.certificates import Certificate
-from cvxens.colgen.checkpoint import Checkpoint, Recorder
+from cvxens.certificates import Certificate, Round
+from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
 from cvxens.colgen.masters import fastest_master, fastest_master_over
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_signs
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -36,7 +36,6 @@ from cvxens.colgen.protocols import (
     MasterSolution,
     Oracle,
     Priced,
-    Round,
     evaluate,
     has_negation,
     make_column,
@@ -45,6 +44,7 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
+from cvxens.hypotheses import negate
 from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
@@ -114,7 +114,15 @@ class Step:
 
 
 def iterate(
-    master: Master, oracle: Oracle, start: Sequence[Hypothesis] = (), *, square_sum: bool = True
+    master: Master,
+    oracle: Oracle,
+    start: Sequence[Hypothesis] = (),
+    *,
+    found: Sequence[Hypothesis] = (),
+    square_sum: bool = True,
+    incumbent: Incumbent | None = None,
+    condition: Callable[[Sequence[Column], MasterSolution, Priced], str] | None = None,
+    tol: float = 0.0,
 ) -> Iterator[Step]:
     """Alternate between master and oracle until no new hypothesis improves an exact solution.
 
@@ -127,8 +135,17 @@ def iterate(
         of the master's on the whole sample are not added, nor their negations where weights are free.
     start : sequence of Hypothesis
         They enter before the first round, evaluated on the oracle's `sample`.
+    found : sequence of Hypothesis
+        What the oracle has found before, and enters after these.
     square_sum : bool
         False if the master's bound needs no sums of squared edges: those that take time are then left out.
+    incumbent : Incumbent, optional
+        What is known before the first round.
+    condition : callable, optional
+        What the bound by a solution over some columns would hold under that nobody has verified, in a few words; by
+        default nothing.
+    tol : float
+        The relative gap from which on a bound under no condition is preferred to a higher one under one.
 
     Yields
     ------
@@ -149,20 +166,17 @@ def iterate(
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    columns, incumbent, first = _Columns(oracle), None, time.perf_counter()
+    first = time.perf_counter()
     for number in count(1):
         began = time.perf_counter()
         with _one_blas_thread():
             solution = master.solve()
-            if number == 1 and solution.closed is None:
-                # weights are free
-                columns.oracle = with_negations(oracle)
-            elif number == 1 and solution.s.ndim > 1:
-                columns.oracle = with_each_sign(oracle)
-            if start:
+            if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
-                master.add(columns.enter(start, solution))
-                solution, start = master.solve(), ()
+                columns = _Columns(oracle, solution)
+                if start or found:
+                    master.add(columns.enter(start, found, solution))
+                    solution = master.solve()
         solved = time.perf_counter()
         priced, bound, cut = Priced(()), -inf, None
         try:
@@ -177,7 +191,8 @@ def iterate(
             cut = up
             with suppress(TimeUp):
                 bound = master.bound(solution, priced)
-        incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
+        under = "" if condition is None or bound == -inf else condition(columns.entered, solution, priced)
+        incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced, under), tol)
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
         yield Step(
@@ -185,7 +200,7 @@ def iterate(
         )
         if cut is not None:
             raise cut
-        if new := columns.choose(priced, solution) or columns.look_behind(priced, solution):
+        if new := columns.choose(priced, solution) or columns.price_past_duplicates(priced, solution):
             master.add(new)
         elif solution.exact:
             return
@@ -202,52 +217,55 @@ def _find_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _best_of(incumbent: Incumbent | None, new: Incumbent) -> Incumbent:
-    """Return the lowest objective, the latest of equal ones, with the highest bound, the first of equal finite ones."""
+def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
+    """Return the lowest objective, the latest of equal ones, with the highest bound, the first of equal finite ones.
+
+    A bound under no condition that is within `tol` of the objective is enough, whatever others there are.
+    """
     if incumbent is None:
         return new
     primal = new if new.solution.objective <= incumbent.solution.objective else incumbent
-    dual = new if new.bound > incumbent.bound or incumbent.bound == -inf else incumbent
-    return Incumbent(primal.columns, primal.solution, dual.bound, dual.u, dual.priced)
+
+    def rank(dual: Incumbent) -> tuple[bool, float]:
+        is_enough = not dual.condition and relative_gap(primal.solution.objective, dual.bound) <= tol
+        return is_enough, dual.bound
+
+    dual = new if rank(new) > rank(incumbent) or incumbent.bound == -inf else incumbent
+    return Incumbent(primal.columns, primal.solution, dual.bound, dual.u, dual.priced, dual.condition)
 
 
 class _Columns:
-    """The columns in the master: finds duplicates, and maps them to the oracle's own objects.
+    """The columns in the master: what an oracle is to leave out, what of its answers is new, and what bounds hold."""
 
-    Hypotheses of the start may be the oracle's by another name, or none of its set. They are not excluded, and their
-    squares are added to its sum of squares, until an answer of the oracle's has one with their values.
-    """
-
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
+    def __init__(self, oracle: Oracle, solution: MasterSolution) -> None:
+        self.oracle = with_signs(oracle, free=solution.is_free, several=solution.s.ndim > 1)
         self.entered: tuple[Column, ...] = ()
         """In the order of the master's weights."""
         self.hypotheses: set[Hypothesis] = set()
-        self.unmatched_start: dict[int, Hypothesis] = {}
-        """By their values, what of the start the oracle has not yet shown to be its own."""
-        self.oracle_name_of: dict[Hypothesis, Hypothesis] = {}
+        self.given: set[Hypothesis] = set()
+        """Those that the oracle has not answered with itself, nor says that it has them."""
         self._values_seen: set[int] = set()
         self._n_seen = 0
 
-    def enter(self, start: Sequence[Hypothesis], solution: MasterSolution) -> Sequence[Column]:
-        """Enter the start; returns its columns with distinct values."""
-        if hasattr(self.oracle.sample, "make_column"):
+    def enter(self, start: Sequence[Hypothesis], found: Sequence[Hypothesis], solution: MasterSolution) -> list[Column]:
+        """Enter the start, and what the oracle has found before; returns the columns with distinct values."""
+        sample, hypotheses = self.oracle.sample, dict.fromkeys((*start, *found))
+        if hasattr(sample, "make_column"):
             # no machine has the values of all samples: these are hypotheses of the oracle's, each once
-            return self._append([make_column(hypothesis, self.oracle.sample, 0.0) for hypothesis in start])
-        evaluated = [_evaluate(hypothesis, self.oracle.sample, len(solution.s)) for hypothesis in start]
-        columns = self._drop_seen(evaluated, free=solution.closed is None)
-        self.unmatched_start = {hash_values(column.values)[0]: column.hypothesis for column in columns}
-        return self._append(columns)
+            return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
+        self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
+        evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in hypotheses]
+        return self._append(self._drop_seen(evaluated, free=solution.is_free))
 
-    def choose(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
+    def choose(self, priced: Priced, solution: MasterSolution) -> list[Column]:
         """Enter the columns of an answer that improve and are new, and return them."""
         improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
         columns = [column for hypothesis, column in improving.items() if hypothesis not in self.hypotheses]
         if priced.outside_bound == inf and not priced.distinct:
-            columns = self._drop_seen(columns, free=solution.closed is None)
+            columns = self._drop_seen(columns, free=solution.is_free)
         return self._append(columns)
 
-    def _append(self, columns: Sequence[Column]) -> Sequence[Column]:
+    def _append(self, columns: list[Column]) -> list[Column]:
         self.entered += tuple(columns)
         self.hypotheses.update(column.hypothesis for column in columns)
         return columns
@@ -269,10 +287,11 @@ class _Columns:
         return new
 
     def price(self, solution: MasterSolution) -> Priced:
-        """Price what is outside the master, again while columns of the start hide others."""
-        closed, _ = self._close(solution)
+        """Price what is outside the master, again where the oracle answers with what it was given."""
+        closed, _ = self._exclude(solution)
         priced = self._ask(solution, closed)
-        while self._match_start(priced, solution):
+        while self.given and (own := self.given & _name_both(priced, free=solution.is_free)):
+            self.given -= own
             priced = self._ask(solution, closed)
         return priced
 
@@ -286,17 +305,16 @@ class _Columns:
             raise self._contradicted("a bound that is not a number")
         edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
-        squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
+        squares = np.square(np.abs(edges) if solution.is_free else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
-        foreign = {each for each in self.unmatched_start.values() if not surely_has(self.oracle, each)}
-        own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
+        own = np.array([column.hypothesis not in self.given for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
         own_edge = max(answered, float(sizes[own].max(initial=-inf)))
         found = Priced(priced.columns, own_edge, float(squares[own].sum()), answered)
         self._check_bounds(priced, found, solution)
         # with w >= 0 a negative edge takes nothing off a bound
-        square_sum = priced.edge_square_sum if solution.closed is None else priced.rising_square_sum
-        hidden = self._close(solution)[1]
+        square_sum = priced.edge_square_sum if solution.is_free else priced.rising_square_sum
+        hidden = self._exclude(solution)[1]
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf)), hidden),
             max(square_sum, found.edge_square_sum) + float(squares[~own].sum()),
@@ -305,16 +323,16 @@ class _Columns:
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
-    def look_behind(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
+    def price_past_duplicates(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
         """Enter what an answer without a new column has hidden, and return it.
 
         With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
         that answers with h again does not show the next best. Nor does one that answers with copies, hypotheses with
         the values of others: so these are left out too, until the answer has none.
         """
-        several = solution.closed is not None and solution.s.ndim > 1
+        several = not solution.is_free and solution.s.ndim > 1
         may_lack = several and not getattr(self.oracle, "negations", False)
-        closed = self.entered if may_lack else self._close(solution)[0]
+        closed = self.entered if may_lack else self._exclude(solution)[0]
         if may_lack:
             priced = self._ask(solution, closed)
         copies: dict[Hypothesis, Column] = {}
@@ -334,45 +352,35 @@ class _Columns:
             edges = np.array([column.edge_under(solution.s) for column in self.entered])
         return edges
 
-    def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
+    def _exclude(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
         """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
 
-        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
-        inside too, or not of the set, or cannot improve, and then the edge of that is hidden.
+        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is excluded but where -h
+        is outside, of the set, and may improve; the edge of one that is outside and may not is hidden.
         """
-        if solution.closed is None:
+        if (excluded := solution.excluded) is None:
             return self.entered, -inf
-        closed = solution.closed
         if solution.s.ndim == 1 or not self.entered:
-            return tuple(compress(self.entered, closed)), -inf
+            return tuple(compress(self.entered, excluded)), -inf
         hashes = [hash_values(column.values) for column in self.entered]
-        own = {of_values for of_values, _ in hashes}
-        paired = np.array([negated in own for _, negated in hashes])
+        inside = {of_values for of_values, _ in hashes}
         opposite = _measure_edges(-self._find_edges(solution), solution)
-        names = [self.oracle_name_of.get(column.hypothesis, column.hypothesis) for column in self.entered]
-        alone = np.array([not has_negation(self.oracle, name) for name in names])
-        settled = ~paired & ~closed & ~alone & (opposite <= max(solution.threshold, 0.0))
-        hidden = float(opposite[settled].max(initial=-inf))
-        return tuple(compress(self.entered, closed | paired | alone | settled)), hidden
+        outside = np.array(
+            [
+                negated not in inside and has_negation(self.oracle, column.hypothesis)
+                for column, (_, negated) in zip(self.entered, hashes, strict=True)
+            ]
+        )
+        is_open = outside & (opposite > max(solution.threshold, 0.0))
+        hidden = float(opposite[outside & ~is_open].max(initial=-inf))
+        return tuple(compress(self.entered, excluded | ~is_open)), hidden
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
-        foreign = set(self.unmatched_start.values())
-        names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
-        exclude = [self.oracle_name_of.get(name, name) for name in names]
         options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
-        if solution.also:
-            options["also"] = solution.also
+        if solution.requested:
+            options["requested"] = solution.requested
+        exclude = [column.hypothesis for column in closed if column.hypothesis not in self.given]
         return ask(self.oracle, solution.s, exclude, **options)
-
-    def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:
-        """Match an answer with columns of the start; True if one of them hid others, so that pricing is repeated."""
-        hidden = False
-        for column in priced.columns if self.unmatched_start else ():
-            for key in hash_values(column.values)[: 2 if solution.closed is None else 1]:
-                if (start := self.unmatched_start.pop(key, None)) is not None:
-                    self.oracle_name_of[start] = column.hypothesis
-                    hidden |= column.edge > solution.threshold
-        return hidden
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
         """Evaluate the largest edge in an answer that has a bound: what an oracle says of a hypothesis may be wrong.
@@ -412,9 +420,15 @@ class _Columns:
         return InvalidInput("oracle", f"found {name_of(self.oracle)} with {found}", remedy)
 
 
+def _name_both(priced: Priced, *, free: bool) -> set[Hypothesis]:
+    """Return the hypotheses of an answer, and their negations where weights are free."""
+    names = {column.hypothesis for column in priced.columns}
+    return names | {negate(name) for name in names} if free else names
+
+
 def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
     """Return the sizes of edges, one for each column, as the penalty ranks them."""
-    return row_sizes(edges, solution.row_norm, one_sided=solution.closed is not None)
+    return row_sizes(edges, solution.row_norm, one_sided=not solution.is_free)
 
 
 def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
@@ -431,7 +445,7 @@ def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """Limits of a run, as `column_generation` explains them; InvalidInput where one is out of its range."""
 
     tol: float
@@ -451,28 +465,30 @@ class Limits:
         validation.limit("max_time", self.max_time)
         validation.whole("patience", self.patience)
 
-    def reached(self, rows: Sequence[Round], sense: float = 1.0, *, time_over: bool = False) -> Ending | None:
+    def reached(
+        self, rows: Sequence[Round], sense: float = 1.0, *, bounded: bool = True, time_over: bool = False
+    ) -> Ending | None:
         """Return the limit that a run has reached after these rounds, at least one; None where it goes on.
 
-        `sense` is -1 where the objectives of `rows` are those of a maximum.
+        `sense` is -1 where the objectives of `rows` are those of a maximum; `bounded` is False where there is no bound.
         """
         last = rows[-1]
         ending = None
         if last.relative_gap <= self.tol:
             ending = Ending.OPTIMAL if last.relative_gap >= 0 else Ending.VIOLATED
-        elif self._is_stalled(rows, sense):
+        elif not bounded and self._is_stalled(rows, sense):
             ending = Ending.STALLED
-        elif self.max_columns is not None and last.n_columns >= self.max_columns:
+        elif self.max_columns is not None and last.size >= self.max_columns:
             ending = Ending.MAX_COLUMNS
-        elif len(rows) >= (self.max_rounds or (inf if last.bounded else max(UNBOUNDED_ROUNDS, self.max_columns or 0))):
+        elif len(rows) >= (self.max_rounds or (inf if bounded else max(UNBOUNDED_ROUNDS, self.max_columns or 0))):
             ending = Ending.MAX_ROUNDS
         elif time_over:
             ending = Ending.MAX_TIME
         return ending
 
     def _is_stalled(self, rows: Sequence[Round], sense: float) -> bool:
-        """True if there is no bound and the last rounds were in vain; rounds without a feasible point never are."""
-        if len(rows) <= self.patience or rows[-1].bounded:
+        """True if the last rounds were in vain, without a bound; rounds without a feasible point never are."""
+        if len(rows) <= self.patience:
             return False
         objectives = [sense * row.objective for row in rows]
         then, now = min(objectives[: -self.patience]), min(objectives)
@@ -584,14 +600,15 @@ def column_generation(
     start : iterable of Hypothesis
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
-        round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these.
+        round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these; in
+        sums of squares those count beside them that the oracle neither answers with nor says that it has, by `has`.
     checkpoint : Checkpoint, str or path, optional
-        Where the state is written down, once a minute where only the file is given. If the file is there, the run
-        resumes from it, and `max_time` starts from then.
+        Where the state is written down, once a minute where only the file is given. If the file is there, the run goes
+        on from it, with `max_time` for the rounds from there.
     callback : callable, optional
-        Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
-        after it, as `Ending.STOPPED`, or the step itself, to have its incumbent returned whatever comes after, with a
-        certificate by the best bound of the run: `StopEarly` is one. A step's objectives and bounds are of a minimum:
+        Called with the `Step` of every round, and of the state that a checkpoint goes on from; returns True to end the
+        run after it, as `Ending.STOPPED`, or the step itself, to have its incumbent returned whatever comes after, with
+        a certificate by the best bound of the run: `StopEarly` is one. A step's objectives and bounds are of a minimum:
         times `formulation.sense`, they are the formulation's.
     exact : bool
         True for a proof in rational numbers as well, `Run.proof`: of the optimum itself where the formulation is a
@@ -644,7 +661,7 @@ def column_generation(
     2 5.0 0.4
     'STOPPED'
     """
-    limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
+    limits = RunLimits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
     formulation = formulation.renewed()
     validation.offers("oracle", oracle, "price", "sample")
@@ -716,35 +733,31 @@ class Search:
         self.make_master = make_master
         self.restrict = restrict
         self.master = make_master(formulation, signs)
-        if not formulation.nonnegative:
-            oracle = with_negations(oracle)
-        elif formulation.outputs is not None:
-            oracle = with_each_sign(oracle)
+        oracle = with_signs(oracle, free=not formulation.nonnegative, several=formulation.outputs is not None)
         self.start = start
+        self.found: tuple[Hypothesis, ...] = ()
+        """What the oracle has found before, by a checkpoint."""
         self.callback = callback
-        self.given_oracle = oracle
-        self.recorder = (
-            None if checkpoint is None else Recorder(checkpoint, formulation, signs, self.master, oracle, start)
-        )
-        self.oracle: Oracle = self.recorder or oracle
+        self.keeper = None if checkpoint is None else Keeper(checkpoint, oracle, start)
+        self.oracle = oracle
         self.history: tuple[Round, ...] = ()
         self.incumbent: Incumbent | None = None
         self.kept: Incumbent | None = None
         self.last: Step | None = None
         self._evaluated: tuple[Incumbent, Restricted, float] | None = None
         self._largest, self._n_measured = 0.0, 0
+        self._began = 0.0
+        """The seconds of the rounds that a file has."""
 
-    def run(self, limits: Limits) -> Run:
+    def run(self, limits: RunLimits) -> Run:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
-        # with a checkpoint the first new round is never cut, so that every call gets further
-        with limit_time(limits.max_time if self.recorder is None else inf) as clock:
+        # with a checkpoint the first round is never cut, so that every call gets further
+        with limit_time(limits.max_time if self.keeper is None else inf) as clock:
             try:
                 ending = self._iterate(limits, clock)
             except (KeyboardInterrupt, TimeUp) as cut:
                 ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
-                self._restore()
-                if self.incumbent is not None:
-                    self._save(ending)
+                self._save(at_once=True)
         room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
         with limit_time(room, alone=True) as rest:
             if self.incumbent is None:
@@ -762,67 +775,98 @@ class Search:
                 rest.interrupt()
                 return self._certify(Ending.INTERRUPTED)
 
-    def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
-        recorded = len(self.recorder.rows) if self.recorder else 0
-        # a callback is told of every round
-        ended_before = self._recorded_ending(limits) if self.callback is None else None
-        for raw_step in iterate(self.master, self.oracle, self.start, square_sum=self.formulation.needs_square_sum):
+    def _iterate(self, limits: RunLimits, clock: Deadline) -> Ending:
+        sense, needs_squares = self.formulation.sense, self.formulation.needs_square_sum
+        saved = None if self.keeper is None else self.keeper.read()
+        if saved is not None:
+            if (ending := self._take_up(saved, limits)) is not None:
+                return ending
+            clock.restart()
+        for raw_step in iterate(
+            self.master,
+            self.oracle,
+            self.start,
+            found=self.found,
+            square_sum=needs_squares,
+            incumbent=self.incumbent,
+            condition=self._find_condition,
+            tol=limits.tol,
+        ):
             step = self._count(raw_step, limits.tol)
-            if ended_before is not None:
-                self._restore()
-                return ended_before
-            if len(self.history) <= recorded:
-                # rounds that a checkpoint plays again take no time
-                clock.restart()
-            else:
-                clock.max_time = limits.max_time
+            clock.max_time = limits.max_time
             # the certificate of the next round has as many new columns as were found in this one
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
-            if hasattr(self.formulation.terms[0], "prove"):
+            if self.formulation.terms[0].is_searched:
                 # its certificate is evaluated by a solver, as the points of the master are
                 clock.reserve += step.master_seconds
-            ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
+            bounded = step.incumbent.bounded
+            ending = limits.reached(self.history, sense, bounded=bounded, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
             if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
                 ending = Ending.SMALL_EDGES
-            answer = None if self.callback is None else self.callback(step)
-            if answer is step:
-                self.kept = step.incumbent
-            elif answer:
-                ending = ending or Ending.STOPPED
-            self._save(ending)
+            told = self._tell(step)
+            ending = ending or told
+            self._save(at_once=ending is not None)
             if ending is not None:
                 return ending
-        self._save(Ending.EXHAUSTED)
+        self._save(at_once=True)
         return Ending.EXHAUSTED
+
+    def _tell(self, step: Step) -> Ending | None:
+        """Tell the callback of a step; returns an ending if it asks for one."""
+        answer = None if self.callback is None else self.callback(step)
+        if answer is step:
+            self.kept = step.incumbent
+            return None
+        return Ending.STOPPED if answer else None
+
+    def _take_up(self, saved: Saved, limits: RunLimits) -> Ending | None:
+        """Go on from the state of a file, its point evaluated anew; returns the limit that it has reached, if any."""
+        self.start, self.found = tuple(dict.fromkeys((*saved.start, *self.start))), saved.found
+        self.history, last = saved.history, saved.history[-1]
+        self._began = last.seconds
+        if not saved.point:
+            return None
+        known = (*saved.start, *saved.found)[: len(saved.point["w"])]
+        columns = [make_column(each, self.oracle.sample, 0.0) for each in known]
+        point = {name: value for name, value in saved.point.items() if name != "b" or self.formulation.intercept}
+        try:
+            restricted = self._restrict_to(columns)
+            solution = restricted.evaluate(point, rescale=False)
+        except (IndexError, ValueError) as error:
+            raise mismatch_error(f"another sample ({error})") from error
+        priced = price_beside(self.oracle, known[: len(saved.start)], solution, found=known[len(saved.start) :])
+        bound = restricted.bound(solution, priced)
+        saved.check(solution.objective, bound)
+        under = self._find_condition(columns, solution, priced)
+        incumbent = Incumbent(tuple(columns), solution, bound, solution.u, priced, under)
+        step = Step(len(saved.history), solution, priced, bound, incumbent.columns, 0.0, 0.0, incumbent, inf, 0.0)
+        self.history = saved.history[:-1]
+        step = self._count(step, limits.tol)
+        self.history = (*saved.history[:-1], replace(last, relative_gap=step.relative_gap))
+        ending = limits.reached(self.history, self.formulation.sense, bounded=incumbent.bounded)
+        told = self._tell(step)
+        return ending or told
+
+    def _find_condition(self, columns: Sequence[Column], solution: MasterSolution, priced: Priced) -> str:
+        """Return what the bound by a solution's multipliers holds under that is not verified; mostly empty."""
+        if not self.formulation.basis:
+            return ""
+        return self.formulation.condition(self._restrict_to(columns).shrink(solution.u, priced))
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
-        incumbent, size = step.incumbent, self._find_size(step.columns)
-        gap = relative_gap(incumbent.solution.objective, incumbent.bound, size=size)
-        self.incumbent = incumbent
-        sense, number = self.formulation.sense, len(self.history)
-        if self.recorder is not None and number < len(self.recorder.rows):
-            row = self.recorder.rows[number]
-        else:
-            row = Round(
-                sense * step.solution.objective,
-                sense * incumbent.bound,
-                step.priced.best_edge,
-                len(step.columns),
-                step.pricing_seconds,
-                step.master_seconds,
-                incumbent.bounded,
-                None,
-                gap,
-            )
-        self.history = (*self.history, row)
+        self.incumbent = incumbent = step.incumbent
+        size = self._find_size(step.columns)
+        objective, bound = incumbent.solution.objective, incumbent.bound
+        gap = relative_gap(objective, bound, size=size)
         if gap <= tol:
-            rounding = self._evaluate()[1]
-            gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding, size)
-            self.history = (*self.history[:-1], replace(row, rounding=rounding, relative_gap=gap))
-        self.last = replace(step, incumbent=incumbent, relative_gap=gap)
+            gap = relative_gap(objective, bound, self._evaluate()[1], size)
+        sense, seconds = self.formulation.sense, self._began + step.seconds
+        row = Round(sense * step.solution.objective, sense * bound, gap, len(step.columns), seconds)
+        self.history = (*self.history, row)
+        self.last = replace(step, number=len(self.history), relative_gap=gap)
         return self.last
 
     def _find_size(self, columns: Sequence[Column]) -> float:
@@ -834,31 +878,17 @@ class Search:
         self._n_measured = len(columns)
         return self.formulation.find_size(self._largest)
 
-    def _recorded_ending(self, limits: Limits) -> Ending | None:
-        """Return the ending of the recorded run if its last state is the last one under these limits too."""
-        if self.recorder is None:
-            return None
-        rows, sense = self.recorder.rows, self.formulation.sense
-        for n_rounds, row in enumerate(rows, start=1):
-            if row.rounding is None and row.relative_gap <= limits.tol:
-                # what rounding adds to the gap was not asked for under a smaller tol: take the way again to see
-                return None
-            ending = limits.reached(rows[:n_rounds], sense)
-            if ending is not None:
-                return ending if row is rows[-1] else None
-        # without a feasible point, the last multipliers may be the proof that there is none: take the way again
-        feasible = isfinite(min((sense * row.objective for row in rows), default=inf))
-        return Ending.EXHAUSTED if self.recorder.exhausted and feasible else None
-
-    def _restore(self) -> None:
-        """Go to the recorded run's last state, where it can be had and is further."""
-        if self.recorder is not None and self.recorder.can_restore and len(self.history) < len(self.recorder.rows):
-            self.history, self.incumbent = self.recorder.rows, self.recorder.incumbent()
-
-    def _save(self, ending: Ending | None) -> None:
-        if self.recorder is not None and self.incumbent is not None:
-            exhausted = ending is Ending.EXHAUSTED
-            self.recorder.save(self.history, self.incumbent, at_once=ending is not None, exhausted=exhausted)
+    def _save(self, *, at_once: bool) -> None:
+        if self.keeper is None or self.last is None or self.incumbent is None:
+            return
+        incumbent = self.incumbent
+        if self.kept is not None:
+            incumbent = replace(incumbent, columns=self.kept.columns, solution=self.kept.solution)
+        # what would enter next is not asked for again
+        new = [column for column in self.last.priced.columns if column.edge > self.last.solution.threshold]
+        known = dict.fromkeys(column.hypothesis for column in (*self.last.columns, *new))
+        n_start = sum(hypothesis in known for hypothesis in self.start)
+        self.keeper.save(self.history, incumbent, tuple(known), n_start, at_once=at_once)
 
     def _before_first_round(self) -> Incumbent:
         """Return what a new master knows without columns and without an oracle; without time for that, even less."""
@@ -898,9 +928,9 @@ class Search:
         if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
             found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
             raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
-        if hasattr(loss, "domain"):
+        if (domain := loss.domain(solution.u.shape)) is not None:
             size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
-            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            least, max_edge = domain.dual_value(solution.u), last.priced.edge_bound
             # weights of a given sum times the largest edge, or of any sum that can be meant
             if least > min(FARTHEST, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
@@ -912,7 +942,7 @@ class Search:
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
             prover = None
-            if (statement := state_set(self.formulation, self.given_oracle)) is not None:
+            if (statement := state_set(self.formulation, self.oracle)) is not None:
                 prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
             raise NotSeparable(solution.u / size, max_edge, prover)
 
@@ -923,7 +953,7 @@ class Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        if (statement := state_set(self.formulation, self.given_oracle)) is not None and incumbent.bounded:
+        if (statement := state_set(self.formulation, self.oracle)) is not None and incumbent.bounded:
             hypotheses = [column.hypothesis for column in incumbent.columns]
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
@@ -973,25 +1003,25 @@ def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
     return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
 
 
-def price_beside(oracle: Oracle, hypotheses: Iterable[Hypothesis], solution: MasterSolution) -> Priced:
-    """Price multipliers over the hypotheses of an oracle and some others, which may be of its set or not."""
-    free = solution.closed is None
-    columns = _Columns(with_negations(oracle) if free else with_each_sign(oracle) if solution.s.ndim > 1 else oracle)
-    entered = columns.enter(_distinct(hypotheses), solution)
+def price_beside(
+    oracle: Oracle, start: Iterable[Hypothesis], solution: MasterSolution, found: Sequence[Hypothesis] = ()
+) -> Priced:
+    """Price multipliers over the hypotheses of an oracle, some of which it `found` before, and others."""
+    columns = _Columns(oracle, solution)
+    entered = columns.enter(_distinct(start), found, solution)
     edges = np.array([column.edge_under(solution.s) for column in entered])
-    closed = None if free else edges.reshape(len(edges), -1).min(axis=1) > 0
-    solution = replace(solution, edges=edges, closed=closed)
+    closed = None if solution.is_free else edges.reshape(len(edges), -1).min(axis=1) > 0
+    solution = replace(solution, edges=edges, excluded=closed)
     return columns.raise_bounds(columns.price(solution), solution)
 
 
-def _find_basis(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> tuple[str, str]:
-    """Return what the bound of an incumbent rests on, or why there is none, and the condition that it holds under."""
+def _find_basis(formulation: Formulation, incumbent: Incumbent) -> str:
+    """Return what the bound of an incumbent rests on, or why there is none."""
     if not formulation.has_conjugate:
-        return formulation.doubt, ""
+        return formulation.doubt
     if not incumbent.bounded:
-        return _find_doubt(formulation, incumbent), ""
-    basis = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
-    return basis, formulation.condition(restricted.shrink(incumbent.u, incumbent.priced))
+        return _find_doubt(formulation, incumbent)
+    return ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
 
 
 def certify_incumbent(
@@ -1002,9 +1032,8 @@ def certify_incumbent(
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
     residuals: Mapping[str, float] = {}
-    condition = ""
+    note = _find_basis(formulation, incumbent)
     try:
-        note, condition = _find_basis(formulation, restricted, incumbent)
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     except TimeUp:
         rounding, note = inf, "there was no time left to check it"
@@ -1020,6 +1049,6 @@ def certify_incumbent(
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
-        condition=condition,
+        condition=incumbent.condition,
         size=restricted.size if incumbent.columns else 0.0,
     )

@@ -86,7 +86,9 @@ class Line:
         if self.slope == other.slope:
             return None
         price = (other.at_zero - self.at_zero) / (self.slope - other.slope)
-        return price if low <= price <= high else None
+        # at an end lines of the same corner may cross beyond it by rounding
+        found = min(max(price, low), high)
+        return found if abs(price - found) <= STRAIGHT * found else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -541,16 +543,13 @@ class _Solver:
         formulation = self.formulate(price)
         loss, penalty = formulation.terms
         z = formulation.signs(self.y, len(scores)) * scores
-        if hasattr(loss, "value_beside"):
-            at_own: Any = self.formulate(own).terms[0]
-            return float(loss.value_beside(z, at_own.margin(z)) + penalty.value(w))
-        return float(loss.value(z) + penalty.value(w))
+        return float(loss.value_beside(z, self.formulate(own).terms[0]) + penalty.value(w))
 
     @staticmethod
     def _bound_loss(formulation: Formulation, u: Array) -> float:
         """Return the dual value of the loss, -inf where only a solver's conic proofs tell."""
         loss = formulation.terms[0]
-        return -inf if hasattr(loss, "prove") else float(loss.dual_value(u))
+        return -inf if loss.is_searched else loss.dual_value(u)
 
     def _read_bound(self, formulation: Formulation, run: Run, last: Sequence[Step]) -> tuple[Array, float]:
         """Return the multipliers that a run's bound is the value of, and the loss's part of it; -inf if it is not so.

@@ -47,6 +47,13 @@ def name_of(oracle: Oracle) -> str:
     return str(getattr(asked.price, "__qualname__", repr(asked.price))).removesuffix(".price")
 
 
+def with_signs(oracle: Oracle, *, free: bool, several: bool) -> Oracle:
+    """Return an oracle whose answers hold for weights of either sign, or for weights w >= 0 over several outputs."""
+    if free:
+        return with_negations(oracle)
+    return with_each_sign(oracle) if several else oracle
+
+
 def with_negations(oracle: Oracle) -> Oracle:
     """Return an oracle whose answers hold for every h and -h of its set: itself if it declares that it has both.
 

@@ -240,9 +240,10 @@ class Oracle(Protocol):
     one-sided. What does not declare it is priced under s and under -s where weights are free.
 
     Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
-    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. With ``also=hs``
-    an oracle of whose set a master knows more is asked to answer with these too (`oracles.Stumps`). Oracles over
-    oracles ask for `largest`, the largest |h(x)|, to count rounding.
+    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. With
+    ``requested=hs`` an oracle of whose set a master knows more is asked to answer with these too (`oracles.Stumps`).
+    Oracles over oracles ask for `largest`, the largest |h(x)|, to count rounding. A method ``has(h)`` tells that the
+    set has a hypothesis that a run starts with; without it, it shows when the oracle answers with that.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
     an oracle returns again.
@@ -302,8 +303,8 @@ class MasterSolution:
     objective : float
         The value at (w, b), recomputed in numpy: feasible for the full problem, so it bounds the optimum.
     threshold : float
-        An edge must exceed it to improve; NaN in a solution that was read from a checkpoint.
-    closed : ndarray of bool, shape (n_columns,), or None
+        An edge must exceed it to improve.
+    excluded : ndarray of bool, shape (n_columns,), or None
         True for the hypotheses that the oracle is to leave out, in either sign; None for all of the master's. Where
         w >= 0, one of negative edge is not among them: its negation may improve.
     exact : bool
@@ -315,7 +316,7 @@ class MasterSolution:
         itself if None.
     row_norm : float
         The order of the norm over the outputs by which the penalty ranks the edges of a hypothesis.
-    also : sequence of Hypothesis
+    requested : sequence of Hypothesis
         Hypotheses of the oracle's that it is to answer with, whatever their edges are.
     """
 
@@ -325,12 +326,17 @@ class MasterSolution:
     s: Array
     objective: float
     threshold: float
-    closed: NDArray[np.bool_] | None = None
+    excluded: NDArray[np.bool_] | None = None
     exact: bool = True
     edges: Array | None = None
     centred: Array | None = None
     row_norm: float = inf
-    also: Sequence[Hypothesis] = ()
+    requested: Sequence[Hypothesis] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """True if weights have either sign."""
+        return self.excluded is None
 
 
 @dataclass(frozen=True)
@@ -342,47 +348,12 @@ class Incumbent:
     bound: float  # on the optimum over all hypotheses; -inf if there is none
     u: Array  # the multipliers that the bound is from
     priced: Priced  # the oracle's answer to them
+    condition: str = ""  # under which alone the bound holds, in a few words; mostly empty
 
     @property
     def bounded(self) -> bool:
         """True if the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
         return bool(self.priced.edge_bound < inf and self.bound > -inf)
-
-
-@dataclass(frozen=True)
-class Round:
-    """One row of a run's history.
-
-    Parameters
-    ----------
-    objective : float
-        Of the restricted optimum: it bounds the optimum from the primal side.
-    bound : float
-        The best bound so far from the dual side.
-    best_edge : float
-        The largest edge found.
-    n_columns : int
-        Columns in the master.
-    pricing_seconds, master_seconds : float
-        Wall-clock time of the round.
-    bounded : bool
-        True if the bound is a proof: the oracle bounds the edges of its hypotheses.
-    rounding : float or None
-        A bound on the rounding error of the best objective and of the bound; None where the gap was too large for it to
-        matter.
-    relative_gap : float
-        Of the best objective so far and the bound, with the rounding error where that is known.
-    """
-
-    objective: float
-    bound: float
-    best_edge: float
-    n_columns: int
-    pricing_seconds: float
-    master_seconds: float
-    bounded: bool = True
-    rounding: float | None = None
-    relative_gap: float = inf
 
 
 def relative_gap(objective: float, bound: float, rounding: float = 0.0, size: float = 0.0) -> float:

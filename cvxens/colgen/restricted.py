@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from warnings import warn
 
 import numpy as np
@@ -25,7 +25,7 @@ from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.limits import TimeUp
 from cvxens.problems import Columns, DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
-from cvxens.problems.linear_dual import LinearDual, Stack
+from cvxens.problems.linear_dual import Stack
 from cvxens.problems.maps import ColumnMap
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import FEASIBLE, Products
@@ -156,7 +156,7 @@ class Restricted:
             return None
         start = self.start()
         of_all = np.ones(self.n_columns, dtype=bool)
-        return replace(start, w=w, objective=np.inf, threshold=-np.inf, closed=of_all)
+        return replace(start, w=w, objective=np.inf, threshold=-np.inf, excluded=of_all)
 
     def start_in_time(self) -> MasterSolution:
         """Return the point of `start` where there is time for it, else scores of 0, which prove nothing."""
@@ -174,7 +174,7 @@ class Restricted:
         """Repair a solver's point and evaluate it; the size of the weights stays unless they may be rescaled."""
         problem, balanced = self.problem, self.y if self.formulation.intercept else None
         point = self._hold(point)
-        if "u" in point and hasattr(problem.loss, "prove"):
+        if "u" in point and problem.loss.is_searched:
             z = self.y * (problem.H.scores(point["w"]) + point.get("b", 0.0))
             point = {**point, "u": problem.loss.prove(point["u"], balanced, z)}
         elif "u" in point and self.formulation.intercept:
@@ -197,18 +197,17 @@ class Restricted:
 
         What is too far from that is mixed with the last point where they did.
         """
-        problem = self.problem
-        loss: Any = problem.loss
-        if not hasattr(loss, "hold"):
+        problem, loss = self.problem, self.problem.loss
+        if not loss.is_searched:
             return point
         given = np.maximum(point["w"], 0.0) if self.formulation.nonnegative else point["w"]
         b = point.get("b", np.zeros(problem.outputs))
 
         def holds(w: Array, b: Array) -> bool:
-            return bool(loss.is_held(self.y * (problem.H.scores(w) + b)))
+            return loss.is_held(self.y * (problem.H.scores(w) + b))
 
         def hold(w: Array) -> tuple[Array, Array]:
-            best = hasattr(loss, "tighten") and self.formulation.intercept
+            best = loss.model_violation is not None and self.formulation.intercept
             return problem.hold(w, loss.best_intercept(problem.H.scores(w), self.y) if best else b)
 
         w, b = hold(given)
@@ -232,13 +231,10 @@ class Restricted:
     def farkas(self, u: Array) -> MasterSolution:
         """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""
         problem, y = self.problem, self.y
-        loss: Any = problem.loss
-        if hasattr(loss, "domain"):
-            # of constraints alone, without the loss itself
-            loss = loss.domain(u.shape)
-            u = self.balance(loss.prove(u, y if self.formulation.intercept else None).u)
-        else:
-            u = self.balance(loss.repair(u, y if self.formulation.intercept else None))
+        loss, balanced = problem.loss, y if self.formulation.intercept else None
+        # of constraints alone, without the loss itself
+        domain = loss.domain(u.shape)
+        u = self.balance(loss.repair(u, balanced) if domain is None else domain.prove(u, balanced).u)
         w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
         threshold = edge_rounding(len(y), problem.H.largest) * float(u.sum())
         return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)
@@ -292,7 +288,8 @@ def intercept_of(solution: MasterSolution) -> Array:
 
 def stack_dual(formulation: Formulation, y: Array, scale: float = 1.0) -> Stack:
     """Return the linear dual of a formulation's loss as variables of a program; `scale` is that of side constraints."""
-    dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
+    dual = formulation.terms[0].linear_dual
+    assert dual is not None
     return dual.stack(y, centre=formulation.on_scores and formulation.intercept, scale=scale)
 
 

@@ -128,15 +128,6 @@ def stabilised(
     return lambda formulation, y: StabilisedMaster(master(formulation, y), formulation, y, smoothing)
 
 
-def without_smoothing(master: Master) -> tuple[Master, list[Smoothing]]:
-    """Return the master that a stabilised one wraps, and the rules of its smoothing, the outermost first."""
-    rules = []
-    while isinstance(master, StabilisedMaster):
-        rules.append(master.smoothing)
-        master = master.master
-    return master, rules
-
-
 class StabilisedMaster:
     """A master that hands over a mean of its own multipliers and a centre.
 

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.certificates import ROUNDING, Certificate, relative
+from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
@@ -428,18 +428,8 @@ def integrate(knots: Knots, edges: Array) -> Array:
     return G - (G[:, -1:] + total * np.ptp(knots.values, axis=1)[:, np.newaxis]) / 2
 
 
-class Level(NamedTuple):
-    """A row of the history: both objectives of P2 by then, and the time."""
-
-    objective: float
-    bound: float
-    relative_gap: float
-    steps: int
-    seconds: float
-
-
 @dataclass(frozen=True, eq=False)
-class PartialSVM:
+class SVMOverRows:
     """P2 over some rows, while the multipliers of all others stay, as `ProximalSearch` solves it."""
 
     kernel: AdditiveKernel
@@ -487,7 +477,7 @@ class PartialSVM:
 class PartialSolution:
     """Multipliers of some rows, with the scores and the intercept that they make, and the gap of these."""
 
-    problem: PartialSVM
+    problem: SVMOverRows
     u: Array
     f: Array
     b: float
@@ -500,9 +490,9 @@ class PartialSolution:
         """What is missed, in units of the primal objective."""
         return self.missed / (self.dual + self.missed) if self.dual + self.missed > 0 else inf
 
-    def level(self, steps: int, seconds: float) -> Level:
+    def make_row(self, steps: int, seconds: float) -> Round:
         """Return the row of a history, of which the gap alone is known."""
-        return Level(inf, -inf, self.relative_gap, steps, seconds)
+        return Round(inf, -inf, self.relative_gap, len(self.u), seconds, steps)
 
 
 def sort_rows(rows: Doubtful) -> AdditiveKernel:
@@ -550,7 +540,7 @@ class Reached(NamedTuple):
     bound: float
 
 
-class Search:
+class AdditiveSearch:
     """The point so far, the steps from it, and the best points of either side."""
 
     def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
@@ -569,7 +559,7 @@ class Search:
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
         self.G, self.b = np.zeros(self.knots.values.shape), 0.0
-        self.history: list[Level] = []
+        self.history: list[Round] = []
         self.began = perf_counter()
 
     def run(self) -> None:
@@ -627,7 +617,7 @@ class Search:
             float(np.ldexp(float(totals[1] - totals[0]), self.exponent)),
         )
         settled = float(np.ldexp(float(totals.sum()), self.exponent))
-        problem = PartialSVM(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
+        problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
         if not problem.is_feasible:
             return None
         best = self._solve(problem, rows, tol, last)
@@ -635,7 +625,7 @@ class Search:
         dual = settled + float(best.u.sum()) - measure_roughness(knots, G)
         return Ahead(G, best.b, at, rows.numbers, best.u, is_whole, dual, best.missed)
 
-    def _solve(self, problem: PartialSVM, rows: Doubtful, tol: float, last: Ahead | None) -> PartialSolution:
+    def _solve(self, problem: SVMOverRows, rows: Doubtful, tol: float, last: Ahead | None) -> PartialSolution:
         """Solve the client's problem as one machine does, from what is known of its rows."""
         u = np.zeros(len(problem.y))
         with threadpool_limits(1, "blas"), limit_time(inf) as clock:
@@ -713,7 +703,7 @@ class Search:
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.G).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
-        self.history.append(Level(-self.bound, -self.value, max(self.gap, 0.0), step, seconds))
+        self.history.append(Round(-self.bound, -self.value, max(self.gap, 0.0), len(self.sample), seconds, step))
         self.reached[:] = [Reached(Functions(self.make_model(), self.value), self.bound)]
 
     def _bound_by(self, at: Curve, own: Sequence[Any], *, closely: bool) -> None:
@@ -797,7 +787,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         C as a number.
     intercept_ : ndarray of shape ()
         b, where both ends of every shape function are opposite.
-    history_ : tuple of Level
+    history_ : tuple of Round
         Objective, bound, Newton steps and times, for every point that was certified.
 
     Examples
@@ -826,7 +816,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
             C = PRICE / sample.remember(measure_variance)
         else:
             C = validation.positive("C", self.C)
-        search = Search(sample, C, tol, best)
+        search = AdditiveSearch(sample, C, tol, best)
         with limit_time(time_limit(self), alone=True):
             search.run()
         certificate = search.certificate()

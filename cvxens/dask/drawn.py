@@ -106,7 +106,7 @@ def settle(start: Start, sample: ShardedSample) -> Start:
 
 
 def find_middles(below: Any, above: Any) -> Array:
-    """Return the middles of pairs of values: above the one and at most the other, as `SortedFeatures` has them."""
+    """Return the middles of pairs of values: above the one and at most the other, as `BinnedFeatures` has them."""
     middles = below / 2 + above / 2
     return np.where((below < middles) & (middles <= above), middles, above)
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
-from cvxens.colgen.loop import Limits, Search
+from cvxens.colgen.loop import RunLimits, Search
 from cvxens.dask.drawn import CUT, LOOSE, Start, draw_sample, scale_price, settle
 from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import (
@@ -39,7 +39,6 @@ from cvxens.dask.shards import (
 )
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
-from cvxens.dask.votes import Signs
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.classifiers import (
     SLACK_PRICE,
@@ -52,6 +51,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import time_limit, warn_of_run
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
+from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array
 
 SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
@@ -363,7 +363,7 @@ def make_search(
     return Search(
         formulation,
         oracle,
-        Signs(formulation, sample),  # type: ignore[arg-type]
+        sample,
         lambda *_: ShardedMaster(formulation, sample, start=start),
         partial(ShardedRestricted, formulation, sample),  # type: ignore[arg-type]
         () if start is None else start.hypotheses,
@@ -430,11 +430,10 @@ class DaskEnsemble(DaskClassifier):
         loss: Any = formulation.terms[0]
         checkpoint = given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
         oracle = self._oracle(sample)
-        # what is written down has to begin with the same weights when it is read
         start = self._start(oracle, formulation, CUT * limit if checkpoint is None else inf)
         search = make_search(formulation, oracle, start, checkpoint, follow)
         left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)
-        run = search.run(Limits(tol=self.tol, max_columns=self.max_columns, max_time=left))
+        run = search.run(RunLimits(tol=self.tol, max_columns=self.max_columns, max_time=left))
         warn_of_run(self, run)
         return {
             "certificate_": run.certificate,
@@ -461,7 +460,7 @@ class DaskEnsemble(DaskClassifier):
         elif (drawn := draw_sample(sample)) is not None:
             priced = replace(formulation, loss=scale_price(formulation.terms[0], drawn, sample))
             search = make_search(priced, oracle.among(drawn))
-            run = search.run(Limits(tol=LOOSE * self.tol, max_columns=self.max_columns, max_time=max_time))
+            run = search.run(RunLimits(tol=LOOSE * self.tol, max_columns=self.max_columns, max_time=max_time))
             learners = tuple(column.hypothesis for column in run.columns)
             master: Any = search.master
             start = Start(learners, run.weights, float(run.intercept), master.distance)
@@ -615,7 +614,7 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
         else:
             validation.instance("formulation", given, Formulation)
             formulation = given
-        if hasattr(formulation.terms[1], "ridge") and self.oracle != "quantile_stumps":
+        if formulation.terms[1].ridge is not None and self.oracle != "quantile_stumps":
             remedy = "take 'quantile_stumps', a finite set, as squared weights spread over all that are nearly alike"
             raise InvalidInput("oracle", f"found {self.oracle!r} with a squared l2 penalty", remedy)
         return formulation
@@ -632,7 +631,7 @@ def price_samples(function: Callable[[Array], Any], total_weight: float) -> Form
     The function is asked about samples of this total weight: a single one, and two.
     """
     whole, parts = (function(total_weight * np.array(shares)) for shares in ([1.0], [0.25, 0.75]))
-    if not isinstance(whole, Formulation) or not hasattr(whole.terms[0], "C"):
+    if not isinstance(whole, Formulation) or not isinstance(whole.terms[0], SumOverSamples):
         remedy = "give a Formulation whose loss has a price C, or a function to one"
         raise InvalidInput("formulation", f"found a function to {whole!r:.100}", remedy)
     loss: Any = whole.terms[0]

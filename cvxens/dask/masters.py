@@ -3,8 +3,8 @@
 It is a proximal Newton method as those of one machine: for a smooth loss, or for a smooth neighbour of the hinge that
 comes nearer and nearer, `InteriorHinge`, with an l1 or a squared l2 penalty. A step needs two questions to the shards.
 The first asks for the loss, for the edges of the columns and for its curvature, by pairs of features; from these the
-quadratic model is made here, and solved by `QuadraticModel`. The second tries several lengths of the step at a time.
-What a shard is told is a vote, that is, O(n_columns) numbers, and the answers are O(n_columns^2) whole ones.
+quadratic model is made here, and minimised as there, by `RowPenalty`. The second tries several lengths at a time. What
+a shard is told is a vote, that is, O(n_columns) numbers, and the answers are O(n_columns^2) whole ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
@@ -54,9 +55,9 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import Hinge
+from cvxens.problems.losses import Hinge, SumOverSamples
 from cvxens.rounding import EPSILON, TINY
-from cvxens.solvers.proximal_l1 import QuadraticModel
+from cvxens.solvers.newton import RowPenalty
 from cvxens.types import Array
 from cvxens.validation import positive
 
@@ -74,9 +75,6 @@ SETTLED = 0.5
 """A step that promises less than this share of what one sample of mean price misses complementarity by: there Newton's
 method converges by itself (self-concordance), and a nearer neighbour is taken."""
 
-IDLE = 3
-"""Settled steps in succession after which neither objective nor bound has become better: then there is nothing more."""
-
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
 
@@ -85,9 +83,6 @@ LOOSE = 0.3
 
 SUFFICIENT = 0.1
 """The share of the decrease that its slope promises with which a whole step is taken, not a shorter one."""
-
-NEARLY = 1e-6
-"""The relative gap from which on the vertex of a linear program is looked for."""
 
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
@@ -217,7 +212,7 @@ class ShardedRestricted:
         loss and dual value is off by a few roundings of its own size; and a balance y'u = 0 that is missed by d units
         is made good by moving multipliers by d together.
         """
-        w, cap = solution.w, getattr(self.loss, "cap", inf)
+        w, cap = solution.w, self.loss.cap
         terms = 2 * len(w) + self.sample.shape[1] + 4
         off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
         _, totals = self.sample.ask(sum_edges, u, self.stumps.places)
@@ -267,7 +262,7 @@ class ShardedMaster:
         self.loss, self.penalty = self.restricted.loss, self.restricted.penalty
         self.tol, self.share = positive("tol", tol), share
         self.gap, self.own_gap, self.n_solved = inf, inf, -1
-        self.limit, self.ridge = getattr(self.penalty, "edge_limit", 0.0), getattr(self.penalty, "ridge", 0.0)
+        self.limit, self.ridge = self.penalty.edge_limit or 0.0, self.penalty.ridge or 0.0
         self.w, self.b, self.value, self.distance = np.zeros(0), 0.0, inf, WIDEST
         self.start = start
         self.questions = 0
@@ -282,7 +277,10 @@ class ShardedMaster:
         self.restricted.add(columns)
         new = np.zeros(len(columns))
         if self.start is not None:
-            new, self.b, self.distance, self.start = self.start.w, self.start.b, self.start.distance, None
+            # those that a checkpoint has found since have none
+            n_known = min(len(new), len(self.start.w))
+            new[:n_known] = self.start.w[:n_known]
+            self.b, self.distance, self.start = self.start.b, self.start.distance, None
         self.w = np.append(self.w, new)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
@@ -298,7 +296,8 @@ class ShardedMaster:
         tol = max(self.tol, min(self.share, self.share * gap))
         has_kinks = self.is_kinked and len(self.w) > 0
         # a vertex has weights of its own; with squared weights they are to be known as closely as steps get
-        found = self.minimise(max(tol, NEARLY) if has_kinks and not self.ridge else tol)
+        # from a gap of a millionth on the vertex of a linear program is looked for
+        found = self.minimise(max(tol, 1e-6) if has_kinks and not self.ridge else tol)
         if has_kinks and found.gap > tol:
             found = self._cross_over(found, tol)
         if found.gap > tol and not self.ridge:
@@ -327,7 +326,8 @@ class ShardedMaster:
             is_idle = is_settled and at.value >= over.value and at.bound <= under.bound
             idle = idle + 1 if is_idle else 0
             over, under = (at if at.value <= over.value else over), (at if at.bound >= under.bound else under)
-            if over.value - under.bound <= tol * abs(over.value) or idle > IDLE or not pace.allows_step():
+            # after settled steps in succession that made neither side better there is nothing more
+            if over.value - under.bound <= tol * abs(over.value) or idle > 3 or not pace.allows_step():
                 break
             v, b, slope = self._model(at)
             allowed = tol * abs(over.value)
@@ -441,25 +441,17 @@ class ShardedMaster:
         signed = stumps.edges(
             stock.of_classes[1] - stock.of_classes[0], int(stock.totals[1] - stock.totals[0]), at.u.exponent
         )
-        sizes = signed if self.formulation.nonnegative else np.abs(signed)
-        active = np.flatnonzero((at.w != 0) | (sizes > self.limit))
         B = stumps.gram(stock.curvatures, stock.pairs, int(stock.curvature), at.exponent)
-        kept = np.append(active, len(at.w)) if self.formulation.intercept else active
-        if not len(kept):
-            return at.w, at.b, 0.0
-        B = np.ascontiguousarray(B[np.ix_(kept, kept)])
-        x, price = at.w[active], np.full(len(active), self.limit)
-        gradient = self.ridge * x - signed[active]
-        low = np.full(len(active), 0.0 if self.formulation.nonnegative else -inf)
-        B[np.arange(len(active)), np.arange(len(active))] += self.ridge
-        if self.formulation.intercept:
-            x, price, low = np.append(x, at.b), np.append(price, 0.0), np.append(low, -inf)
-            gradient = np.append(gradient, -at.u.real(int(stock.totals[1] - stock.totals[0])))
-        v = QuadraticModel(B, price, low).minimise(x, gradient)
-        slope = float(gradient @ (v - x) + price @ (np.abs(v) - np.abs(x)))
-        w = at.w.copy()
-        w[active] = v[: len(active)]
-        return w, float(v[-1]) if self.formulation.intercept else at.b, slope
+        pull = np.array([at.u.real(int(stock.totals[1] - stock.totals[0]))]) if self.formulation.intercept else None
+
+        def differentiate(j: NDArray[np.intp], _: NDArray[np.intp]) -> Array:
+            kept = np.append(j, len(at.w)) if pull is not None else j
+            return np.ascontiguousarray(B[np.ix_(kept, kept)])
+
+        penalty = RowPenalty(self.limit, self.ridge / 2, False, self.formulation.nonnegative)
+        W, b = at.w[:, np.newaxis], np.array([at.b])
+        d, db, slope = penalty.minimise_model(W, b, signed[:, np.newaxis], pull, differentiate)
+        return at.w + d[:, 0], float(at.b + db[0]), slope
 
     def _search(self, at: State, d: Array, db: float) -> float:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
@@ -487,9 +479,8 @@ def check_formulation_over_shards(formulation: Formulation) -> None:
     """Raise unless the master over shards can work with a formulation."""
     loss: Any
     loss, penalty = formulation.terms
-    is_known = hasattr(loss, "curvature") or isinstance(loss, Hinge)
-    is_sum = hasattr(loss, "values") and hasattr(loss, "dual_values") and hasattr(loss, "C")
-    if not (is_known and is_sum) or all(need.find_missing(formulation) for need in NEEDS):
+    is_known = isinstance(loss, SumOverSamples) and (loss.curvature is not None or isinstance(loss, Hinge))
+    if not is_known or all(need.find_missing(formulation) for need in NEEDS):
         found = f"found {type(loss).__name__} and {type(penalty).__name__}"
         remedy = "give the hinge or a smooth sum over samples with an l1 or a squared l2 penalty; or fit on one machine"
         raise InvalidInput("formulation", found, remedy)

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.drawn import find_middles
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes, count_shards
@@ -34,6 +33,7 @@ from cvxens.dask.tallies import (
 )
 from cvxens.dask.votes import BITS, Stumps, exponent_of
 from cvxens.errors import InvalidInput
+from cvxens.features import FixedPoint
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -356,7 +356,7 @@ def _name(hypothesis: Hypothesis) -> tuple[int, float] | None:
 
 
 def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
-    """Find the middles nearest to the quantiles of every feature, as `bins.choose_thresholds` does of sorted samples.
+    """Find the middles nearest to the quantiles of every feature, as `BinnedFeatures` does of sorted samples.
 
     Bins that hold a quantile are cut into parts, and these again, until each is a single value: then the masses below
     it and up to it are known, and the values before and after it. Masses are whole numbers, rows where weights are
@@ -495,7 +495,7 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
 
 
 def _threshold(segments: Segments, k: int) -> float:
-    """Return the middle between a segment and the one before, as `SortedFeatures.threshold` has it."""
+    """Return the middle between a segment and the one before, as `BinnedFeatures.threshold` has it."""
     return float(find_middles(segments.high[k - 1], segments.low[k]))
 
 

@@ -22,7 +22,6 @@ from cvxens.dask.sums import Ints, sum_exactly
 from cvxens.dask.tallies import Places, find_intervals, sum_by_intervals, sum_by_pairs, sum_scores
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Stump
-from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 BITS = 58
@@ -180,7 +179,7 @@ class InteriorHinge:
     C: Any
     d: float
 
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         """Evaluate the neighbour of every sample's loss."""
         linear, entropy = split_hinges(z, self.d)
         return self.C * (linear + self.d * np.log(entropy))
@@ -297,18 +296,6 @@ class Multipliers:
         units = np.ldexp(u, -self.exponent).astype(np.int64)
         return np.where(shard.y > 0, units, -units)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Pack all that the multipliers follow from into numbers, for a file."""
-        starts, thresholds = self.vote.places.starts, self.vote.places.thresholds
-        sizes = [len(starts) - 1, len(thresholds)]
-        head = [self.n_samples, self.exponent, *self.factors, getattr(self.loss, "d", 0.0), self.vote.constant, *sizes]
-        packed = [np.array(head, np.float64), starts, thresholds, self.vote.tables]
-        if self.doubt is not None:
-            # floats hold the halves of a key
-            keys = self.doubt.keys
-            packed += [np.array([self.doubt.reach]), keys >> 32, keys & 0xFFFFFFFF, self.doubt.shares]
-        return np.concatenate(packed)
-
     def real(self, units: int) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
@@ -316,34 +303,6 @@ class Multipliers:
     def raised(self, units: int) -> float:
         """Return a float that is at least so many units."""
         return nextafter(self.real(units), inf) if units else 0.0
-
-
-class Signs:
-    """The signs of a sample in shards, which nobody has as an array, and the way back from a file to multipliers."""
-
-    def __init__(self, formulation: Formulation, sample: ShardedSample) -> None:
-        self.loss: Any = formulation.terms[0]
-        self.sample = sample
-
-    def __len__(self) -> int:
-        return len(self.sample)
-
-    def unpack(self, packed: Array) -> Multipliers:
-        """Return multipliers from the numbers that they were packed in."""
-        n_samples, exponent, *rest = packed[:8].tolist()
-        below, above, distance, constant, n_features, n_places = rest
-        starts = packed[8 : 9 + int(n_features)].astype(np.int64)
-        thresholds = packed[9 + int(n_features) :][: int(n_places)]
-        places = find_places(np.split(thresholds, starts[1:-1]), self.sample)
-        loss = InteriorHinge(self.loss.C, distance) if distance else self.loss
-        rest = packed[9 + int(n_features) + int(n_places) :]
-        # a feature with m places has m + 1 intervals
-        n_cells = int(n_places) + int(n_features)
-        vote, doubt = Vote(places, rest[:n_cells], constant), None
-        if len(rest) > n_cells:
-            reach, (upper, lower, shares) = rest[n_cells], np.split(rest[n_cells + 1 :], 3)
-            doubt = Doubt(float(reach), (upper.astype(np.int64) << 32) | lower.astype(np.int64), shares)
-        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples), doubt)
 
 
 class Stock(NamedTuple):
@@ -370,9 +329,9 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
     curved = np.flatnonzero(curvature)
     bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
     return Stock(
-        sum_exactly(own.values(z)),
-        sum_exactly(smooth.values(z)),
-        sum_exactly(own.values(z) + multipliers * z - own.dual_values(multipliers)),
+        sum_exactly(own.terms(z)),
+        sum_exactly(smooth.terms(z)),
+        sum_exactly(own.terms(z) + multipliers * z - own.dual_terms(multipliers)),
         *sum_of_classes(intervals, starts, signed),
         sum_by_intervals(bent, starts, curvature[curved]),
         np.array(curvature.sum()),
@@ -397,12 +356,12 @@ def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -
     intervals = at.intervals(shard)
     z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
     loss = of_shard(smooth, shard)
-    return np.stack([sum_exactly(loss.values(z + step * dz)) for step in steps])
+    return np.stack([sum_exactly(loss.terms(z + step * dz)) for step in steps])
 
 
 def sum_losses(shard: Shard, vote: Vote, loss: Any) -> Ints:
     """Return the exact sum of the losses at a vote."""
-    return sum_exactly(of_shard(loss, shard).values(shard.y * vote.scores(shard)))
+    return sum_exactly(of_shard(loss, shard).terms(shard.y * vote.scores(shard)))
 
 
 def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
@@ -415,7 +374,7 @@ def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
 def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:
     """Return the exact sum of the loss's dual values at the multipliers times a factor."""
     units = np.abs(u.evaluate(shard)).astype(np.float64)
-    return sum_exactly(np.asarray(of_shard(loss, shard).dual_values(factor * np.ldexp(units, u.exponent))))
+    return sum_exactly(np.asarray(of_shard(loss, shard).dual_terms(factor * np.ldexp(units, u.exponent))))
 
 
 def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: float) -> Array:
@@ -424,7 +383,7 @@ def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: 
         return np.zeros(2)
     own, z = of_shard(loss, shard), shard.y * vote.scores(shard)
     found = factor * np.ldexp(np.abs(u.evaluate(shard)).astype(np.float64), u.exponent)
-    if not hasattr(own, "curvature"):
+    if own.curvature is None:
         return -np.array([own.slackness(z, found), 1.0])
     # of a smooth loss |u + loss'(z)|, relative to the largest slope, of all shards
     slopes = own.multipliers(z) / own.C

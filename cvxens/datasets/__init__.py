@@ -2,7 +2,7 @@
 
 from cvxens.datasets.catalogue import available, breast_cancer, load
 from cvxens.datasets.dataset import Dataset, as_signs
-from cvxens.datasets.reading import Samples, find_separator, load_file, load_samples
+from cvxens.datasets.reading import Samples, load_file, load_samples
 from cvxens.datasets.synthetic import (
     add_noise_features,
     make_random_function,
@@ -21,7 +21,6 @@ __all__ = [
     "as_signs",
     "available",
     "breast_cancer",
-    "find_separator",
     "load",
     "load_file",
     "load_samples",

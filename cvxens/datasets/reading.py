@@ -1,8 +1,8 @@
 """From a file to a `Dataset`, and to samples that a model predicts for; tables are text, JSON, Parquet or Excel's.
 
-pandas holds a table as it stands in its file; `cvxens.tables` says what its columns are. Text is split by Python's
-`csv`, as `pandas.read_csv` mends in silence what has to be refused (short lines, repeated names), and does not tell the
-line of a row.
+A `FileTable` holds a table as it stands in its file, as a data frame whose index is the lines or rows of the file;
+`cvxens.tables` says what its columns are. Text is split by Python's `csv`: `pandas.read_csv` mends in silence what has
+to be refused (short lines, repeated names), and does not tell the line of a row.
 """
 
 from __future__ import annotations
@@ -54,9 +54,6 @@ DELIMITERS = ",;\t|"
 
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
-
-Row = tuple[int, list[str]]
-"""The number of the line that a row ends on, and its cells."""
 
 
 def load_file(
@@ -158,41 +155,30 @@ def read_sources(sources: Sequence[Source], *, sparse: bool = False, options: Op
 
 def _read_tables(sources: Sequence[Source], options: Options) -> Dataset:
     """Read a training table and perhaps a test table, whose columns may be in another order, encoded like it."""
-    tables = [read_table(sources[0], options)]
-    encoder = tables[0].learn()
+    table, *tests = [read_table(sources[0], options)]
+    encoder = table.learn()
     for source in sources[1:]:
         needed = [encoder.target, *(column.name for column in encoder.used)]
-        tables.append(read_table(source, replace(options, target=encoder.target, drop=()), needed))
+        tests.append(read_table(source, replace(options, target=encoder.target, drop=()), needed))
         for name in needed:
-            if name not in tables[1].names:
+            if name not in tests[0].names:
                 found = f"found another header than in {sources[0].path}, without {name!r}"
                 raise source.error(found, "give both parts its columns")
-    X, *X_test = [table.features(encoder).to_numpy(np.float64) for table in tables]
-    y, *y_test = [table.labels(encoder.target) for table in tables]
-    return Dataset(
-        X=X,
-        y=y,
-        feature_names=encoder.feature_names,
-        name=sources[0].stem,
-        X_test=X_test[0] if X_test else None,
-        y_test=y_test[0] if y_test else None,
-        notes=(*tables[0].notes, *encoder.notes),
-        encoder=encoder,
-        table=tables[0],
-        table_test=tables[1] if X_test else None,
-    )
+    (X, y), *parts = [(t.features(encoder).to_numpy(np.float64), t.labels(encoder.target)) for t in (table, *tests)]
+    notes, names = (*table.notes, *encoder.notes), encoder.feature_names
+    data = Dataset(X, y, names, sources[0].stem, notes=notes, encoder=encoder, table=table)
+    return replace(data, X_test=parts[0][0], y_test=parts[0][1], table_test=tests[0]) if parts else data
 
 
 def _clean_labels(source: Source, data: Dataset) -> Dataset:
     """Make the labels of both parts the same kind."""
-    parts = [part for part in (data.y, data.y_test) if part is not None]
     try:
-        labels = clean_labels(np.concatenate(parts))
+        labels = clean_labels(np.concatenate([data.y, *([] if data.y_test is None else [data.y_test])]))
     except ValueError as error:
         found = f"found unusable labels ({error})"
         raise source.error(found, "give one label per sample, a finite number or text") from None
-    y, *y_test = np.split(labels, np.cumsum([len(part) for part in parts])[:-1])
-    return replace(data, y=y, y_test=y_test[0] if y_test else None)
+    n = len(data.y)
+    return replace(data, y=labels[:n], y_test=None if data.y_test is None else labels[n:])
 
 
 def _check_part(source: Source, part: str, X: Any, n_samples: int, feature_names: Sequence[str]) -> None:
@@ -237,16 +223,19 @@ class Samples(NamedTuple):
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features) or data frame
-        Finite numbers; of a model whose learners take categories and gaps, a data frame with these.
+        Finite numbers; of a model whose learners take categories and missing values, a data frame with these.
     y : ndarray of shape (n_samples,), or None
         The labels, where there are any.
     remarks : tuple of str
         What is not as it was in the training sample: other columns, unseen levels, missing values.
+    separator : str
+        What separates the cells of delimited text; "" of other files.
     """
 
     X: Any
     y: NDArray | None
     remarks: tuple[str, ...] = ()
+    separator: str = ""
 
 
 def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEncoder | None = None) -> Samples:
@@ -292,11 +281,12 @@ def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEn
     """
     source = open_source(path)
     if source.format in {"npz", "libsvm"}:
-        X, y, remarks = _read_samples(source, n_features)
+        samples = _read_samples(source, n_features)
     elif encoder is None:
         raise source.error("found a table for a model that was fitted to none", "give LIBSVM or npz")
     else:
-        X, y, remarks = _read_table_samples(source, encoder)
+        samples = _read_table_samples(source, encoder)
+    X, y = samples.X, samples.y
     if isinstance(X, np.ndarray) and not (
         X.ndim == 2 and X.shape[1] == n_features and X.dtype.kind in "buif" and np.isfinite(X).all()
     ):
@@ -304,39 +294,7 @@ def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEn
         raise source.error(found, f"give finite numbers, {n_features} features per sample")
     if y is not None and y.shape != X.shape[:1]:
         raise source.error(f"found y of shape {y.shape} for {len(X)} samples", "give one label per sample, or none")
-    return Samples(X, None if y is None else clean_labels(y), remarks)
-
-
-def find_separator(path: str | os.PathLike[str], encoder: TableEncoder | None = None) -> str:
-    r"""Return what `load_samples` takes for the separator of the cells of a file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    encoder : TableEncoder, optional
-        As for `load_samples`.
-
-    Returns
-    -------
-    str
-        A character; "" for files that are no delimited text.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from cvxens.datasets import load_file
-    >>> with TemporaryDirectory() as folder:
-    ...     people = Path(folder) / "people.csv"
-    ...     _ = people.write_text("age;class\n31;yes\n45;no\n38;no\n")
-    ...     find_separator(people, load_file(people).encoder)
-    ';'
-    """
-    source = open_source(path)
-    if encoder is None or source.format != "text":
-        return ""
-    return _read_known(source, encoder).separator
+    return samples._replace(y=None if y is None else clean_labels(y))
 
 
 def _read_samples(source: Source, n_features: int) -> Samples:
@@ -357,35 +315,23 @@ def _read_samples(source: Source, n_features: int) -> Samples:
 
 def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
     """Read a table with the columns that a model knows, and with its target, where that is there."""
-    table = _read_known(source, encoder)
-    if not encoder.target:
-        # fitted in Python, to columns without a target: the one other column, if it is the last, is that
-        others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
-        encoder = replace(encoder, target=others[0] if others == [table.names[-1]] else "")
-    X = table.features(encoder)
-    y, remarks = _read_target(table, encoder.target)
-    return Samples(X if encoder.raw else X.to_numpy(np.float64), y, (*remarks, *encoder.remarks(table.frame)))
-
-
-def _read_known(source: Source, encoder: TableEncoder) -> FileTable:
-    """Read a table whose columns a model knows."""
     if encoder.encoding and not source.binary and not source.is_utf8:
         source = source.recode(encoder.encoding)
     # what separated the cells in the fit, if it is found in these
     separator = encoder.separator if encoder.separator.encode() in source.content else ""
     known = [encoder.target, *(column.name for column in encoder.used)]
-    return read_table(source, Options(sep=separator or None, na=encoder.na), known)
-
-
-def _read_target(table: FileTable, target: str) -> tuple[NDArray | None, tuple[str, ...]]:
-    """Return the labels, if all are there, or a remark that some are missing."""
-    if target not in table.names:
-        return None, ()
-    missing = read_cells(columns_of(table.frame)[target], table.options.na).isna()
-    if not missing.any():
-        return table.labels(target), ()
-    remark = f"{target}: {missing.sum()} of {len(missing)} values of the target are missing, so there is no score"
-    return None, (remark,)
+    table = read_table(source, Options(sep=separator or None, na=encoder.na), known)
+    if not encoder.target:
+        # fitted in Python, to columns without a target: the one other column, if it is the last, is that
+        others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
+        encoder = replace(encoder, target=others[0] if others == [table.names[-1]] else "")
+    X, y, remarks = table.features(encoder), None, encoder.remarks(table.frame)
+    if (target := encoder.target) in table.names:
+        missing = table.cells(target).isna()
+        y = None if missing.any() else table.labels(target)
+        remark = f"{target}: {missing.sum()} of {len(missing)} values of the target are missing, so there is no score"
+        remarks = (remark, *remarks) if missing.any() else remarks
+    return Samples(X if encoder.raw else X.to_numpy(np.float64), y, remarks, table.separator)
 
 
 @dataclass(frozen=True)
@@ -416,15 +362,15 @@ class Options:
 class FileTable:
     """A table as it stands in its file: a data frame of pandas, whose columns are of text if the file is.
 
-    `lines` has the line of a text file that each row is from, `options` how it was asked to be read, `separator` what
-    separates its cells, and `notes` what was left out on the way: comments, a column of row numbers.
+    The index of `frame` has the line of a text file, else the row below the names, that each sample is from; `options`
+    say how it was asked to be read, `separator` what separates its cells if it is text, and `notes` what was left out
+    on the way: comments, a column of row numbers.
     """
 
     source: Source
     frame: Any
-    lines: Sequence[int] | None
     options: Options
-    separator: str = ","
+    separator: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -478,10 +424,14 @@ class FileTable:
         with self._errors():
             return encoder.transform(self.frame)
 
+    def cells(self, name: str) -> Any:
+        """Return a column as `cvxens.tables.read_cells` does."""
+        with self._errors():
+            return read_cells(columns_of(self.frame)[name], self.options.na)
+
     def labels(self, target: str) -> NDArray:
         """Return the column of that name as labels; `DataFileError` if one is missing."""
-        with self._errors():
-            cells = read_cells(columns_of(self.frame)[target], self.options.na)
+        cells = self.cells(target)
         for row in np.flatnonzero(cells.isna())[:1].tolist():
             raise self.source.error(f"found no target in {self._place(row)}", f"fill in {target!r}, or drop the line")
         if cells.dtype.kind == "f":
@@ -492,11 +442,6 @@ class FileTable:
         # a few of them are classes, whatever they are called
         numerals = recognise_numerals(distinct, mark) if len(distinct) > MOST_CATEGORIES else None
         return labels if numerals is None or numerals == Numerals() else numerals.parse(labels.tolist())
-
-    def take(self, rows: NDArray) -> FileTable:
-        """Return the table of some of the rows."""
-        lines = None if self.lines is None else [self.lines[row] for row in rows.tolist()]
-        return replace(self, frame=self.frame.iloc[rows], lines=lines)
 
     def drop(self, names: Collection[str]) -> FileTable:
         """Return the table without these columns; `DataFileError` if one is not there."""
@@ -509,7 +454,7 @@ class FileTable:
         return replace(self, frame=self.frame[kept], notes=(*self.notes, *notes))
 
     def _place(self, row: int) -> str:
-        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+        return f"{'line' if self.separator else 'row'} {self.frame.index[row]}"
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -526,12 +471,14 @@ class FileTable:
 def read_table(source: Source, options: Options, known: Collection[str] = ()) -> FileTable:
     """Read a table as it stands in its file, without the columns that are to be dropped; see `read_delimited`."""
     readers = {"parquet": read_parquet, "xlsx": read_workbook, "json": read_records}
-    reader = readers.get(source.format)
-    read = reader(source, options) if reader else read_delimited(source, options, known)
-    return read.drop(options.drop)
+    if source.format not in readers:
+        return read_delimited(source, options, known).drop(options.drop)
+    frame, *notes = readers[source.format](source)
+    frame.index = range(1, len(frame) + 1)
+    return FileTable(source, frame, options, notes=tuple(notes)).drop(options.drop)
 
 
-def read_records(source: Source, options: Options) -> FileTable:
+def read_records(source: Source) -> tuple[Any, ...]:
     """Read JSON: a list of records, each with the names of its columns, or a record per line.
 
     `DataFileError` if it is none; a name that a record has not is missing in it.
@@ -552,11 +499,11 @@ def read_records(source: Source, options: Options) -> FileTable:
     if why:
         remedy = "write a list of records or a record per line, as DataFrame.to_json(FILE, orient='records') does"
         raise source.error(f"found JSON that is no table ({why})", remedy)
-    return FileTable(source, pd.DataFrame(records), None, options)
+    return (pd.DataFrame(records),)
 
 
-def read_workbook(source: Source, options: Options) -> FileTable:
-    """Read the first sheet of an Excel workbook, whose first line has the names of the columns.
+def read_workbook(source: Source) -> tuple[Any, ...]:
+    """Read the first sheet of an Excel workbook, whose first line has the names of the columns, and notes on it.
 
     `DataFileError` if there is no openpyxl, or the file is damaged, too large or has no such names.
     """
@@ -569,6 +516,7 @@ def read_workbook(source: Source, options: Options) -> FileTable:
         _check_inflated(source, 8 * sum(part.file_size for part in ZipFile(BytesIO(source.content)).infolist()))
         with pd.ExcelFile(BytesIO(source.content), engine="openpyxl") as book:
             sheet, *others = book.sheet_names
+            # pandas would call repeated names apart
             rows = pd.read_excel(book, header=None, dtype=object).dropna(how="all")
     except ImportError:
         remedy = "install cvxens[excel], or save the sheet as CSV"
@@ -581,10 +529,10 @@ def read_workbook(source: Source, options: Options) -> FileTable:
     names = ["" if pd.isna(name) else str(name).strip() for name in rows.iloc[0]]
     _check_names(source, names)
     notes = (f"the first sheet, {sheet!r}: {len(others)} more are not read",) * bool(others)
-    return FileTable(source, rows.iloc[1:].set_axis(names, axis=1), None, options, notes=notes)
+    return rows.iloc[1:].set_axis(names, axis=1), *notes
 
 
-def read_parquet(source: Source, options: Options) -> FileTable:
+def read_parquet(source: Source) -> tuple[Any, ...]:
     """Read a table, numbers exact; an index that pandas stored is no column.
 
     `DataFileError` if there is no pyarrow, or the file is damaged, too large or has a column of nested values.
@@ -603,7 +551,7 @@ def read_parquet(source: Source, options: Options) -> FileTable:
         _check_inflated(source, table.nbytes)
         nested = [column.name for column in table.schema if types.is_nested(column.type)]
         if not nested:
-            return FileTable(source, table.to_pandas(), None, options)
+            return (table.to_pandas(),)
         why = f"nested values in the column {nested[0]!r}"
     except (ArrowException, OSError) as error:
         why = " ".join(str(error).split())
@@ -651,15 +599,13 @@ def read_delimited(source: Source, options: Options, known: Collection[str] = ()
         if len(row) != len(header):
             found = f"found {len(row)} cells in line {line} under a header of {len(header)}"
             raise source.error(found, "give every line one cell per name")
-    frame = pd.DataFrame(cells, columns=header, dtype=object)
+    frame = pd.DataFrame(cells, [line for line, _ in rows[1:]], header, dtype=object)
     first = [row[0] for row in cells]
-    index = header[0] == "" and len(set(first)) == len(first) and all(cell.isdecimal() for cell in first)
-    if index:
-        header, frame = header[1:], frame.iloc[:, 1:]
-    _check_names(source, header)
-    notes = [f"{n_comments} line{'s' * (n_comments > 1)} beginning with # left out as comments"] * bool(n_comments)
-    notes += ["the first column, without a name: left out, it counts the rows"] * index
-    return FileTable(source, frame, [line for line, _ in rows[1:]], options, separator, tuple(notes))
+    notes = (f"{n_comments} line{'s' * (n_comments > 1)} beginning with # left out as comments",) * bool(n_comments)
+    if header[0] == "" and len(set(first)) == len(first) and all(cell.isdecimal() for cell in first):
+        frame, notes = frame.iloc[:, 1:], (*notes, "the first column, without a name: left out, it counts the rows")
+    _check_names(source, list(frame.columns))
+    return FileTable(source, frame, options, separator, notes)
 
 
 def _check_names(source: Source, names: Sequence[str]) -> None:
@@ -676,7 +622,7 @@ def _check_room(source: Source, n_cells: int) -> None:
         )
 
 
-def _split(source: Source, options: Options) -> tuple[str, list[Row]]:
+def _split(source: Source, options: Options) -> tuple[str, list[tuple[int, list[str]]]]:
     """Return the separator, and the rows that are not blank."""
     text = source.text()
     first = next((line for line in StringIO(text) if line.strip() and not line.lstrip().startswith("#")), "")
@@ -703,7 +649,7 @@ def _unquote_comments(text: str) -> Iterator[str]:
             yield line
 
 
-def _drop_comments(rows: Sequence[Row]) -> tuple[list[Row], int]:
+def _drop_comments(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[tuple[int, list[str]]], int]:
     """Return rows without those that begin with #, and the number of these; a header that does is uncovered."""
     marked = [row[0].startswith("#") for _, row in rows]
     kept = [row for row, comment in zip(rows, marked, strict=True) if not comment]

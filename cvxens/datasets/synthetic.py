@@ -66,14 +66,7 @@ def make_threenorm(
     probability 1/2; for y = -1, x is N((a, -a, a, -a, ...), I). The best possible error is 10.5 % at 20
     features.
 
-    Parameters
-    ----------
-    n_samples, n_features, random_state
-        As in `make_twonorm`, which also says what is returned and raised.
-
-    References
-    ----------
-    L. Breiman (1996, 1998), as in `make_twonorm`.
+    Of Breiman (1996, 1998), as `make_twonorm`, which says what the arguments are, what is returned and raised.
 
     Examples
     --------
@@ -96,14 +89,8 @@ def make_ringnorm(
     For y = +1, x is N(0, 4 I); for y = -1, x is N((a, ..., a), I) with ``a = 2 / sqrt(n_features)``. The
     best possible error is 1.2 % at 20 features (Breiman reports 1.3 %).
 
-    Parameters
-    ----------
-    n_samples, n_features, random_state
-        As in `make_twonorm`, which also says what is returned and raised.
-
-    References
-    ----------
-    L. Breiman (1996), as in `make_twonorm`. Some packages put the narrow class at 1 / sqrt(n_features).
+    Of Breiman (1996), as `make_twonorm`, which says what the arguments are, what is returned and raised. Some packages
+    put the narrow class at 1 / sqrt(n_features).
 
     Examples
     --------
@@ -123,21 +110,10 @@ def make_waveform(n_samples: int = 300, *, random_state: RandomState = None) -> 
     ``x_j = v h(j) + (1 - v) h'(j) + e_j``, v uniform on [0, 1], e_j ~ N(0, 1). For y = +1 the pair (h, h')
     is (h1, h3); for y = -1 it is (h1, h2) or (h2, h3). The three pairs are equally likely.
 
-    Parameters
-    ----------
-    n_samples, random_state
-        As in `make_twonorm`, which also says what is raised.
-
-    Returns
-    -------
-    X, y : ndarray of shape (n_samples, 21) and (n_samples,)
-        The samples; labels, +1 with probability 1/3, conditional on both labels being present.
-
-    References
-    ----------
-    L. Breiman, J. Friedman, R. Olshen & C. Stone, *Classification and regression trees* (1984), section
-    2.6.2; as two classes: G. Rätsch, T. Onoda & K.-R. Müller, *Soft margins for AdaBoost*, Machine
-    Learning 42 (2001).
+    The arguments are those of `make_twonorm`, which says what is returned and raised; there are 21 features, and labels
+    are +1 with probability 1/3, if both are present. Of L. Breiman, J. Friedman, R. Olshen & C. Stone,
+    *Classification and regression trees* (1984), section 2.6.2; as two classes: G. Rätsch, T. Onoda & K.-R. Müller,
+    *Soft margins for AdaBoost*, Machine Learning 42 (2001).
 
     Examples
     --------
@@ -161,18 +137,9 @@ def make_slope(
 
     x is uniform on [-1, 1]^2, y the sign of ``x_1 + x_2``, turned round with a probability, which is the best possible
     error. KIE06 has a "slope data" set of two features with wrong labels, 50 of its samples to train on, and does not
-    say how it is drawn: that the line is the diagonal and one label in ten wrong is chosen here.
-
-    Parameters
-    ----------
-    n_samples, random_state
-        As in `make_twonorm`, which also says what is returned and raised.
-    mislabelled : float
-        The probability of a wrong label, from 0 to below 1/2.
-
-    References
-    ----------
-    KIE06 section 4, Figure 2 and Table 1.
+    say how it is drawn (section 4, Figure 2 and Table 1): that the line is the diagonal and one label in ten wrong is
+    chosen here. `mislabelled` is the probability of a wrong label, from 0 to below 1/2; the others are arguments of
+    `make_twonorm`, which says what is returned and raised.
 
     Examples
     --------
@@ -182,28 +149,20 @@ def make_slope(
     """
     if not 0 <= number("mislabelled", mislabelled) < 0.5:
         raise InvalidInput("mislabelled", f"found {mislabelled!r}", "give a probability of at least 0 and below 1/2")
-    n_samples, rng = whole("n_samples", n_samples, 2), generator(random_state)
-    while True:
-        X = rng.uniform(-1, 1, (n_samples, 2))
-        y = np.where(X.sum(axis=1) > 0, 1.0, -1.0) * np.where(rng.random(n_samples) < mislabelled, -1.0, 1.0)
-        if y.min() < y.max():
-            return X, y
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        X = rng.uniform(-1, 1, (n, 2))
+        return X, np.where(X.sum(axis=1) > 0, 1.0, -1.0) * np.where(rng.random(n) < mislabelled, -1.0, 1.0)
+
+    return _draw_both(draw, n_samples, random_state)[1:]
 
 
 def make_three_circles(n_samples: int = 1000, *, random_state: RandomState = None) -> tuple[Array, Array]:
     """Draw the union of three discs in a square, against the rest of it, without noise.
 
     x is uniform on [0, 1]^2; y = +1 within the discs around (0.3, 0.7), (0.7, 0.65) and (0.5, 0.3) of the radii 0.2,
-    0.15 and 0.2, which are disjoint. TT06 shows similarities on such a set, and does not say where its discs are.
-
-    Parameters
-    ----------
-    n_samples, random_state
-        As in `make_twonorm`, which also says what is returned and raised.
-
-    References
-    ----------
-    TT06 Figure 1.
+    0.15 and 0.2, which are disjoint. TT06 shows similarities on such a set (Figure 1), and does not say where its discs
+    are. The arguments are those of `make_twonorm`, which says what is returned and raised.
 
     Examples
     --------
@@ -211,14 +170,14 @@ def make_three_circles(n_samples: int = 1000, *, random_state: RandomState = Non
     >>> round(float((y > 0).mean()), 3), round(np.pi * (0.2**2 + 0.15**2 + 0.2**2), 3)
     (0.326, 0.322)
     """
-    n_samples, rng = whole("n_samples", n_samples, 2), generator(random_state)
     centres, radii = np.array([[0.3, 0.7], [0.7, 0.65], [0.5, 0.3]]), np.array([0.2, 0.15, 0.2])
-    while True:
-        X = rng.random((n_samples, 2))
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        X = rng.random((n, 2))
         distances = np.sqrt(((X[:, None] - centres) ** 2).sum(axis=2))
-        y = np.where((distances < radii).any(axis=1), 1.0, -1.0)
-        if y.min() < y.max():
-            return X, y
+        return X, np.where((distances < radii).any(axis=1), 1.0, -1.0)
+
+    return _draw_both(draw, n_samples, random_state)[1:]
 
 
 def make_random_function(
@@ -332,10 +291,20 @@ def add_noise_features(X: Any, n_noise: int = 40, *, random_state: RandomState =
 
 
 def _labels(n_samples: int, random_state: RandomState, positive: float = 0.5) -> tuple[np.random.Generator, Array]:
-    """Return the source of randomness, and labels drawn from it until both are present."""
+    """Return the source of randomness, and labels drawn from it."""
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[None, Array]:
+        return None, np.where(rng.random(n) < positive, 1.0, -1.0)
+
+    rng, _, y = _draw_both(draw, n_samples, random_state)
+    return rng, y
+
+
+def _draw_both(draw: Any, n_samples: int, random_state: RandomState) -> tuple[np.random.Generator, Any, Array]:
+    """Draw samples and labels until both labels are present; returns the source of randomness with them."""
     whole("n_samples", n_samples, 2)
     rng = generator(random_state)
     while True:
-        y = np.where(rng.random(n_samples) < positive, 1.0, -1.0)
+        X, y = draw(rng, n_samples)
         if y.min() < y.max():
-            return rng, y
+            return rng, X, y

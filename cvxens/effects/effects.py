@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens import validation
-from cvxens.effects.background import Background, CellBackground, SampleBackground
-from cvxens.effects.functions import Interaction, MainEffect
-from cvxens.effects.pieces import Table, merge_tables, take_apart
+from cvxens.effects.functions import Interaction, MainEffect, find_cells, make_points
+from cvxens.effects.pieces import take_apart
 from cvxens.effects.purification import purify, purify_further
 from cvxens.errors import InvalidInput
+from cvxens.features import column
 from cvxens.tables import Feature
 from cvxens.types import Array
 
@@ -106,14 +106,14 @@ class Effects:
         """
         total = np.array(intercept, np.float64)
         single: dict[int, list[tuple[MainEffect, Array]]] = {}
-        joint: dict[tuple[int, ...], list[Table]] = {}
+        joint: dict[tuple[int, ...], list[tuple[Interaction, Array]]] = {}
         for hypothesis, weights in terms:
             parts = [(1.0, hypothesis)] if isinstance(hypothesis, MainEffect) else take_apart(hypothesis)
             for factor, part in parts:
                 if isinstance(part, MainEffect):
                     single.setdefault(part.feature, []).append((part, factor * weights))
-                elif isinstance(part, Table):
-                    joint.setdefault(part.features, []).append(part.times(factor * weights))
+                elif isinstance(part, Interaction):
+                    joint.setdefault(part.features, []).append((part, factor * weights))
                 else:
                     total += part * factor * weights
         background = _make_background(X, sample_weight, single, joint)
@@ -121,21 +121,21 @@ class Effects:
         # from the most features down, as what is not pure goes to fewer
         for order in range(max(map(len, joint), default=1), 1, -1):
             for features in sorted(features for features in joint if len(features) == order):
-                for table in merge_tables(joint[features], MOST_CELLS):
-                    masses = background.masses(features, table.cuts)
+                for found in Interaction.from_sum(joint[features], MOST_CELLS):
+                    masses = background.masses(features, found.cuts)
                     if order > 2:
-                        pure, others = purify_further(table.values, masses)
+                        pure, others = purify_further(found.table, masses)
                         for k, values in enumerate(others):
-                            rest = Table(features[:k] + features[k + 1 :], table.cuts[:k] + table.cuts[k + 1 :], values)
-                            joint.setdefault(rest.features, []).append(rest)
+                            rest = features[:k] + features[k + 1 :], found.cuts[:k] + found.cuts[k + 1 :]
+                            joint.setdefault(rest[0], []).append((Interaction(*rest, values), np.ones(len(total))))
                     else:
-                        pure, *sides, constant = purify(table.values, masses)
+                        pure, *sides, constant = purify(found.table, masses)
                         total += constant
-                        for feature, cuts, side in zip(features, table.cuts, sides, strict=True):
+                        for feature, cuts, side in zip(features, found.cuts, sides, strict=True):
                             flat = np.zeros((len(side), 1))
                             moved = [MainEffect(feature, cuts, values[:, None], flat) for values in side.T]
                             single.setdefault(feature, []).extend(zip(moved, np.eye(len(total)), strict=True))
-                    interactions.append(Interaction(features, table.cuts, pure, masses))
+                    interactions.append(Interaction(features, found.cuts, pure, masses))
         interactions.sort(key=lambda one: (len(one.features), one.features))
         mains = []
         for feature in sorted(single):
@@ -307,7 +307,47 @@ class Effects:
         raise InvalidInput("features", f"found {feature!r:.100}", remedy)
 
 
-def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> Background:
+@dataclass(frozen=True, eq=False)
+class SampleBackground:
+    """The distribution that effects are held against: samples X, dense or sparse, with masses p of the sum 1."""
+
+    X: Any
+    p: Array
+
+    def points(self, feature: int) -> tuple[Array, Array]:
+        """Return values of a feature and their masses, of the sum 1; (n_points,) both."""
+        return np.asarray(column(self.X, feature), np.float64), self.p
+
+    def masses(self, features: Sequence[int], cuts: Sequence[Array]) -> Array:
+        """Return the masses of the cells between cuts of several features, (n_cuts + 2, n_cuts + 2, ...)."""
+        shape = tuple(len(c) + 2 for c in cuts)
+        cells = tuple(find_cells(column(self.X, f), c) for f, c in zip(features, cuts, strict=True))
+        joint = np.bincount(np.ravel_multi_index(cells, shape), self.p, int(np.prod(shape)))
+        return np.asarray(joint, np.float64).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class CellBackground:
+    """Independent features, each of which is in any of the cells between its cuts as often, and never missing."""
+
+    cuts: Mapping[int, Array]
+
+    def points(self, feature: int) -> tuple[Array, Array]:
+        """Return the middle of each cell, and the cuts at its ends for the outer ones."""
+        points = make_points(self.cuts[feature])[:-1]
+        points[1:-1] += np.diff(points[1:]) / 2
+        return points, np.full(len(points), 1 / len(points))
+
+    def masses(self, features: Sequence[int], cuts: Sequence[Array]) -> Array:
+        """Multiply the masses of the features."""
+        joint = np.ones(())
+        for feature, c in zip(features, cuts, strict=True):
+            points, p = self.points(feature)
+            joint = np.multiply.outer(joint, np.bincount(find_cells(points, c), p, len(c) + 2))
+        return joint
+
+
+def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> SampleBackground | CellBackground:
     """Return the distribution of a sample, or that of the cells between all cuts of each feature."""
     if X is not None:
         n_samples = X.shape[0]
@@ -317,13 +357,13 @@ def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> Bac
     for feature, parts in single.items():
         found.setdefault(feature, []).extend(part.cuts for part, _ in parts)
     for features, tables in joint.items():
-        for table in tables:
+        for table, _ in tables:
             for feature, own in zip(features, table.cuts, strict=True):
                 found.setdefault(feature, []).append(own)
     return CellBackground({feature: np.unique(np.concatenate(cuts)) for feature, cuts in found.items()})
 
 
-def _measure_main(main: MainEffect, background: Background) -> tuple[Array, Array]:
+def _measure_main(main: MainEffect, background: SampleBackground | CellBackground) -> tuple[Array, Array]:
     x, p = background.points(main.feature)
     values = main.at(x)
     return p @ np.abs(values), p @ values**2

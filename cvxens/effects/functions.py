@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import comb, inf, nan
+from math import comb, inf, nan, prod
 from typing import Any, Self
 
 import numpy as np
@@ -141,7 +141,7 @@ class Interaction:
     table : ndarray of shape (n_cuts + 2, n_cuts + 2, ..., n_outputs)
         The values, cell by cell; the last cell of a feature is where it is missing.
     masses : ndarray of shape (n_cuts + 2, n_cuts + 2, ...)
-        The share of the samples in each cell, with the sum 1.
+        The share of the samples in each cell, with the sum 1; without cells it is not known.
 
     Examples
     --------
@@ -155,7 +155,23 @@ class Interaction:
     features: tuple[int, ...]
     cuts: tuple[Array, ...]
     table: Array
-    masses: Array
+    masses: Array = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def from_sum(cls, parts: Sequence[tuple[Interaction, Array]], most: int) -> Sequence[Self]:
+        """Add functions of the same features and one output, each times its weights (n_outputs,).
+
+        They are added over the cells between the cuts of all; apart as they are if these cells are too many.
+        """
+        own = [cls(part.features, part.cuts, part.table * weights) for part, weights in parts]
+        cuts = tuple(
+            np.unique(np.concatenate(of_feature)) for of_feature in zip(*(one.cuts for one in own), strict=True)
+        )
+        if prod(len(c) + 2 for c in cuts) > most:
+            return own
+        cells = [[find_cells(make_points(c), old) for c, old in zip(cuts, one.cuts, strict=True)] for one in own]
+        tables = [one.table[np.ix_(*at)] for one, at in zip(own, cells, strict=True)]
+        return [cls(own[0].features, cuts, np.sum(tables, axis=0))]
 
     def at(self, values: Any) -> Array:
         """Evaluate at values of its features (n, n_own_features); returns (n, n_outputs)."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import isfinite, prod
 from typing import Any
 
 import numpy as np
 
-from cvxens.effects.functions import MainEffect, find_cells, make_points
+from cvxens.effects.functions import Interaction, MainEffect, make_points
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import (
     Among,
@@ -24,38 +23,11 @@ from cvxens.hypotheses import (
     Scaled,
     Staircase,
 )
-from cvxens.types import Array
 
 REMEDY = "fit with stumps, trees of depth 2, rules, boxes or ramps, or with a kernel of stumps"
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A function of two or more features that is constant in the cells between cuts of each of them."""
-
-    features: tuple[int, ...]  # ascending
-    cuts: tuple[Array, ...]  # of each feature
-    values: Array  # cell by cell, (n_cuts + 2, n_cuts + 2, ..., n_outputs)
-
-    def times(self, weights: Array) -> Table:
-        """Return one output, times the weights (n_outputs,)."""
-        return replace(self, values=self.values * weights)
-
-    def spread(self, cuts: Sequence[Array]) -> Array:
-        """Return the values in the cells between other cuts, that have its own among them."""
-        cells = [find_cells(make_points(other), own) for other, own in zip(cuts, self.cuts, strict=True)]
-        return self.values[np.ix_(*cells)]
-
-
-def merge_tables(tables: Sequence[Table], most: int) -> Sequence[Table]:
-    """Add tables of the same features over the cells between the cuts of all; as they are if these are too many."""
-    cuts = tuple(np.unique(np.concatenate(of_feature)) for of_feature in zip(*(t.cuts for t in tables), strict=True))
-    if prod(len(c) + 2 for c in cuts) > most:
-        return tables
-    return [Table(tables[0].features, cuts, sum(table.spread(cuts) for table in tables[1:]) + tables[0].spread(cuts))]
-
-
-def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
+def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Interaction]]:
     """Yield factors and what they multiply, whose sum a hypothesis is: constants, and functions of features.
 
     Examples
@@ -88,7 +60,7 @@ def _make_line(feature: int, cut: float, below: float, above: float) -> MainEffe
     return MainEffect(feature, np.array([cut]), np.zeros((3, 1)), np.array([[below], [above], [0.0]]))
 
 
-def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
+def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Interaction]]:
     """Yield what a hypothesis is that is constant in the cells between its cuts."""
     found: dict[int, set[float]] = {}
     for feature, cut in _find_cuts(hypothesis):
@@ -106,7 +78,7 @@ def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | T
     elif len(features) == 1:
         yield 1.0, MainEffect(features[0], cuts[0], values[:, None], np.zeros((len(values), 1)))
     else:
-        yield 1.0, Table(features, cuts, values.reshape(*points[0].shape, 1))
+        yield 1.0, Interaction(features, cuts, values.reshape(*points[0].shape, 1))
 
 
 def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:

@@ -2,6 +2,7 @@
 
 from cvxens.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
+from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import (
     CGEnsClassifier,
     CGEnsSLSClassifier,
@@ -9,6 +10,7 @@ from cvxens.estimators.classifiers import (
     LPBoostClassifier,
     MultiBoostClassifier,
 )
+from cvxens.estimators.constraints import Concave, Constraint, Convex, Interactions, Monotone
 from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
@@ -16,7 +18,7 @@ from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEn
 from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
@@ -33,15 +35,20 @@ __all__ = [
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
     "ColumnGenerationSurvival",
+    "Concave",
+    "Constraint",
+    "Convex",
     "EqualMeanScores",
     "FeatureBudget",
     "GroupLoss",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",
+    "Interactions",
     "LPBoostClassifier",
     "LPBoostRanker",
     "LPBoostRegressor",
+    "Monotone",
     "MultiBoostClassifier",
     "PartialSVMEnsembleClassifier",
     "RegAdaBoostClassifier",

@@ -9,22 +9,22 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen import Formulation
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Regressor
-from cvxens.estimators.classifiers import EnsembleClassifier
+from cvxens.colgen import Formulation, Oracle
+from cvxens.estimators.base import Classifier, Regressor
+from cvxens.estimators.constraints import Interactions, check_constraints, refuse_bounds
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.probabilities import link_logistic, predict_proba
+from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
-from cvxens.estimators.shapes import Constrained
 from cvxens.problems.losses import Logistic, Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
-class Additive(PricedBySample, Constrained):
+class Additive(PricedBySample):
     """A sum of functions of single features and of pairs, whose price is given or chosen.
 
     Parameters
@@ -61,10 +61,15 @@ class Additive(PricedBySample, Constrained):
         if not isinstance(self.pairs, bool | np.bool_):
             validation.one_of("pairs", self.pairs, [AUTO])
         validation.instance("average", self.average, bool, np.bool_)
+        if isinstance(self.C, str):
+            refuse_bounds(
+                self.constraints, {"weights"}, "with C='auto'", "choose C without it first, and give the number"
+            )
         super()._check(sample)
 
     def _alternatives(self) -> list[dict[str, Any]]:
-        open_to_pairs = offers(self.oracle, "pairs") and (self.interactions is None or len(self.interactions) > 0)
+        closed = any(isinstance(one, Interactions) and not one.groups for one in check_constraints(self.constraints))
+        open_to_pairs = offers(self.oracle, "pairs") and not closed
         if not isinstance(self.pairs, str):
             return [{"pairs_": bool(self.pairs)}]
         return [{"pairs_": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
@@ -76,8 +81,8 @@ class Additive(PricedBySample, Constrained):
     def _averages(self) -> bool:
         return bool(self.average) and not self.one_standard_error
 
-    def _offer(self, sample: Any) -> dict[str, Any]:
-        return {**super()._offer(sample), "pairs": self.pairs_}
+    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+        return super()._oracle(sample, formulation, pairs=self.pairs_, **more)
 
     def _given_price(self, sample: Any) -> float:
         return validation.positive("C", self.C)
@@ -85,7 +90,7 @@ class Additive(PricedBySample, Constrained):
 
 @final
 @estimator
-class AdditiveClassifier(Additive, Probabilities, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class AdditiveClassifier(Additive, Classifier):
     """Logistic regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The score is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the
@@ -113,10 +118,18 @@ class AdditiveClassifier(Additive, Probabilities, ClassWeighted, EnsembleClassif
     log_odds: ClassVar[float] = 1.0
 
     C: float | str = AUTO
+    _: KW_ONLY
+    class_weight: Any = None
+    n_jobs: int | None = None
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    prove = prove_fit
+    _prove = prove_ensemble
+    predict_proba = predict_proba
+    link = staticmethod(link_logistic)
+
+    def _state(self, sample: Sample) -> Formulation:
         losses = Logistic(self._price(sample) * sample.weights)
-        return self._constrain(Formulation(losses, L1(), intercept=True), sample)
+        return Formulation(losses, L1(), intercept=True)
 
 
 def make_squared(t: Array, C: Array, _: float | None) -> Loss:
@@ -176,7 +189,7 @@ class AdditiveRegressor(Additive, Regressor):
             validation.positive("delta", self.delta)
         super()._check(sample)
 
-    def _formulation(self, sample: TargetSample) -> Formulation:
+    def _state(self, sample: TargetSample) -> Formulation:
         make = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
         loss = make(sample.targets, self._price(sample) * sample.weights, self.delta)
-        return self._constrain(Formulation(loss, L1(), intercept=True), sample)
+        return Formulation(loss, L1(), intercept=True)

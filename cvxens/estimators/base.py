@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -19,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.estimators.explanations import Explained
-from cvxens.estimators.multiclass import SCHEMES, combine_scores
+from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
-from cvxens.estimators.saving import Persistent
+from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
@@ -34,7 +33,7 @@ LEARNT_OF_X = ("n_features_in_", "feature_names_in_", "features_", "encoder_")
 
 
 @dataclass(eq=False, repr=False)
-class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
+class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
     """An estimator as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what X may be, reads and solves a sample, and scores new samples. Its class variable `fitted` names
@@ -49,14 +48,26 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
     """
 
     fitted: ClassVar[tuple[str, ...]]
+    kind_of_sample: ClassVar[type[Any]]
+    """What reads X and y, and what goes with them."""
+
+    save = save_model
+    effects = find_effects
+    report = write_report
+
+    @classmethod
+    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
+        return load_as(cls, path, trusted=trusted)
 
     @abstractmethod
     def _accepts(self) -> Accepts:
         """Say what X may be; it must not raise."""
 
-    @abstractmethod
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Any:
+    def _read(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
+        sample: Any = self.kind_of_sample.read(self, X, y, self._accepts(), **given)
+        return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
     @abstractmethod
     def _solve(self, sample: Any) -> dict[str, Any]:
@@ -73,9 +84,9 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         """Return True if the price of a sample follows its weight, so that samples that are alike can be merged."""
         return True
 
-    def _known(self, sample: Any) -> dict[str, Any]:
-        """Return the fitted attributes that are known before a sample's problem is solved."""
-        return {}
+    def _list_terms(self) -> Terms:
+        """Return what the scores are sums of."""
+        return refuse_terms(self)
 
     def _most_rounds(self, sample: Any) -> int | None:
         """Return the largest number of rounds of a fit; None if that is not known, 0 for a method without rounds."""
@@ -115,7 +126,7 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
             self._check(sample)
             several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
-            found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
+            found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | sample.known
             told = {name: value for name, value in given.items() if value is not None}
             metadata = {"metadata": told} if told else {}
             context = None
@@ -125,7 +136,7 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
                 context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
             task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
-                found |= self._solve_parts(sample, task) if several else self._solve(sample)
+                found |= self._solve_all(sample, task)
         self._adopt(found)
         return self
 
@@ -145,9 +156,9 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         """Yield the samples of the problems that a sample makes."""
         yield sample
 
-    def _solve_parts(self, sample: Any, task: FitTask) -> dict[str, Any]:
-        """Solve the problems of a sample that makes several; returns the fitted attributes, as lists over these."""
-        raise NotImplementedError
+    def _solve_all(self, sample: Any, task: FitTask) -> dict[str, Any]:
+        """Solve the problem of a sample, or those that it makes; returns the fitted attributes."""
+        return self._solve(sample)
 
     def _parts(self) -> Sequence[Any]:
         """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
@@ -166,8 +177,7 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
             elif len(values) != len(parts):
                 found = f"found {len(values)} for {len(parts)} sub-problems"
                 raise InvalidInput(name, found, "give one for each, in a list")
-        # a part knows the scheme of the fit, whatever the parameter is now
-        problems = parts[0]._problems(sample)
+        problems = self._problems(sample)
         return self._show(
             [
                 function(part, problem, **{name: values[k] for name, values in given.items()})
@@ -232,8 +242,7 @@ class Predictor(Learner):
 class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> TargetSample:
-        return TargetSample.read(self, X, y, self._accepts(), reset=reset, **given)
+    kind_of_sample: ClassVar[type[Any]] = TargetSample
 
 
 @dataclass(eq=False, repr=False)
@@ -244,14 +253,15 @@ class Classifier(ClassifierMixin, Learner):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    estimators_ : list of estimators
+        Of more than two classes, where each makes a problem against the rest: the classifiers of the sub-problems, in
+        the order of the classes, for the classes 0 and 1. Each attribute that a sub-problem has is then a list over
+        them.
     """
 
-    def _known(self, sample: Sample) -> dict[str, Any]:
-        return {**super()._known(sample), "classes_": sample.classes}
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Sample:
-        weights = {**given, "class_weight": getattr(self, "class_weight", None)}
-        return Sample.read(self, X, y, self._accepts(), **weights, reset=reset)
+    kind_of_sample: ClassVar[type[Any]] = Sample
+    one_by_one: ClassVar[bool] = True
+    """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
 
     def _check_again(self, sample: Sample) -> None:
         if not np.array_equal(sample.classes, self.classes_):
@@ -273,11 +283,6 @@ class Classifier(ClassifierMixin, Learner):
         check_is_fitted(self)
         return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
 
-    def _to_scores(self, F: Array) -> Array:
-        """Turn raw scores into those of `decision_function`."""
-        parts = self._parts()
-        return F if parts == [self] else combine_scores(parts[0].multi_class, F, len(self.classes_))
-
     def predict(self, X: Any) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
         return self._classes(self.decision_function(X))
@@ -289,55 +294,29 @@ class Classifier(ClassifierMixin, Learner):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-
-@dataclass(eq=False, repr=False)
-class BinaryClassifier(Classifier):
-    """A method for two classes; more classes make a problem of each against the rest, or of each pair.
-
-    Parameters
-    ----------
-    multi_class : {"ovr", "ovo"}
-        One-vs-rest or one-vs-one for more than two classes.
-    n_jobs : int, optional
-        Sub-problems fitted at a time, as joblib counts.
-
-    Attributes
-    ----------
-    estimators_ : list of estimators
-        Of more than two classes only: the classifiers of the sub-problems, in the order of scikit-learn, for the
-        classes 0 and 1. Each attribute that a sub-problem has is then a list over them.
-    """
-
-    _: KW_ONLY
-    multi_class: str = "ovr"
-    n_jobs: int | None = None
-
-    def _check(self, sample: Sample) -> None:
-        validation.one_of("multi_class", self.multi_class, SCHEMES)
-        validation.n_jobs(self.n_jobs)
-        super()._check(sample)
-
     def _n_problems(self, sample: Sample) -> int:
-        n_classes = len(sample.classes)
-        return 1 if n_classes == 2 else n_classes if self.multi_class == "ovr" else n_classes * (n_classes - 1) // 2
+        return len(sample.classes) if self.one_by_one and len(sample.classes) > 2 else 1
 
     def _problems(self, sample: Sample) -> Iterator[Sample]:
-        if len(sample.classes) == 2:
+        if self._n_problems(sample) == 1:
             yield sample
             return
-        for rows, labels in SCHEMES[self.multi_class](sample.labels, len(sample.classes)):
-            yield sample.take(rows, labels)
+        for k in range(len(sample.classes)):
+            yield sample.against_rest(k)
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         """Return the parameters of the sub-problems that follow from the whole sample."""
         return {}
 
-    def _solve_parts(self, sample: Sample, task: FitTask) -> dict[str, Any]:
-        """Solve the sub-problems of a sample; returns the fitted attributes, as lists over these."""
+    def _solve_all(self: Any, sample: Sample, task: FitTask) -> dict[str, Any]:
+        """Solve the problem of a sample, or those of its classes; returns the fitted attributes, lists over these."""
+        if self.one_by_one:
+            validation.n_jobs(self.n_jobs)
         n_parts = self._n_problems(sample)
-        before: Any = vars(self).get("estimators_") or ()
-        same = len(before) == n_parts and before[0].multi_class == self.multi_class
-        warm = same and np.array_equal(self.classes_, sample.classes)
+        if n_parts == 1:
+            return dict(self._solve(sample))
+        before = vars(self).get("estimators_") or ()
+        warm = len(before) == n_parts and np.array_equal(self.classes_, sample.classes)
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
 
         def tasks() -> Iterator[Any]:
@@ -354,7 +333,7 @@ class BinaryClassifier(Classifier):
 
     def _part_of(self, task: FitTask, k: int, sample: Sample) -> FitTask:
         """Return the task of a sub-problem, with the rows of the given sample that it has."""
-        known = {name: value for name, value in task.known.items() if name in LEARNT_OF_X} | self._known(sample)
+        known = {name: value for name, value in task.known.items() if name in LEARNT_OF_X} | sample.known
         if task.context is None:
             return FitTask(self, None, {}, known)
         context = task.context.subcontext("sub-problem", task_id=k, max_subtasks=self._most_rounds(sample))
@@ -374,100 +353,51 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
     return part
 
 
-@dataclass(eq=False, repr=False)
-class Certified(Learner):
-    """An estimator that can be held against the optimum of its problem on any sample."""
+def certify_fit(
+    model: Any, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None, **more: Any
+) -> Certificate | list[Certificate]:
+    """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
 
-    @abstractmethod
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
-        """Certify weights from anywhere, with the best intercept where that is None, on the sample of one problem."""
-
-    def certify(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        weights: Any = None,
-        intercept: Any = None,
-        **more: Any,
-    ) -> Certificate | list[Certificate]:
-        """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
-
-        The problem is solved anew on that sample, within the limits of the estimator, for the bound. A kernel is as it
-        was fitted, and so are weak learners; what the estimator leaves to be chosen by default follows from the sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its targets; of a classifier, the classes of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
-        weights : array-like, shaped as `weights_` or, of kernels, as `dual_coef_`, optional
-            Weights from anywhere; by default the fitted ones.
-        intercept : float or array-like, shaped as `intercept_`, optional
-            By default the fitted one, with `weights` the best one; only of problems that have an intercept.
-        **more
-            What else `fit` takes of a sample, such as `sensitive_features`.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample and those
-            of the ensemble, which need not be among these: bins and scales are of the sample. A list over the
-            sub-problems where there are several, for which weights and intercept are lists as well.
-
-        Raises
-        ------
-        InvalidInput
-            Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
-        """
-        return self._certify_on(self._read_again(X, y, sample_weight=sample_weight, **more), weights, intercept)
-
-    def _certify_on(self, sample: Any, weights: Any, intercept: Any) -> Certificate | list[Certificate]:
-        """Certify weights and an intercept, by default the fitted ones, on a sample that has been read."""
-        if weights is None:
-            weights = self.weights_ if hasattr(self, "weights_") else self.dual_coef_
-            intercept = self.intercept_ if intercept is None else intercept
-        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
-
-
-@dataclass(eq=False, repr=False)
-class Limited:
-    """An estimator whose fits have a limit of time, and can be followed.
+    The problem is solved anew on that sample, within the limits of the estimator, for the bound. A kernel is as it
+    was fitted, and so are weak learners; what the estimator leaves to be chosen by default follows from the sample.
 
     Parameters
     ----------
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
-        does the same: what is done is kept. What is compiled at the first fit of all counts: up to some ten seconds.
-    verbose : int
-        1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.
+    X : array-like of shape (n_samples, n_features)
+        Features of any sample.
+    y : array-like of shape (n_samples,)
+        Its targets; of a classifier, the classes of the fitted sample, all of them.
+    sample_weight : array-like of shape (n_samples,), optional
+        As in `fit`.
+    weights : array-like, shaped as `weights_` or, of kernels, as `dual_coef_`, optional
+        Weights from anywhere; by default the fitted ones.
+    intercept : float or array-like, shaped as `intercept_`, optional
+        By default the fitted one, with `weights` the best one; only of problems that have an intercept.
+    **more
+        What else `fit` takes of a sample, such as `sensitive_features`, or the `qid` of a ranker.
+
+    Returns
+    -------
+    Certificate or list of Certificate
+        Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample and those
+        of the ensemble, which need not be among these: bins and scales are of the sample. A list over the
+        sub-problems where there are several, for which weights and intercept are lists as well.
+
+    Raises
+    ------
+    InvalidInput
+        Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
     """
-
-    _: KW_ONLY
-    max_time: float | None = None
-    verbose: int = 0
-
-
-@dataclass(eq=False, repr=False)
-class ClassWeighted:
-    """An estimator whose classes have weights.
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        Factors on the price of a class's slack; "balanced" gives all classes the same sum. However light a class is, it
-        decides among ensembles that are equal on the others: AdaBoost, LPBoost and MultiBoost, whose optima are of few
-        stumps, put a threshold at the last sample of a class of 1e7 times the weight, and new ones beyond it go to the
-        other class. So they fail scikit-learn's check_class_weight_classifiers (0.82 of new samples in place of 0.87;
-        AdaBoostClassifier of scikit-learn has the same 0.82), which declares it as expected.
-    """
-
-    _: KW_ONLY
-    class_weight: Any = None
+    told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
+    sample = model._read_again(X, y, **told)
+    if weights is None:
+        # of ensembles, and of kernels
+        weights = vars(model).get("weights_", vars(model).get("dual_coef_"))
+        intercept = vars(model).get("intercept_") if intercept is None else intercept
+    found: Certificate | list[Certificate] = model._map_problems(
+        type(model)._certify, sample, weights=weights, intercept=intercept
+    )
+    return found
 
 
 @contextmanager

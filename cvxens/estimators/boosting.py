@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from itertools import product, zip_longest
 from math import exp, inf
@@ -41,12 +41,13 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
-from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, check_shape, refuse_intercept
+from cvxens.estimators.base import Classifier, certify_fit, check_shape, refuse_intercept
+from cvxens.estimators.explanations import list_votes_of
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
-from cvxens.estimators.votes import Vote, sum_votes
+from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
 
@@ -205,7 +206,7 @@ class CodedOracle:
 
 
 @dataclass(eq=False, repr=False)
-class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
+class Boosting(Classifier):
     """An ensemble by boosting: a hypothesis a round, and a vote of all.
 
     Attributes
@@ -227,7 +228,30 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
 
     certified: ClassVar[str] = "the smallest margin of the vote"
 
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
     oracle: str | OracleFactory = "stumps"
+    _: KW_ONLY
+    class_weight: Any = None
+    random_state: Any = None
+    max_time: float | None = None
+    verbose: int = 0
+
+    certify = certify_fit
+    to_frame = to_frame
+    get_rules = get_rules
+    to_text = to_text
+    feature_importances_ = property(find_importances)
+    _list_terms = list_votes_of
+    predict_proba = predict_proba
+    link = staticmethod(link_exponential)
+
+    def _scores(self, X: Any) -> Array:
+        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     @abstractmethod
     def _most_rounds(self, sample: Sample) -> int:
@@ -340,7 +364,7 @@ class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
 
         Ensembles without `predict_proba` lack it; after the last round they are its answer, up to rounding.
         """
-        yield from map(self._probabilities, self._staged(X))
+        yield from map(self.link, self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy on X (n_samples, n_features) of classes y after every round; the last one is `score`'s.
@@ -376,7 +400,7 @@ def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
 
 @final
 @estimator
-class AdaBoostClassifier(Boosting, BinaryClassifier):
+class AdaBoostClassifier(Boosting):
     """AdaBoost: coordinate descent on the exponential loss, the best weak learner of the oracle a round.
 
     Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
@@ -416,6 +440,7 @@ class AdaBoostClassifier(Boosting, BinaryClassifier):
     _: KW_ONLY
     n_rounds: int | None = None
     nu: float | None = None
+    n_jobs: int | None = None
 
     def _most_rounds(self, sample: Sample) -> int:
         if self.n_rounds is not None:
@@ -469,6 +494,7 @@ class CodedBoosting(Boosting):
     """
 
     certified: ClassVar[str] = "the smallest margin of the votes"
+    one_by_one: ClassVar[bool] = False
 
     _: KW_ONLY
     n_rounds: int = 200
@@ -538,5 +564,8 @@ class AdaBoostECCClassifier(CodedBoosting):
     def _pairs(self, sample: Sample) -> Pairs:
         return Pairs.from_differences(sample.labels, len(sample.classes))
 
-    def _probabilities(self, F: Array) -> Array:
-        return softmax(F, axis=1)
+    @staticmethod
+    def link(F: Array) -> Array:
+        """Return the probabilities of raw scores."""
+        found: Array = softmax(F, axis=1)
+        return found

@@ -13,17 +13,22 @@ one above the budget and one within it, until the one between them that just mee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
+from cvxens.colgen import Column, Hypothesis, Run
+from cvxens.colgen.oracles import Costed
 from cvxens.errors import InvalidInput
+from cvxens.estimators.constraints import Generation, RunConstraint
+from cvxens.estimators.samples import find_feature, offers
+from cvxens.estimators.sides import check_limit
 from cvxens.estimators.votes import find_shares
-from cvxens.hypotheses import Scaled
+from cvxens.hypotheses import Constant, Scaled
 from cvxens.problems.penalties import L1
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -49,43 +54,34 @@ class Spent:
     use: float
 
 
-def solve_within(
-    formulation: Formulation,
-    oracle: Oracle,
-    charge: Callable[[float], tuple[Oracle, Callable[[Any], Any]]],
-    use: Callable[[Any], float],
-    at_most: float,
-    solve: Callable[[Oracle, Sequence[Hypothesis]], Run],
-    certify: Callable[[Sequence[Hypothesis], Array, Array, Array], Certificate],
-    tol: float,
-) -> tuple[Run, float]:
-    """Solve a formulation within a budget; returns the run, whose certificate counts it, and the budget's multiplier.
-
-    `charge` returns the oracle whose hypotheses cost ``1 + rate use`` each, and what divides one by its cost; `solve`
-    runs over an oracle from hypotheses to start with, and `certify` evaluates hypotheses, weights, intercept
-    and multipliers on the sample.
-    """
-    penalty = formulation.terms[1]
+def solve_within(of: Generation, start: Sequence[Hypothesis], at_most: float, prices: Array) -> tuple[Run, float]:
+    """Solve a problem within a budget; returns the run, whose certificate counts it, and the budget's multiplier."""
+    penalty = of.formulation.terms[1]
     if not isinstance(penalty, L1):
         found = f"found a FeatureBudget with the penalty {type(penalty).__name__}, whose weights have no price each"
         raise InvalidInput("constraints", found, "give a formulation with an l1 penalty, such as LPBoost's with C")
-    lam = penalty.edge_limit
+    lam, use, oracle = penalty.edge_limit, measure_use(prices), of.make_oracle()
+    itself_priced = offers(of.factory, "costs")
 
     def spend(hypotheses: Sequence[Hypothesis], w: Array, b: Array, u: Array) -> Spent:
         used = float(np.abs(w) @ np.array([use(h) for h in hypotheses])) if len(hypotheses) else 0.0
-        return Spent(tuple(hypotheses), w, b, certify(hypotheses, w, b, u), used)
+        certified = (hypotheses, u, w) if hypotheses else ((Constant(1),), u, np.zeros(1))
+        return Spent(tuple(hypotheses), w, b, of.certify(*certified, b), used)
 
-    def run_at(pi: float, start: Sequence[Hypothesis]) -> tuple[Run, Spent, float]:
+    def run_at(pi: float, known: Sequence[Hypothesis]) -> tuple[Run, Spent, float]:
         """Return a run at a multiplier, its ensemble in the weights of the hypotheses themselves, and D."""
-        costed, scale = charge(pi / lam)
-        run = solve(costed, [scale(h) for h in start])
+        rate = pi / lam
+        costed = Costed(oracle, lambda hypothesis: 1 + rate * use(hypothesis), least=1.0)
+        # stumps know costs of features themselves
+        priced = of.make_oracle(costs=1 + rate * prices) if itself_priced else costed
+        run = of.generate(priced, [costed.scale(h) for h in known])
         plain = [c.hypothesis.hypothesis if isinstance(c.hypothesis, Scaled) else c.hypothesis for c in run.columns]
         factors = [c.hypothesis.factor if isinstance(c.hypothesis, Scaled) else 1.0 for c in run.columns]
         bound = run.certificate.dual - pi * at_most
         bound -= 4 * EPSILON * (abs(run.certificate.dual) + pi * at_most)
         return run, spend(plain, run.weights * np.array(factors), run.intercept, run.u), bound
 
-    run = solve(oracle, ())
+    run = of.generate(oracle, start)
     if run.variables:
         found = f"found a FeatureBudget with variables of the formulation, {', '.join(run.variables)}"
         raise InvalidInput("constraints", found, "give a formulation without any")
@@ -117,7 +113,7 @@ def solve_within(
         certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
         # where the lines of both meet
         next_pi = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
-        if certificate.holds(tol) or not best[2].certificate.proven or abs(next_pi - pi) <= 8 * EPSILON * abs(pi):
+        if certificate.holds(of.tol) or not best[2].certificate.proven or abs(next_pi - pi) <= 8 * EPSILON * abs(pi):
             break
         pi = max(next_pi, 0.0)
     if meeting is None:
@@ -181,3 +177,63 @@ def measure_use(prices: Array) -> Callable[[Any], float]:
         return known[hypothesis]
 
     return use
+
+
+@dataclass(frozen=True)
+class FeatureBudget(RunConstraint):
+    """The weights of the weak learners, times the prices of the features that each looks at, add up to at most so much.
+
+    ``sum_j use(h_j) |w_j| <= at_most``, with the price of each feature of h_j in `use`: what is dear to measure has a
+    small part in the scores, and none where that is not worth it. It is no bound on how many features are used, which
+    is not convex. Of formulations with an l1 penalty, such as LPBoost with `C`, a number, and as the only constraint.
+    Over "stumps" a run is as fast as without; other weak learners are asked for again until no other is better for its
+    price (`cvxens.colgen.oracles.Costed`), which is for small samples: the certificate says what that leaves open.
+
+    Parameters
+    ----------
+    at_most : float
+        The budget, 0 or above, in units of weights times prices. With 0 only features without a price are used.
+    prices : mapping of features to float, optional
+        The prices, 0 or above, of features by name or index; others have none. By default all have the price 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier(C=0.01, constraints=[FeatureBudget(0.5)]).fit(X, y)
+    >>> used = sum(w for h, w in zip(model.weak_learners_, model.weights_) if hasattr(h, "feature"))
+    >>> bool(used <= 0.5), model.certificate_.holds(1e-3), model.prices_["feature budget"] > 0
+    (True, True, True)
+    """
+
+    at_most: float
+    prices: Mapping[Any, float] | None = None
+
+    def solve(self, of: Generation, start: Sequence[Hypothesis]) -> tuple[Run, dict[str, float]]:
+        """Return the last of several runs, with weights within the budget, and the multiplier of that."""
+        at_most = check_limit(self, least=0.0)
+        run, price = solve_within(of, start, at_most, self.list_prices(of.sample))
+        return run, {"feature budget": price}
+
+    def certify(self, of: Generation, hypotheses: Sequence[Hypothesis], weights: Any, intercept: Any) -> Certificate:
+        """Certify an ensemble by the bound of a run within the budget, and by what it uses of that."""
+        run, _ = self.solve(of, hypotheses)
+        use = measure_use(self.list_prices(of.sample))
+        given = of.certify(hypotheses, run.u, weights, intercept)
+        used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in hypotheses]))
+        return certify_within(given, used, self.at_most, run.certificate.dual, run.certificate)
+
+    def list_prices(self, sample: Any) -> Array:
+        """Return the price of every feature, (n_features,)."""
+        n_features = sample.X.shape[1]
+        if self.prices is None:
+            return np.ones(n_features)
+        found = np.zeros(n_features)
+        validation.instance("constraints", self.prices, Mapping)
+        for feature, price in self.prices.items():
+            value = validation.number("constraints", price)
+            if not value >= 0:
+                raise InvalidInput("constraints", f"found a price of {value:g}", "give prices of 0 or above")
+            found[find_feature("constraints", feature, sample.names, n_features)] = value
+        return found

@@ -17,23 +17,22 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
-from cvxens.colgen.loop import state_set
-from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
+from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, multipliers_of_fit
-from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, choose_better
+from cvxens.estimators.base import Classifier
+from cvxens.estimators.constraints import check_constraints, refuse_bounds
+from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble, choose_better
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities, normalise
+from cvxens.estimators.probabilities import normalise, predict_proba
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
+from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.estimators.selection import AUTO, Choice, PricedBySample
-from cvxens.estimators.shapes import Constrained
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
-from cvxens.proofs import Layout, Proof, prove
 from cvxens.types import Array
 
 SLACK_PRICE = 100.0
@@ -52,10 +51,6 @@ LARGE = 10**7
 """Entries of H from which on least squares is solved over all hypotheses at once. On 20,000 images of MNIST and 5,939
 stumps, 800 columns in 40 seconds had an objective 36 % above the optimum, which this is within 1e-3 of in 10."""
 
-MANY_SAMPLES = 10_000
-"""Of more samples a run for a proof ends at a relative gap of 1e-8, else at 1e-9: that digit can take HiGHS's simplex
-method over all columns, which took 2.1 GB and six times as long on 19,020 samples, where interior points took 0.6."""
-
 COARSE = 1e-2
 """The relative gap of a fit at the default price beside one at a nu that has no margin, or a small one."""
 
@@ -66,98 +61,9 @@ PAIR_PRICE = 300.0
 """The default sum of the weights of the losses of all samples in MultiBoost."""
 
 
-@dataclass(eq=False, repr=False)
-class EnsembleClassifier(Ensemble, Classifier):
-    """An ensemble that classifies, and has proofs in rational numbers."""
-
-    def prove(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        as_fitted: bool = False,
-        tol: float | None = None,
-        max_time: float = inf,
-        layout: Layout | None = None,
-    ) -> Proof:
-        """Prove the optimum of the formulation on a sample of two classes in rational numbers, over all stumps.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features, as in `fit`: of a column with gaps the proof has two features, by which missing values are below
-            all thresholds or above, and of one of categories an indicator for each.
-        y : array-like of shape (n_samples,)
-            The two classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them; above 0.
-        as_fitted : bool
-            True for a proof of how far the ensemble is from the optimum as it was fitted, by its ``dual_weights_``, of
-            the sample of the fit; False for one of the best ensemble, which is found over the rationals where the
-            formulation is a linear program.
-        tol : float, optional
-            The relative gap at which the run in floats stops that the proof starts from: 1e-9, and of more than 10,000
-            samples 1e-8.
-        max_time : float
-            The seconds at which it stops.
-        layout : cvxens.proofs.Layout, optional
-            Where the numbers stand in the data file that the proof is checked against.
-
-        Returns
-        -------
-        cvxens.proofs.Proof
-            `save` writes it, and the data, for `cvxens check`.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> proof = LPBoostClassifier(C=0.05).fit(X, y).prove(X, y)
-        >>> float(proof.objective), proof.gap
-        (4.458134490238612, Fraction(0, 1))
-        """
-        sample = self._read_again(X, y, sample_weight=sample_weight)
-        if len(sample.classes) != 2:
-            found = f"found {len(sample.classes)} classes"
-            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
-        if len(sample.X) != len(sample.places):
-            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
-        formulation = self._formulation(sample)
-        oracle = self._oracle(sample, formulation)
-        statement = state_set(formulation, oracle)
-        if statement is None:
-            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps', without bounds on their signs")
-        if as_fitted:
-            u = multipliers_of_fit(self, len(sample.X))
-            hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
-        else:
-            start = self.weak_learners_
-            tol = (1e-9 if len(sample.X) <= MANY_SAMPLES else 1e-8) if tol is None else tol
-            run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
-            hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
-            u = run.u
-        negative, positive = map(str, sample.classes.tolist())
-        over, table, readings = statement
-        return prove(
-            formulation,
-            table,
-            sample.signs,
-            hypotheses,
-            weights,
-            float(intercept),
-            u=u,
-            over=over,
-            as_given=as_fitted,
-            layout=layout or Layout.of_width(table.shape[1], (negative, positive)),
-            readings=readings,
-        )
-
-
 @final
 @estimator
-class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(PricedBySample, Classifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -199,14 +105,22 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
     _: KW_ONLY
     C: float | str | None = None
     oracle: str | OracleFactory = "stumps"
+    class_weight: Any = None
+    n_jobs: int | None = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
         if isinstance(self.nu, str):
             validation.one_of("nu", self.nu, [AUTO])
-            if self.constraints:
-                found = "found 'auto' beside constraints, whose limits are in units of the scores"
-                raise InvalidInput("nu", found, "give a number, or C='auto'")
+            found = "beside nu='auto', but its limits are in units of the scores"
+            refuse_bounds(self.constraints, {"scores", "weights"}, found, "give a number, or C='auto'")
+        if isinstance(self.C, str):
+            refuse_bounds(
+                self.constraints, {"weights"}, "with C='auto'", "choose C without it first, and give the number"
+            )
 
     def _merges(self) -> bool:
         return not isinstance(self.nu, str) and super()._merges()
@@ -235,12 +149,12 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
             w, b, u = run.weights / total, run.intercept / total, run.u / run.u.sum()
             with limit_time(inf, alone=True):
                 oracle = found._oracle(sample, formulation)
-                certificate = self._certify_at(sample, formulation, oracle, learners, u, w, b)
+                certificate = certify_ensemble(formulation, oracle, sample.signs, learners, u, w, b, rescale=False)
             known = replace(run, certificate=certificate, weights=w, intercept=b, u=u)
         return Choice({**choice.attributes, "nu_": nu}, learners, run=known)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
-        if self.nu is None or self.constraints:
+        if self.nu is None or any(one.bounds != "learners" for one in check_constraints(self.constraints)):
             return super()._fit(sample, formulation, oracle, start)
         with limit_time((1 - COARSE_TIME) * time_left()):
             run = super()._fit(sample, formulation, oracle, start)
@@ -302,15 +216,15 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
     def _usual_price(self, sample: Sample) -> float:
         return float(SLACK_PRICE / sample.weights.sum())
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         if self.nu is None:
-            return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
+            return formulations.soft_margin(self._price(sample) * sample.weights)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
         nu = validation.positive("nu", self.nu_ if isinstance(self.nu, str) else self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
-        return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)
+        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
 
 
 def _least_mean_hinge(z: Array, weights: Array) -> float:
@@ -331,7 +245,7 @@ def _least_mean_hinge(z: Array, weights: Array) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class CGEns(ClassWeighted, EnsembleClassifier):
+class CGEns(Ensemble):
     """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
 
     Parameters
@@ -350,6 +264,10 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
     _: KW_ONLY
     min_edge: float | None = None
+    class_weight: Any = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _columns_per_round(self) -> int | None:
         return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
@@ -379,7 +297,7 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
 @final
 @estimator
-class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
+class CGEnsClassifier(PricedBySample, CGEns, Classifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -404,11 +322,12 @@ class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     """
 
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
-    _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
+    _exact_master: ClassVar[Any] = partial(NewtonMaster, share=0.0)
 
     C: float | str = SQUARES_PRICE
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
+    n_jobs: int | None = None
 
     def _given_price(self, sample: Sample) -> float:
         return validation.positive("C", self.C)
@@ -416,13 +335,13 @@ class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     def _usual_price(self, sample: Sample) -> float:
         return SQUARES_PRICE
 
-    def _formulation(self, sample: Sample) -> Formulation:
-        return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
+    def _state(self, sample: Sample) -> Formulation:
+        return formulations.svm(self._price(sample) * sample.weights)
 
 
 @final
 @estimator
-class CGEnsSLSClassifier(CGEns):
+class CGEnsSLSClassifier(CGEns, Classifier):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
     All classes are learnt at once, with the same weak learners, and every master has a closed form. Scores are the
@@ -447,8 +366,6 @@ class CGEnsSLSClassifier(CGEns):
         b.
     dual_weights_ : ndarray of shape (n_samples, n_classes - 1)
         U; the bound is from it.
-    codes_ : ndarray of shape (n_classes, n_classes - 1)
-        The code of every class: scores are the inner products with them.
 
     Examples
     --------
@@ -460,6 +377,7 @@ class CGEnsSLSClassifier(CGEns):
     """
 
     source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
+    one_by_one: ClassVar[bool] = False
     _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
     C: float = 0.01
@@ -489,13 +407,15 @@ class CGEnsSLSClassifier(CGEns):
             rounds.end(told, lambda: self._ensemble_of(formulation, run.columns, run.weights, run.intercept, dict))
         return run
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         codes = simplex_codes(len(sample.classes))
         prices = validation.positive("C", self.C) * sample.weights
         return formulations.simplex_least_squares(codes[sample.labels], prices)
 
-    def _known(self, sample: Sample) -> dict[str, Any]:
-        return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}
+    @property
+    def codes_(self) -> Array:
+        """The code of every class, (n_classes, n_classes - 1): scores are the inner products with them."""
+        return simplex_codes(len(self.classes_))
 
     def _to_scores(self, F: Array) -> Array:
         scores = F @ self.codes_.T
@@ -509,7 +429,7 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
@@ -535,11 +455,17 @@ class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, E
 
     formulation: Formulation | Callable[[Array], Formulation] = soft_margin
     oracle: str | OracleFactory = "stumps"
+    _: KW_ONLY
+    class_weight: Any = None
+    n_jobs: int | None = None
+
+    prove = prove_fit
+    _prove = prove_ensemble
 
     def _merges(self) -> bool:
         return callable(self.formulation)
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         given: Any = self.formulation
         formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
         if isinstance(formulation, type) or not hasattr(formulation, "terms"):
@@ -550,7 +476,7 @@ class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, E
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
-        return self._constrain(formulation, sample)
+        return formulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -579,7 +505,7 @@ class EveryClass:
 
 @final
 @estimator
-class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
+class MultiBoostClassifier(Ensemble, Classifier):
     """MultiBoost: fully corrective boosting of several classes at once, by the exponential loss.
 
     Shen & Hao (2011), one of the peers of SL's Table III. All classes share the weak learners h_j, and each has weights
@@ -626,20 +552,28 @@ class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
     """
 
     source: ClassVar[str] = "Shen & Hao 2011; SL Table III"
+    one_by_one: ClassVar[bool] = False
 
     C: float | None = None
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
+    class_weight: Any = None
 
-    def _probabilities(self, F: Array) -> Array:
+    prove = prove_fit
+    _prove = prove_ensemble
+    predict_proba = predict_proba
+
+    @staticmethod
+    def link(F: Array) -> Array:
+        """Return the probabilities of raw scores."""
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])
 
-    def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
-        oracle = super()._oracle(sample, formulation)
+    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+        oracle = super()._oracle(sample, formulation, **more)
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _state(self, sample: Sample) -> Formulation:
         price = PAIR_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
         prices = price * sample.weights
         if len(sample.classes) == 2:

@@ -6,8 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,10 +32,31 @@ from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape, refuse_intercept
-from cvxens.estimators.progress import rounds_of, time_limit, warn_of_run
-from cvxens.estimators.samples import Accepts, Sample, find_accepted, find_feature, label, make_oracle, recode
-from cvxens.estimators.votes import Vote
+from cvxens.estimators.base import Learner, certify_fit, check_shape, refuse_intercept
+from cvxens.estimators.constraints import (
+    Constraint,
+    Generation,
+    check_constraints,
+    compare_optima,
+    constrain,
+    find_run_constraint,
+    narrow,
+)
+from cvxens.estimators.explanations import list_votes_of
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_run, with_callbacks
+from cvxens.estimators.samples import (
+    Accepts,
+    OracleFactory,
+    Sample,
+    find_accepted,
+    find_feature,
+    label,
+    make_oracle,
+    recode,
+)
+from cvxens.estimators.sides import price_sides
+from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
+from cvxens.limits import TimeUp
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
 from cvxens.types import Array
@@ -66,7 +88,7 @@ class Choice:
 
 
 @dataclass(eq=False, repr=False)
-class Ensemble(Vote):
+class Ensemble(Learner):
     """A weighted vote of weak learners found by column generation.
 
     Parameters
@@ -83,6 +105,12 @@ class Ensemble(Vote):
         True if `fit` starts from the weak learners of the last fit, which was on other parameters or another sample of
         the same features; each sub-problem from its own, where the classes are the same. They count among the
         hypotheses that the certificate is over, also where the oracle has none of their kind on the new sample.
+    constraints : list of constraints, optional
+        What the ensemble has to keep, and is optimal among all that do: shapes of the score everywhere, `Monotone`,
+        `Convex`, `Concave` and `Interactions`; of two classes or a regression, on the scores of the training sample,
+        `EqualMeanScores`, `GroupLoss` and `ClassLoss`; on the weights `FeatureBudget`; or a
+        `cvxens.estimators.Constraint` of your own. Where no ensemble satisfies them, `fit` raises `Infeasible` with the
+        proof.
 
     Attributes
     ----------
@@ -90,12 +118,21 @@ class Ensemble(Vote):
         How far the ensemble is at most from the optimum over all hypotheses of the oracle.
     history_ : tuple of Round
         Objective, bound and times, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,).
     weights_ : ndarray of shape (n_weak_learners,)
         Their weights w.
     intercept_ : ndarray of shape ()
         b; 0 where the formulation has none.
     dual_weights_ : ndarray of shape (n_samples,)
         u, the weights of the samples; the bound is from them.
+    prices_ : mapping of str to float
+        The multiplier of every constraint on scores or weights, by what it bounds: what the objective would fall by,
+        for each unit that the limit is raised by, at first. Those of constraints that hold by themselves are 0, and NaN
+        where `max_time` left no time to find them.
+    price_of_constraints_ : tuple of two floats, or None
+        How much worse the optimum of the formulation is by the constraints, at least and at most, by the certificates
+        of the fit and of another run without them; infinite where it cannot be bounded, None without constraints.
     """
 
     _: KW_ONLY
@@ -104,22 +141,90 @@ class Ensemble(Vote):
     max_columns: int | None = None
     solver: str = "fast"
     warm_start: bool = False
+    constraints: Sequence[Constraint] | None = None
+    random_state: Any = None
+    max_time: float | None = None
+    verbose: int = 0
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
+    prices_: dict[str, float] = field(init=False)
+    price_of_constraints_: tuple[float, float] | None = field(init=False)
+
+    certify = certify_fit
+    to_frame = to_frame
+    get_rules = get_rules
+    to_text = to_text
+    feature_importances_ = property(find_importances)
+    _list_terms = list_votes_of
+
+    @property
+    @abstractmethod
+    def oracle(self) -> str | OracleFactory:
+        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
 
     @abstractmethod
+    def _state(self, sample: Any) -> Formulation:
+        """Return the problem that the estimator solves on a sample where there are no constraints."""
+
     def _formulation(self, sample: Any) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
+        return constrain(self._state(sample), self.constraints, sample)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; the class says whether sparse matrices or missing values are taken.
+        y : array-like of shape (n_samples,)
+            Two or more classes of a classifier, numbers of a regressor; of survival, events and times.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
+        sensitive_features : array-like or data frame of shape (n_samples,) or (n_samples, n_columns), optional
+            What samples are told apart by in constraints on scores, and nothing else: weak learners do not see it, and
+            predictions do without.
+
+        Returns
+        -------
+        self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        Infeasible
+            No ensemble satisfies the constraints, and multipliers prove it.
+        """
+        return self._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
 
     def _accepts(self) -> Accepts:
         return find_accepted(self.oracle)
 
+    def _scores(self, X: Any) -> Array:
+        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
+
     def _check(self, sample: Sample) -> None:
-        super()._check(sample)
         if not isinstance(self.warm_start, bool | np.bool_):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
         before = getattr(self, "n_features_in_", None)
         if self.warm_start and before not in {None, sample.X.shape[1]}:
             found = f"found {sample.X.shape[1]} features for weak learners of {before}"
             raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
+        if self._n_problems(sample) > 1:
+            for one in check_constraints(self.constraints):
+                if not one.several_scores:
+                    each = f"for {len(sample.classes)} classes, each of which has a score of its own"
+                    raise InvalidInput(
+                        "constraints", f"found {type(one).__name__} {each}", "give samples of two classes"
+                    )
+        narrow(self.oracle, self.constraints, sample)
 
     def _most_rounds(self, sample: Sample) -> None:
         """Return None, as the number of rounds is not known in advance."""
@@ -130,24 +235,16 @@ class Ensemble(Vote):
     def _check_solver(self) -> str:
         return validation.one_of("solver", self.solver, SOLVERS)
 
-    def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
+    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         return make_oracle(
-            self.oracle,
+            narrow(self.oracle, self.constraints, sample),
             sample,
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
             square_sum=formulation.needs_square_sum,
-            **self._offer(sample),
+            **more,
         )
-
-    def _offer(self, sample: Sample) -> dict[str, Any]:
-        """Return what oracles are offered beyond the sample."""
-        return self._shape(sample)
-
-    def _shape(self, sample: Sample) -> dict[str, Any]:
-        """Return what oracles are offered of constraints of shape."""
-        return {}
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
@@ -159,8 +256,15 @@ class Ensemble(Vote):
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
         formulation = at._formulation(sample)
-        oracle = at._oracle(sample, formulation)
-        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
+        oracle, start = at._oracle(sample, formulation), tuple(dict.fromkeys((*known, *choice.learners)))
+        prices: dict[str, float] = {}
+        if (held := find_run_constraint(self.constraints)) is None:
+            run = at._fit(sample, formulation, oracle, start)
+        else:
+            run, prices = held.solve(at._generation(sample, formulation), start)
+            if not run.certificate.holds(self.tol):
+                reached = f"the relative gap under constraints is {run.certificate.relative_gap:.3g}"
+                warn_of(self, f"{reached}, tol is {self.tol:g}", "take a smaller tol, by which runs meet more closely")
         run = run if choice.run is None else choose_better(run, choice.run, formulation.sense)
         warn_of_run(self, run)
         used = average(formulation, oracle, sample, run, choice.members) if choice.members else run
@@ -170,9 +274,39 @@ class Ensemble(Vote):
             "history_": run.history,
             **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
             "dual_weights_": at._spread(sample, run.u),
+            "prices_": price_sides(formulation, run.u) | prices,
+            "price_of_constraints_": at._price_constraints(sample, run),
             **chosen,
             **at._appraise(sample, formulation, run),
         }
+
+    def _generation(self, sample: Any, formulation: Formulation) -> Generation:
+        """Return the problem of a sample for a constraint that takes several runs."""
+        oracle, y = self._oracle(sample, formulation), label(formulation, sample)
+        return Generation(
+            sample,
+            formulation,
+            narrow(self.oracle, self.constraints, sample),
+            partial(self._oracle, sample, formulation),
+            partial(self._fit, sample, formulation),
+            partial(certify_ensemble, formulation, oracle, y, rescale=False),
+            self.tol,
+        )
+
+    def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float] | None:
+        """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
+        shaped = narrow(self.oracle, self.constraints, sample) is not narrow(self.oracle, None, sample)
+        if not shaped and all(one.bounds == "learners" for one in self.constraints or ()):
+            return None
+        free = copy(self)
+        free.constraints = None
+        formulation = free._formulation(sample)
+        oracle, start = free._oracle(sample, formulation), [column.hypothesis for column in found.columns]
+        try:
+            run = column_generation(formulation, oracle, label(formulation, sample), tol=free.tol, start=start)
+        except TimeUp:
+            return 0.0, inf
+        return compare_optima(found.certificate, run.certificate, formulation.sense)
 
     def _choose(self, sample: Any) -> Choice:
         """Return what is chosen from the sample before the fit."""
@@ -325,25 +459,13 @@ class Ensemble(Vote):
             master=SOLVERS[self._check_solver()],
         )
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
+        if (held := find_run_constraint(self.constraints)) is not None:
+            return held.certify(self._generation(sample, formulation), self.weak_learners_, weights, intercept)
         oracle, y = self._oracle(sample, formulation), label(formulation, sample)
         u = self._run(sample, formulation, oracle, self.weak_learners_).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
-
-    def _certify_at(
-        self,
-        sample: Any,
-        formulation: Formulation,
-        oracle: Oracle,
-        hypotheses: Sequence[Hypothesis],
-        u: Array,
-        weights: Array,
-        intercept: Any,
-    ) -> Certificate:
-        """Certify weights of any hypotheses on a sample, of the size that they have, by the bound of a dual point u."""
-        y = label(formulation, sample)
-        return certify_ensemble(formulation, oracle, y, hypotheses, u, weights, intercept, rescale=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -394,6 +516,7 @@ def certify_ensemble(
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
+    formulation = formulation.renewed()
     columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
     restricted = Restricted(formulation, formulation.signs(y, validation.count_rows(oracle.sample)))
     restricted.add(columns)
@@ -407,7 +530,8 @@ def certify_ensemble(
     priced = price_beside(oracle, hypotheses, replace(solution, s=restricted.y * u))
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
-    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    condition = formulation.condition(restricted.shrink(u, priced))
+    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced, condition))
     moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
 

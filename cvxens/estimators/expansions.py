@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
-from math import inf
+from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -27,13 +27,13 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import check_shape, refuse_intercept
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
@@ -50,9 +50,10 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive_expansion import AdditiveMatrix, minimise_expansion
+from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive_expansion import ConditionedMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
-from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
 from cvxens.solvers.rho_svm import (
     MAX_UPDATES,
     PartialSVMEnsemble,
@@ -126,10 +127,10 @@ class FixedKernel:
         function, features = self.function.prepare(self.clip(X))
         return FixedKernel(function, None), features
 
-    def multiply(self, X: Any) -> AdditiveMatrix | None:
+    def multiply(self, X: Any) -> AdditiveMap | None:
         """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
         kernel, features = self.prepare(X)
-        return AdditiveMatrix.from_kernel(kernel.function, features)
+        return AdditiveMap.from_kernel(kernel.function, features)
 
     def expand(self, X: Array, vectors: Array, coefficients: Array) -> Array:
         """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
@@ -306,8 +307,8 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
         return bound
     exact = kernel.multiply(X)
     if exact is not None:
-        product, error = exact.measure(v)
-        return min(bound, max(float(v @ product) - kept, 0.0) + error * float(np.abs(v).sum()))
+        product, errors = exact.measure_scores(v)
+        return min(bound, max(float(v @ product) - kept, 0.0) + float(errors @ np.abs(v)))
     if len(used) > LARGE:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
@@ -345,20 +346,21 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
-def certify_rho_svm(K: AdditiveMatrix, y: Array, ridge: Array, c: Array) -> Trained:
+def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u.
 
     Examples
     --------
     >>> from cvxens.kernels import Stump
-    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> K = AdditiveMap.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
     >>> trained = certify_rho_svm(K, np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.array([0.2, -0.2]))
     >>> trained.u, trained.certificate.holds(1e-12)
     (array([0.5, 0.5]), True)
     """
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
-    f, error = K.measure(y * u)
+    f, errors = K.measure_scores(y * u)
+    error = float(errors.max())
     norm, penalty = float((y * u) @ f), float(ridge @ u**2)
     # of u'K~u, and of the sum of u
     norm_error = error + sum_error(len(u), float(u @ np.abs(f)))
@@ -373,13 +375,13 @@ def certify_rho_svm(K: AdditiveMatrix, y: Array, ridge: Array, c: Array) -> Trai
     return Trained(support, (y * u)[support], u, certificate)
 
 
-def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c.
 
     Examples
     --------
     >>> from cvxens.kernels import Stump
-    >>> K = AdditiveMatrix.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
+    >>> K = AdditiveMap.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
     >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
     >>> c = np.array([0.6634, -0.6634])
     >>> trained = certify_exponential(K, np.array([1.0, -1.0]), formulation, c)
@@ -389,12 +391,13 @@ def certify_exponential(K: AdditiveMatrix, y: Array, formulation: Formulation, c
     terms: Any = formulation.terms
     loss, penalty = terms
     c = y * np.maximum(y * c, 0.0)
-    f, error = K.measure(c)
+    f, errors = K.measure_scores(c)
+    error = float(errors.max())
     norm, u = float(c @ f), penalty.ridge * np.abs(c)
     norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
     dual = loss.dual_value(u) - penalty.ridge / 2 * norm
-    rounding = penalty.ridge / 2 * norm_error + sum_error(len(u) + 4, loss.dual_magnitude(u) + penalty.ridge * norm)
+    rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
     certificate = certify_function(
         formulation,
         y,
@@ -464,7 +467,13 @@ class SquaredSlacks(KernelExpansion):
             return low
         # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
         largest = float(ridge.max())
-        steps = minimise_expansion(exact, K, y, SquaredHinge(2 * largest / ridge), 2 * largest, low.spread(len(y)))
+        steps = minimise_expansion(
+            ConditionedMatrix.from_factor(exact, K),
+            y,
+            SquaredHinge(2 * largest / ridge),
+            2 * largest,
+            low.spread(len(y)),
+        )
         return take_best(low, (certify_rho_svm(exact, y, ridge, c) for c in steps), tol)
 
 
@@ -557,12 +566,13 @@ class RhoSVC(SquaredSlacks):
 
 
 @dataclass(frozen=True)
-class PartialSVM:
-    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them."""
+class PartialSVM(Round):
+    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them.
 
-    weight: float  # eta; 0 for the SVM
-    objective: float  # u'K~u, above the optimum
-    gap: float  # to the optimum, relative to the objective
+    Its objective is u'K~u, above the optimum, and its size that of the ensemble; nobody has timed it.
+    """
+
+    weight: float = 0.0  # eta; 0 for the SVM
 
 
 def soften_margin(p: Array, price: float) -> Formulation:
@@ -748,11 +758,15 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
             elif residual > tol * float(held @ (K @ held)):
                 warn_of(self, LOW_RANK, "raise max_rank or tol")
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
+        history = (
+            PartialSVM(value, value * (1 - gap), gap, k, nan, weight=weight)
+            for k, (weight, value, gap) in enumerate(rows, start=1)
+        )
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
         trained = Trained(K.pivots, coefficients, u, certificate)
         return {
             **self._make_attributes(sample, kernel, trained),
-            "history_": tuple(PartialSVM(*row) for row in rows),
+            "history_": tuple(history),
         }
 
     def _most_rounds(self, sample: Sample) -> int:
@@ -761,7 +775,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 
 @final
 @estimator
-class RegAdaBoostClassifier(Probabilities, KernelExpansion):
+class RegAdaBoostClassifier(KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
@@ -802,6 +816,9 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     solver: str = "fast"
     max_rounds: int = 20_000
 
+    predict_proba = predict_proba
+    link = staticmethod(link_exponential)
+
     def _merges(self) -> bool:
         validation.whole("max_rounds", self.max_rounds)
         return validation.one_of("solver", self.solver, ("fast", "boosting")) == "fast"
@@ -832,7 +849,7 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         if exact is None:
             return low, formulation
         terms: Any = formulation.terms
-        steps = minimise_expansion(exact, K, y, terms[0], ridge, low.spread(len(y)))
+        steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, terms[0], ridge, low.spread(len(y)))
         return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
@@ -894,7 +911,7 @@ def minimise_exponential(
     terms: Any = formulation.terms
     (loss, penalty), problem = terms, Problem(formulation, K.G, y)
     ridge = penalty.ridge
-    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss.multipliers, loss.curvature)
+    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(
             Iterate(np.zeros(K.rank), 0.0, np.zeros(len(y))),

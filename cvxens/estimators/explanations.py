@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.effects import Effects, MainEffect
 from cvxens.errors import InvalidInput
-from cvxens.estimators.multiclass import name_sides
 from cvxens.types import Array
 
 
@@ -24,112 +23,72 @@ class Terms(NamedTuple):
     outputs: Sequence[str]  # the names of several scores
 
 
-class Explained:
-    """An estimator that says what it is the sum of."""
+def find_effects(model: Any, X: Any = None, sample_weight: Any = None) -> Effects:
+    """Take the score apart into functions of single features, of pairs, and of more, exactly.
 
-    def effects(self, X: Any = None, sample_weight: Any = None) -> Effects:
-        """Take the score apart into functions of single features, of pairs, and of more, exactly.
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), optional
+        The samples over which effects have the mean 0, such as those of the fit; without them features count as
+        independent, and all cells between the thresholds of a feature alike.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each counts; by default once.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), optional
-            The samples over which effects have the mean 0, such as those of the fit; without them features count as
-            independent, and all cells between the thresholds of a feature alike.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each counts; by default once.
+    Returns
+    -------
+    cvxens.effects.Effects
+        With the contributions to the score of any sample, importances, exact Shapley values and partial dependence.
+        Of several classes there are the scores of each; of quantiles those before they are sorted.
 
-        Returns
-        -------
-        cvxens.effects.Effects
-            With the contributions to the score of any sample, importances, exact Shapley values and partial dependence.
-            Of several classes there are the scores of each, or of each pair of classes; of quantiles those before they
-            are sorted.
+    Raises
+    ------
+    InvalidInput
+        A model that is no sum of functions of few features, such as one of perceptrons or of a Gaussian kernel.
+    """
+    check_is_fitted(model)
+    found, read = model._list_terms(), partial(model._accepts().new, model)
+    if X is not None:
+        X = read(X)
+        if sample_weight is not None:
+            sample_weight = validation.weights("sample_weight", sample_weight, X.shape[0])
+    names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
+    kinds = enumerate(getattr(model, "features_", ()))
+    levels = {j: kind.categories for j, kind in kinds if kind.categories is not None}
+    given: Any = {"X": X, "sample_weight": sample_weight, "read": read, "levels": levels}
+    return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
 
-        Raises
-        ------
-        InvalidInput
-            A model that is no sum of functions of few features, such as one of perceptrons or of a Gaussian kernel.
-        """
-        check_is_fitted(self)
-        model: Any = self
-        found, read = self._list_terms(), partial(model._accepts().new, model)
-        if X is not None:
-            X = read(X)
-            if sample_weight is not None:
-                sample_weight = validation.weights("sample_weight", sample_weight, X.shape[0])
-        names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
-        kinds = enumerate(getattr(model, "features_", ()))
-        levels = {j: kind.categories for j, kind in kinds if kind.categories is not None}
-        given: Any = {"X": X, "sample_weight": sample_weight, "read": read, "levels": levels}
-        return Effects.from_terms(*found[:2], names, found.outputs, **given)
 
-    def report(
-        self,
-        file: Any,
-        X: Any = None,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        explain: Any = None,
-        bands: Any = None,
-        held_out: tuple[Any, Any] | None = None,
-        title: str | None = None,
-        data: str | None = None,
-    ) -> None:
-        """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
+def write_report(model: Any, file: Any, X: Any = None, y: Any = None, **more: Any) -> None:
+    """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
 
-        It says what the model is, what its certificate proves, how good it is (the confusion of classes, the ROC curve
-        and the calibration of probabilities, or predictions beside targets), which effects matter, what every feature
-        adds to the score and every pair of features, why a sample has its score, which rules there are, and how the
-        fit went. A model that is no sum of effects has a report without these.
+    Parameters
+    ----------
+    file : str or path
+        Where it goes; a file of that name is replaced.
+    X, y, **more
+        As of `cvxens.report.Report`, which says what is in it: samples, such as those of the fit, with their targets,
+        samples held out, rows that are explained, bands around functions, and titles.
 
-        Parameters
-        ----------
-        file : str or path
-            Where it goes; a file of that name is replaced.
-        X : array-like of shape (n_samples, n_features), optional
-            Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
-        y : array-like of shape (n_samples,), optional
-            Their targets, for the score on these samples and the support and precision of rules; a name that it has, as
-            that of a column of pandas, is told.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each counts; by default once.
-        explain : sequence of int, optional
-            Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
-            features of these samples are in the file: mind who reads it.
-        bands : cvxens.colgen.Bands, optional
-            What `bands` of an ensemble has found, to be drawn around its functions.
-        held_out : tuple of X and y, optional
-            Samples that the fit has not seen, on which the report says how good the model is; X and y are then taken
-            for those of the fit.
-        title, data : str, optional
-            The headline, and what the data are called.
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = LPBoostClassifier(C=0.01, oracle="depth_two_trees").fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.report(Path(folder) / "model.html", X, y)
+    """
+    from cvxens.report import Report
 
-        Raises
-        ------
-        InvalidInput
-            Samples that do not fit the model, or a file that cannot be written.
+    Report(model, X, y, **more).write(file)
 
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from cvxens import LPBoostClassifier
-        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        >>> model = LPBoostClassifier(C=0.01, oracle="depth_two_trees").fit(X, y)
-        >>> with TemporaryDirectory() as folder:
-        ...     model.report(Path(folder) / "model.html", X, y)
-        """
-        from cvxens.report import write_page
 
-        told = {"held_out": held_out, "title": title, "data": data}
-        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain, bands=bands, **told)
-
-    def _list_terms(self) -> Terms:
-        """Return what the scores are sums of."""
-        found = f"found a {type(self).__name__}, which is no sum of functions of few features"
-        raise InvalidInput("effects", found, "take an ensemble, or a machine with a kernel of stumps")
+def refuse_terms(model: Any) -> Terms:
+    """Raise, as a model is no sum of functions of few features."""
+    found = f"found a {type(model).__name__}, which is no sum of functions of few features"
+    raise InvalidInput("effects", found, "take an ensemble, or a machine with a kernel of stumps")
 
 
 def list_machine_terms(machine: Any) -> Terms:
@@ -175,13 +134,7 @@ def list_votes_of(ensemble: Any) -> Terms:
 
 def name_outputs(estimator: Any, n_outputs: int) -> list[str]:
     """Name several scores: by classes, or what sub-problems tell apart, or quantiles; none where there is one."""
-    return [] if n_outputs == 1 else list(_list_names(estimator, n_outputs))
-
-
-def _list_names(estimator: Any, n_outputs: int) -> Iterator[str]:
-    if not hasattr(estimator, "classes_"):
-        yield from (f"output {k}" for k in range(n_outputs))
-    elif estimator._parts() != [estimator] and estimator._parts()[0].multi_class == "ovo":
-        yield from (f"{second} vs {first}" for first, second in name_sides("ovo", estimator.classes_))
-    else:
-        yield from map(str, estimator.classes_)
+    if n_outputs == 1:
+        return []
+    classes = vars(estimator).get("classes_")
+    return [f"output {k}" for k in range(n_outputs)] if classes is None else list(map(str, classes))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self, final
 from warnings import warn
@@ -14,16 +13,14 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier, check_shape
+from cvxens.estimators.base import Classifier, Regressor, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import warn_of_gap
-from cvxens.estimators.samples import Accepts, Sample
-from cvxens.estimators.saving import Persistent
+from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.hypotheses import decode_table
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import KINDS, OwnTrees
@@ -295,6 +292,7 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     """
 
     default_forest: ClassVar[Any] = RandomForestClassifier
+    one_by_one: ClassVar[bool] = False
 
     codes_: Array = field(init=False)
 
@@ -339,7 +337,7 @@ def vote(scores: Array) -> Array:
 
 @final
 @estimator
-class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, RegressorMixin, BaseEstimator):
+class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
     """The mean of regularised-least-squares experts with the supervised kernel of a forest.
 
     As `SupervisedKernelRLSClassifier`, with ``y - mean(y)`` as the targets; TT06 has no intercept. Of data frames with
@@ -351,10 +349,6 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
         Of the expert with the largest relative gap, as of the classifier.
     intercept_ : float
         The mean of y.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had names that are all strings.
 
     Examples
     --------
@@ -368,29 +362,19 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the regressor to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        fitted = copy(self)
-        X, y = self._accepts().labelled(fitted, X, y, y_numeric=True)
-        y = y.astype(np.float64)
-        learnt = self._learn(X, y, (y - y.mean())[:, None], getattr(fitted, "features_", None))
-        self.__dict__ = {**fitted.__dict__, **learnt, "intercept_": float(y.mean())}
-        return self
+        return super().fit(X, y)
+
+    def _merges(self) -> bool:
+        return False
+
+    def _solve(self, sample: TargetSample) -> dict[str, Any]:
+        y, mean = sample.targets, float(sample.targets.mean())
+        return {**self._learn(sample.X, y, (y - mean)[:, None], sample.features), "intercept_": mean}
 
     def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        check_is_fitted(self)
-        X, y = self._accepts().labelled(self, X, y, reset=False, y_numeric=True)
-        return X, (y.astype(np.float64) - self.intercept_)[:, None]
+        sample = self._read_again(X, y)
+        return sample.X, (sample.targets - self.intercept_)[:, None]
 
-    def predict(self, X: Any) -> Array:
-        """Return the mean of the experts for each sample of X (n_samples, n_features)."""
-        check_is_fitted(self)
-        X = self._accepts().new(self, X)
+    def _scores(self, X: Any) -> Array:
         coefficients = self.experts_.coefficients.mean(axis=(1, 2))
         return self.intercept_ + np.concatenate(list(self._expert_scores(X, coefficients)))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "experts_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._accepts().missing
-        return tags

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -21,7 +20,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape, multipliers_of_fit
+from cvxens.estimators.base import check_shape
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
@@ -36,11 +35,11 @@ from cvxens.estimators.machines import (
     make_trainer,
     scale_price,
 )
-from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
+from cvxens.estimators.proving import prove_fit
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
-from cvxens.estimators.saving import Persistent
+from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.estimators.selection import Answers, tabulate, takes_weights
 from cvxens.kernels import DecisionTree, Gaussian, Laplacian
 from cvxens.kernels.kernel import Kernel
@@ -109,7 +108,7 @@ class InfiniteEnsembleSVC(KernelMachine):
     certificate_ : Certificate
         How far the machine is at most from the optimum of P2, over the whole set of hypotheses. `certify` is about P1
         with the kernel as it was fitted, and takes coefficients that have the sum 0.
-    history_ : tuple of Level
+    history_ : tuple of Round
         Objective, bound, support vectors and times, for every point that was certified.
     n_iter_ : int
         Newton steps of "additive", blocks of the others.
@@ -195,75 +194,18 @@ class InfiniteEnsembleSVC(KernelMachine):
         random = validation.generator(random_state)
         return self._view_additive(lambda model: model.cells.sample(k, random))
 
-    def prove(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        as_fitted: bool = False,
-        tol: float = 1e-9,
-        max_time: float = inf,
-        layout: Layout | None = None,
+    prove = prove_fit
+
+    def _prove(
+        self, sample: Sample, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
     ) -> Proof:
-        """Prove in rational numbers how far a machine is from the optimum of P1, over all functions of its kernel.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features, finite.
-        y : array-like of shape (n_samples,)
-            The two classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`; above 0.
-        as_fitted : bool
-            True for the machine as it was fitted, to the same sample: ``dual_weights_``, as the doubles that they are,
-            made feasible. False for one that is solved anew.
-        tol, max_time : float
-            The relative gap and the seconds at which that ends.
-        layout : cvxens.proofs.Layout, optional
-            Where the numbers stand in the data file that the proof is checked against.
-
-        Returns
-        -------
-        cvxens.proofs.Proof
-            `save` writes it, and the data, for `cvxens check`. But for the kernel of stumps that goes through all pairs
-            of samples.
-
-        Raises
-        ------
-        InvalidInput
-            Another kernel than that of stumps, of perceptrons, the Laplacian and the Gaussian one; more than two
-            classes; a weight of 0.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> proof = InfiniteEnsembleSVC(C=0.01).fit(X[:100], y[:100]).prove(X[:100], y[:100])
-        >>> 0 <= proof.relative_gap < 1e-8
-        True
-        """
-        merged = self._read_again(X, y, sample_weight=sample_weight)
-        # a proof is about the samples of the file, one by one
-        sample = Sample.read(
-            self, X, y, self._accepts(), sample_weight=sample_weight, class_weight=self.class_weight, reset=False
-        )
-        if len(sample.classes) != 2:
-            found = f"found {len(sample.classes)} classes"
-            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
-        if not sample.shares.all():
-            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
-        if as_fitted:
-            u, b = multipliers_of_fit(self, len(sample.X)), float(self.intercept_)
-        else:
-            room = find_room(self.cache_size)
-            trainer = make_trainer(self._kernel, merged.X, "auto", room)
-            limits = Limits(tol, max_time, validation.random_state(self.random_state))
-            (solution,) = trainer.solve_path(merged.signs, merged.weights, [self.C_], limits)
-            u, b = merged.spread(solution.u), solution.b
-        negative, positive = map(str, sample.classes.tolist())
-        layout = layout or Layout.of_width(sample.X.shape[1], (negative, positive))
+        b = float(self.intercept_)
+        if u is None:
+            trainer = make_trainer(self._kernel, sample.X, "auto", find_room(self.cache_size))
+            limits = Limits(1e-9 if tol is None else tol, max_time, validation.random_state(self.random_state))
+            (solution,) = trainer.solve_path(sample.signs, sample.weights, [self.C_], limits)
+            u, b = sample.spread(solution.u), solution.b
+        layout = lay_out(sample.X.shape[1])
         return _prove_machine(self._kernel, sample.X, sample.signs, self.C_ * sample.weights, u, b, layout)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
@@ -291,7 +233,6 @@ class InfiniteEnsembleSVC(KernelMachine):
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
     def _check(self, sample: Sample) -> None:
-        super()._check(sample)
         if self._is_precomputed and not sample.shares.all():
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
 
@@ -381,7 +322,7 @@ def _prove_machine(
 
 @final
 @estimator
-class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
+class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
     """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
 
     The answer is that of scikit-learn's GridSearchCV, up to `tol`. It comes sooner, as all folds share the sorted
@@ -456,6 +397,13 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     cv: Any = 5
     scoring: Any = None
     n_jobs: int | None = None
+
+    save = save_model
+
+    @classmethod
+    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
+        return load_as(cls, path, trusted=trusted)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the parameters, then fit all samples; arguments are those of `InfiniteEnsembleSVC.fit`.
@@ -672,21 +620,15 @@ class Folds:
         classes, labels = np.unique(self.y[train], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
-        if len(classes) == 2:
-            problems = [(np.full(len(labels), True), labels)]
-        else:
-            problems = list(SCHEMES[template.multi_class](labels, len(classes)))
         parts, gaps = [], []
-        for rows, part in problems:
-            solve, score = self._take(template, shared, train[rows], test)
-            solutions = solve(np.where(part > 0, 1.0, -1.0), weights[rows], Cs, template._limits())
+        for k in range(len(classes)) if len(classes) > 2 else (1,):
+            solve, score = self._take(template, shared, train, test)
+            solutions = solve(np.where(labels == k, 1.0, -1.0), weights, Cs, template._limits())
             if len(solutions) < len(Cs):
                 raise KeyboardInterrupt
             parts.append(score(solutions))
             gaps.append([solution.relative_gap for solution in solutions])
-        found = parts[0]
-        if len(classes) > 2:
-            found = np.stack([combine_scores(template.multi_class, s, len(classes)) for s in np.stack(parts, axis=-1)])
+        found = np.stack(parts, axis=-1) if len(classes) > 2 else parts[0]
         given = {"sample_weight": self.weights[test]} if self.by_weight else {}
         scores = [self.score(Answers(classes, each), self.X[test], self.y[test], **given) for each in found]
         return np.array(scores), np.max(gaps, axis=0)

@@ -25,8 +25,8 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.estimators.base import BinaryClassifier, Certified, ClassWeighted, Limited
-from cvxens.estimators.explanations import Terms, list_machine_terms
+from cvxens.estimators.base import Classifier, certify_fit
+from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels import (
     DecisionStump,
@@ -42,14 +42,13 @@ from cvxens.kernels import (
 from cvxens.kernels.kernel import Kernel, check_inside
 from cvxens.limits import TimeUp, available_memory, time_left
 from cvxens.problems import Problem
-from cvxens.problems.losses import rise
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
     KernelFunction,
+    KernelRows,
     KernelSVM,
-    Rows,
     expand,
     solve_blockwise,
 )
@@ -280,7 +279,7 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
+class KernelMachine(Classifier):
     """A classifier by a function `sum_j c_j k(x, x_j) + b` of a kernel.
 
     Parameters
@@ -295,6 +294,13 @@ class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
     kernel: Any
     _: KW_ONLY
     gamma: float | str | None = None
+    class_weight: Any = None
+    n_jobs: int | None = None
+    max_time: float | None = None
+    verbose: int = 0
+
+    certify = certify_fit
+    _list_terms = list_machine_terms
 
     @property
     @abstractmethod
@@ -312,9 +318,6 @@ class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
             variations = np.array([np.abs(np.diff(values)).sum() for _, values in part.shape_functions_])
             shares.append(variations / max(float(variations.sum()), np.finfo(float).tiny))
         return np.mean(shares, axis=0)
-
-    def _list_terms(self) -> Terms:
-        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()
@@ -422,7 +425,7 @@ class AdditiveTrainer(Trainer):
 class RowsTrainer(Trainer):
     """The block-wise solver, on rows of the kernel matrix, from multipliers that LIBSVM or cvxpy may find."""
 
-    matrix: Rows
+    matrix: KernelRows
     find_start: Callable[[KernelSVM, float], Array] | None = None
 
     def take(self, rows: Indices) -> RowsTrainer:
@@ -463,9 +466,11 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
     if solver == "blockwise":
         samples = np.asarray(X, np.float64)
         if len(X) > MATRIX and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
-            return RowsTrainer(kernel, X, solver, Rows.of(kernel.function, samples, room))
+            return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples, room))
         whole = kernel.is_precomputed or (8 * len(X) ** 2 <= room and _is_in_time(kernel, samples))
-        rows = Rows.of_matrix(kernel.evaluate(samples)) if whole else Rows.of(kernel.function, samples, room)
+        rows = (
+            KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples, room)
+        )
         return RowsTrainer(kernel, X, solver, rows)
     needed, left = 8 * len(X) ** 2, available_memory()
     if needed > left and not kernel.is_precomputed:
@@ -475,7 +480,7 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
             f"{left / 2**30:,.1f} GiB are left",
             "give 'blockwise', which evaluates what it needs, or a stump kernel, which needs none",
         )
-    rows = Rows.of_matrix(kernel.evaluate(np.asarray(X, np.float64)))
+    rows = KernelRows.of_matrix(kernel.evaluate(np.asarray(X, np.float64)))
     return RowsTrainer(kernel, X, solver, rows, _find_by_libsvm if solver == "libsvm" else _find_by_cvxpy)
 
 
@@ -544,7 +549,7 @@ def certify_function(
         # loss(z) + ridge / 2 |w|^2
         value = loss.value(z) + penalty.ridge / 2 * norm
         # at the worst of the errors of f and of f + b
-        risen = rise(loss, z, errors + EPSILON * (np.abs(f) + abs(b)))
+        risen = loss.rise(z, errors + EPSILON * (np.abs(f) + abs(b)))
     rounding += risen + penalty.ridge / 2 * norm_error + EPSILON * abs(value)
     value, maximise = (-value, True) if formulation.maximise else (value, False)
     return Certificate.between(value, dual, maximise=maximise, residuals={}, repair={}, rounding=rounding, note=note)

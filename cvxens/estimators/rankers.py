@@ -12,15 +12,15 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import column_or_1d
 
 from cvxens import validation
-from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Predictor
+from cvxens.estimators.constraints import refuse_bounds
+from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import with_callbacks
-from cvxens.estimators.samples import Accepts, OracleFactory, Weighted
-from cvxens.estimators.shapes import Shaped
+from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.losses import Hinge
 from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge
 from cvxens.problems.penalties import L1
@@ -54,19 +54,9 @@ class RankedSample(Weighted):
     def read(cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, qid: Any = None, reset: bool = True) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
-        n_samples = len(y)
-        ones = np.ones(n_samples)
-        return cls(
-            X,
-            weights=ones,
-            masses=ones,
-            places=np.arange(n_samples),
-            shares=ones,
-            features=getattr(estimator, "features_", None),
-            names=tuple(getattr(estimator, "feature_names_in_", ())),
-            pairs=GradedPairs.from_grades(y.astype(np.float64), read_queries(qid, n_samples)),
-            grades=y.astype(np.float64),
-        )
+        grades = y.astype(np.float64)
+        pairs = GradedPairs.from_grades(grades, read_queries(qid, len(y)))
+        return cls(**keep_weighted(estimator, X, np.ones(len(y)), grades=grades), pairs=pairs)
 
     @cached_property
     def combinations(self) -> csr_array:
@@ -101,12 +91,45 @@ def read_queries(qid: Any, n_samples: int) -> NDArray[np.intp]:
     return found
 
 
-@dataclass(eq=False, repr=False)
-class Ranker(Predictor):
-    """An estimator whose scores order the samples of a query."""
+@final
+@estimator
+class LPBoostRanker(Ensemble, Predictor):
+    """Boosting of a ranking: min sum_j |w_j| + C mean of max(0, 1 - (f(x_p) - f(x_q))) over pairs, over weak learners.
 
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> RankedSample:
-        return RankedSample.read(self, X, y, self._accepts(), reset=reset, **given)
+    The pairs are of one query and of other grades, p the higher one; the mean is over the pairs of a query, and then
+    over queries. It is LPBoost, or the ranking SVM (Joachims 2002) with an l1 penalty, and a bound on one less the area
+    under the curve where there are two grades. Many pairs are never listed: the binary digits of grades make groups of
+    two sides, and sorting the scores of a group finds its loss, so that a step takes O(n log n). Few of the weak
+    learners are in the ensemble.
+
+    Parameters
+    ----------
+    C : float
+        The price of a unit of slack of all pairs, on average.
+
+    Attributes
+    ----------
+    intercept_ : ndarray of shape ()
+        0: differences of scores have no intercept.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, what pulls every sample up, or down below 0: the weights of the pairs that it is to win, less the others'.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> grades, wards = y // 80, X[:, 1] > 0
+    >>> model = LPBoostRanker(C=10).fit(X, grades, qid=wards)
+    >>> model.certificate_.holds(1e-3), model.certificate_.proven, model.score(X, grades, qid=wards) > 0.75
+    (True, True, True)
+    """
+
+    kind_of_sample: ClassVar[type[Any]] = RankedSample
+    source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
+
+    C: float = PAIR_PRICE
+    _: KW_ONLY
+    oracle: str | OracleFactory = "stumps"
 
     def _merges(self) -> bool:
         return False
@@ -162,78 +185,13 @@ class Ranker(Predictor):
         validation.same_length("y", grades, len(f))
         return GradedPairs.from_grades(grades, read_queries(qid, len(f))).concordance(f)
 
-
-@final
-@estimator
-class LPBoostRanker(Shaped, Ranker):
-    """Boosting of a ranking: min sum_j |w_j| + C mean of max(0, 1 - (f(x_p) - f(x_q))) over pairs, over weak learners.
-
-    The pairs are of one query and of other grades, p the higher one; the mean is over the pairs of a query, and then
-    over queries. It is LPBoost, or the ranking SVM (Joachims 2002) with an l1 penalty, and a bound on one less the area
-    under the curve where there are two grades. Many pairs are never listed: the binary digits of grades make groups of
-    two sides, and sorting the scores of a group finds its loss, so that a step takes O(n log n). Few of the weak
-    learners are in the ensemble.
-
-    Parameters
-    ----------
-    C : float
-        The price of a unit of slack of all pairs, on average.
-
-    Attributes
-    ----------
-    intercept_ : ndarray of shape ()
-        0: differences of scores have no intercept.
-    dual_weights_ : ndarray of shape (n_samples,)
-        u, what pulls every sample up, or down below 0: the weights of the pairs that it is to win, less the others'.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> grades, wards = y // 80, X[:, 1] > 0
-    >>> model = LPBoostRanker(C=10).fit(X, grades, qid=wards)
-    >>> model.certificate_.holds(1e-3), model.certificate_.proven, model.score(X, grades, qid=wards) > 0.75
-    (True, True, True)
-    """
-
-    source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
-
-    C: float = PAIR_PRICE
-    _: KW_ONLY
-    oracle: str | OracleFactory = "stumps"
-
-    def _formulation(self, sample: RankedSample) -> Formulation:
+    def _state(self, sample: RankedSample) -> Formulation:
+        found = "for a ranking, whose loss is of pairs"
+        refuse_bounds(self.constraints, {"scores"}, found, "give shapes, which hold everywhere")
         pairs, C = sample.pairs, validation.positive("C", self.C)
         if sample.lists_pairs:
-            return self._take_sides(Formulation(Hinge(C * pairs.list_all()[2]), L1(), scores=True))
-        return self._take_sides(Formulation(PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares), L1()))
+            return Formulation(Hinge(C * pairs.list_all()[2]), L1(), scores=True)
+        return Formulation(PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares), L1())
 
-    def _oracle(self, sample: Any, formulation: Formulation) -> Oracle:
-        return Rows(super()._oracle(sample, formulation), sample.combinations)
-
-    def certify(  # type: ignore[override]  # pairs have no weights, but queries
-        self, X: Any, y: Any, *, qid: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the fitted ranker, or one of other weights, is from the optimum on a sample.
-
-        The problem is solved anew on that sample, within the limits of the estimator, for the bound.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its grades.
-        qid : array-like of shape (n_samples,), optional
-            The query of each sample.
-        weights : array-like, shaped as `weights_`, optional
-            Weights from anywhere; by default the fitted ones.
-        intercept : float, optional
-            0, if anything.
-
-        Returns
-        -------
-        Certificate
-            Of the problem on that sample, over all hypotheses of the oracle there.
-        """
-        return self._certify_on(self._read_again(X, y, qid=qid), weights, intercept)
+    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+        return Rows(super()._oracle(sample, formulation, **more), sample.combinations)

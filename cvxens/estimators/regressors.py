@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
-from cvxens.colgen.oracles.ascending import Ascending, Step, add_up, take_apart
+from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.pricing import with_negations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
-from cvxens.estimators.ensembles import OfAnyFormulation, certify_ensemble
-from cvxens.estimators.explanations import Terms, list_machine_terms
+from cvxens.estimators.base import Regressor, certify_fit, check_shape
+from cvxens.estimators.constraints import refuse_bounds
+from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
+from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     PRICE,
@@ -34,12 +35,11 @@ from cvxens.estimators.machines import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
-from cvxens.estimators.shapes import Constrained
 from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.svm_solution import Level, SVMSolution
+from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.solvers.svr import solve_svr
 from cvxens.types import Array
 
@@ -90,7 +90,7 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
 
 @final
 @estimator
-class LPBoostRegressor(Constrained, Regressor):
+class LPBoostRegressor(Ensemble, Regressor):
     """Boosting of a regression: min sum_j |w_j| + C sum_i loss(t_i, sum_j w_j h_j(x_i) + b), over all weak learners.
 
     With absolute errors, quantiles and a width that costs nothing it is a linear program, as LPBoost is, with
@@ -145,21 +145,20 @@ class LPBoostRegressor(Constrained, Regressor):
     delta: float | None = None
     oracle: str | OracleFactory = "stumps"
 
-    def _formulation(self, sample: TargetSample) -> Formulation:
+    def _state(self, sample: TargetSample) -> Formulation:
         self._check_parameters()
         make, parameter = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
         price = sample.weights.sum() ** -0.5 if self.C is None else validation.positive("C", self.C)
         prices = price * sample.weights
         if self._n_scores > 1:
-            if self.constraints:
-                remedy = "constrain one quantile at a time"
-                raise InvalidInput("constraints", f"found some with {self._n_scores} quantiles", remedy)
+            found = f"with {self._n_scores} quantiles"
+            refuse_bounds(self.constraints, {"scores", "weights"}, found, "constrain one quantile at a time")
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
-            return Formulation(several, L1(), intercept=True, nonnegative=True)
+            return Formulation(several, L1(), intercept=True)
         given: Any = getattr(self, parameter, None)
         loss = make(sample.targets, prices, float(np.ravel(given)[0]) if parameter == "quantile" else given)
-        return self._constrain(Formulation(loss, L1(), intercept=True), sample)
+        return Formulation(loss, L1(), intercept=True)
 
     def _check_parameters(self) -> None:
         """Raise where a parameter is none, also of a loss that is not asked for."""
@@ -177,16 +176,21 @@ class LPBoostRegressor(Constrained, Regressor):
         """The number of quantiles that are learnt at once."""
         return np.size(self.quantile) if self.loss == "quantile" else 1
 
-    def _oracle(self, sample: Any, formulation: Formulation) -> Oracle:
-        oracle = super()._oracle(sample, formulation)
+    def _formulation(self, sample: Any) -> Formulation:
+        formulation = super()._formulation(sample)
+        # steps from one quantile to the next go up
+        return formulation if self._n_scores == 1 else replace(formulation, nonnegative=True)
+
+    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+        oracle = super()._oracle(sample, formulation, **more)
         if self._n_scores == 1:
             return oracle
-        one_sided = self.monotone or self.curvature
+        one_sided = super()._formulation(sample).nonnegative
         return Ascending(oracle if one_sided else with_negations(oracle), self._n_scores)
 
     def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self._n_scores > 1:
-            start = [Step(hypothesis, first) for hypothesis in start for first in range(self._n_scores)]
+            start = [AscendingStep(hypothesis, first) for hypothesis in start for first in range(self._n_scores)]
         return super()._fit(sample, formulation, oracle, start)
 
     def _ensemble_of(
@@ -227,7 +231,7 @@ def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationRegressor(Constrained, OfAnyFormulation, Regressor):
+class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
     """Any formulation on scores, a loss that holds targets and a penalty on weights, over any weak learners.
 
     Parameters
@@ -255,7 +259,7 @@ class ColumnGenerationRegressor(Constrained, OfAnyFormulation, Regressor):
     formulation: MakeFormulation = absolute_errors
     oracle: str | OracleFactory = "stumps"
 
-    def _formulation(self, sample: TargetSample) -> Formulation:
+    def _state(self, sample: TargetSample) -> Formulation:
         if not callable(self.formulation) or isinstance(self.formulation, type):
             remedy = "give a function from features, targets and weights to a Formulation"
             raise InvalidInput("formulation", f"found {self.formulation!r:.100}", remedy)
@@ -263,12 +267,12 @@ class ColumnGenerationRegressor(Constrained, OfAnyFormulation, Regressor):
         if not isinstance(formulation, Formulation) or not formulation.on_scores:
             found = f"found a function to {formulation!s:.100}"
             raise InvalidInput("formulation", found, "return a Formulation whose loss is on scores: scores=True")
-        return self._constrain(formulation, sample)
+        return formulation
 
 
 @final
 @estimator
-class InfiniteEnsembleSVR(Limited, Certified, Regressor):
+class InfiniteEnsembleSVR(Regressor):
     """Support vector regression over an infinite set of hypotheses, by the kernel that embodies it (LL08).
 
     min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of the kernel, such as averages of
@@ -295,7 +299,7 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     ----------
     certificate_ : Certificate
         How far the function is at most from the optimum over the whole set of hypotheses.
-    history_ : tuple of Level
+    history_ : tuple of Round
         Objective, bound, support vectors and times, for every block.
     kernel_ : Kernel or callable
         As it was made on the training sample.
@@ -326,7 +330,7 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     source: ClassVar[str] = "Vapnik 1995; LL08 Algorithm 1"
 
     certificate_: Certificate = field(init=False)
-    history_: tuple[Level, ...] = field(init=False)
+    history_: tuple[Round, ...] = field(init=False)
     kernel_: Any = field(init=False)
     C_: float = field(init=False)
     epsilon_: float = field(init=False)
@@ -344,6 +348,11 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     gamma: float | None = None
     tol: float = 1e-3
     cache_size: float | None = None
+    max_time: float | None = None
+    verbose: int = 0
+
+    certify = certify_fit
+    _list_terms = list_machine_terms
 
     @property
     def shape_functions_(self) -> Any:
@@ -360,9 +369,6 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
             return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
         box = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
         return kernel.shape_functions(vectors, self._predictor.coefficients, box)
-
-    def _list_terms(self) -> Terms:
-        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,6 +182,19 @@ class Weighted:
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
     sensitive: Sensitive | None = None  # (n_kept,), what samples are told apart by beside their features
 
+    of_samples: ClassVar[tuple[str, ...]] = ()
+    """The fields of a subclass that have an entry for each sample."""
+
+    def tell_apart(self, given: Any) -> Self:
+        """Return the sample with what its samples are told apart by beside their features."""
+        kept = np.flatnonzero(self.shares)
+        return replace(self, sensitive=Sensitive.read(given, len(self.places)).take(kept))
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The fitted attributes that the sample says by itself."""
+        return {}
+
     def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
         if self.sensitive is not None:
@@ -194,22 +207,27 @@ class Weighted:
         found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
         return first, {**found, "sensitive": None if self.sensitive is None else self.sensitive.take(first)}
 
-    def _join_alike(self, labels: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
-        """Join the samples of equal features and labels; as `_join`."""
-        of_X, of_labels = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), labels))
-        return self._join(of_X * (int(of_labels.max()) + 1) + of_labels)
-
-    def _take(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return what some of the kept samples are, but for their classes or targets."""
+    def part(self, rows: NDArray[np.bool_]) -> Self:
+        """Return some of the kept samples."""
         kept = np.flatnonzero(rows)
-        return {
-            "X": self.X[kept],
-            "weights": self.weights[kept],
-            "masses": self.masses[kept],
-            "places": np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
-            "shares": self.shares * rows[self.places],
-            "sensitive": None if self.sensitive is None else self.sensitive.take(kept),
-        }
+        found: dict[str, Any] = {name: getattr(self, name)[kept] for name in ("weights", "masses", *self.of_samples)}
+        places = np.where(rows, np.cumsum(rows) - 1, 0)[self.places]
+        sensitive = None if self.sensitive is None else self.sensitive.take(kept)
+        shares = self.shares * rows[self.places]
+        return replace(self, X=self.X[kept], places=places, shares=shares, sensitive=sensitive, **found)
+
+    def merge(self) -> Self:
+        """Make one sample of those that are alike, features and targets, with the sum of their weights.
+
+        A convex loss `sum_i C_i phi(z_i)` and its optimum are unchanged, and independent of the order of the given
+        samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
+        """
+        alike: Any = 0
+        for each in (_keys(self.X), *(getattr(self, name) for name in self.of_samples)):
+            codes = np.unique(each, return_inverse=True)[1]
+            alike = alike * (int(codes.max()) + 1) + codes
+        first, found = self._join(alike)
+        return replace(self, X=self.X[first], **{name: getattr(self, name)[first] for name in self.of_samples}, **found)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
@@ -227,6 +245,8 @@ class TargetSample(Weighted):
         """The name and the values of what a table of rules gives the mean of: the targets."""
         return "mean", self.targets
 
+    of_samples: ClassVar[tuple[str, ...]] = ("targets",)
+
     @classmethod
     def read(
         cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
@@ -234,16 +254,9 @@ class TargetSample(Weighted):
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
         weights = check_weights(sample_weight, X)
-        kept = weights > 0
-        if not kept.any():
+        if not (weights > 0).any():
             raise InvalidInput("sample_weight", "found weights of 0 alone", "give samples of positive weight")
-        rows = np.flatnonzero(kept)
-        sizes: dict[str, Any] = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
-        places = np.where(kept, np.cumsum(kept) - 1, 0)
-        features = getattr(estimator, "features_", None)
-        names = tuple(getattr(estimator, "feature_names_in_", ()))
-        X = X if kept.all() else X[rows]
-        return cls(X, y[kept].astype(np.float64), places=places, features=features, names=names, **sizes)
+        return cls(**keep_weighted(estimator, X, weights, targets=y.astype(np.float64)))
 
     @property
     def strata(self) -> None:
@@ -254,15 +267,6 @@ class TargetSample(Weighted):
         """The targets of the samples, (n_kept,)."""
         return self.targets
 
-    def part(self, rows: NDArray[np.bool_]) -> TargetSample:
-        """Return some of the kept samples."""
-        return replace(self, targets=self.targets[rows], **self._take(rows))
-
-    def merge(self) -> TargetSample:
-        """Make one sample of those that are alike, features and target, with the sum of their weights."""
-        first, found = self._join_alike(self.targets)
-        return replace(self, X=self.X[first], targets=self.targets[first], **found)
-
 
 @dataclass(frozen=True)
 class Sample(Weighted):
@@ -270,6 +274,8 @@ class Sample(Weighted):
 
     labels: NDArray[np.intp]  # (n_kept,), indices into the classes
     classes: NDArray  # (n_classes,), sorted
+
+    of_samples: ClassVar[tuple[str, ...]] = ("labels",)
 
     @classmethod
     def read(
@@ -280,33 +286,33 @@ class Sample(Weighted):
         accepts: Accepts,
         *,
         sample_weight: Any = None,
-        class_weight: Any = None,
         reset: bool = True,
     ) -> Sample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
         masses = check_weights(sample_weight, X)
-        weights = masses * class_factors(class_weight, y, masses)
-        kept = weights > 0
-        classes, labels = np.unique(y[kept], return_inverse=True)
+        weights = masses * class_factors(getattr(estimator, "class_weight", None), y, masses)
+        classes, of_kept = np.unique(y[weights > 0], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
-        places = np.where(kept, np.cumsum(kept) - 1, 0)
-        X = X if kept.all() else X[np.flatnonzero(kept)]
-        features = getattr(estimator, "features_", None)
-        names = tuple(getattr(estimator, "feature_names_in_", ()))
-        sizes: dict[str, Any] = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
-        return cls(X, labels, classes, places=places, features=features, names=names, **sizes)
+        labels = np.zeros(len(y), np.intp)
+        labels[weights > 0] = of_kept
+        return cls(**keep_weighted(estimator, X, masses, weights, labels=labels), classes=classes)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The classes, as a fitted attribute."""
+        return {"classes_": self.classes}
 
     @property
     def signs(self) -> Array:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
         return np.where(self.labels > 0, 1.0, -1.0)
 
-    def take(self, rows: NDArray[np.bool_], labels: NDArray[np.intp]) -> Sample:
-        """Return the sample of a sub-problem: some of the kept samples, with labels 0 and 1."""
-        return replace(self, labels=labels, classes=np.arange(2), **self._take(rows))
+    def against_rest(self, k: int) -> Sample:
+        """Return the sample of a sub-problem, of label 1 for the class k and 0 for the others."""
+        return replace(self, labels=(self.labels == k).astype(np.intp), classes=np.arange(2))
 
     @property
     def strata(self) -> NDArray[np.intp]:
@@ -319,18 +325,23 @@ class Sample(Weighted):
         found: NDArray = self.classes[self.labels]
         return found
 
-    def part(self, rows: NDArray[np.bool_]) -> Sample:
-        """Return some of the kept samples."""
-        return replace(self, labels=self.labels[rows], **self._take(rows))
 
-    def merge(self) -> Sample:
-        """Make one sample of those that are alike, features and class, with the sum of their weights.
-
-        A convex loss `sum_i C_i phi(z_i)` and its optimum are unchanged, and independent of the order of the given
-        samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
-        """
-        first, found = self._join_alike(self.labels)
-        return replace(self, X=self.X[first], labels=self.labels[first], **found)
+def keep_weighted(
+    estimator: Any, X: Any, masses: Array, weights: Array | None = None, **of_samples: NDArray
+) -> dict[str, Any]:
+    """Return the fields of a sample without the given samples of weight 0."""
+    weights = masses if weights is None else weights
+    kept = weights > 0
+    return {
+        "X": X if kept.all() else X[np.flatnonzero(kept)],
+        "weights": weights[kept],
+        "masses": masses[kept],
+        "places": np.where(kept, np.cumsum(kept) - 1, 0),
+        "shares": kept.astype(np.float64),
+        "features": getattr(estimator, "features_", None),
+        "names": tuple(getattr(estimator, "feature_names_in_", ())),
+        **{name: values[kept] for name, values in of_samples.items()},
+    }
 
 
 def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:

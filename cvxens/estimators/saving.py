@@ -8,12 +8,12 @@ lists and the reader trusts. Records whose indices compiled code follows look wh
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -25,6 +25,8 @@ from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import ThresholdTrees
 from cvxens.storage import Oversized, as_path, inflation_limit, read_file, write_whole
 from cvxens.tables import TableEncoder
+
+T = TypeVar("T")
 
 Trusted: TypeAlias = Iterable[Callable[..., Any]]
 """Classes and functions."""
@@ -42,50 +44,49 @@ LARGE = 10**7
 """Features beyond which no sample is made up to try a model."""
 
 
-class Persistent:
-    """An estimator that can be written to a file and read again, without pickle."""
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write the fitted estimator to a file of skops, which is replaced as a whole or not at all.
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file of skops, which is replaced as a whole or not at all.
+    `load` and `load_model` read it, and so does ``skops.io.load``. Not kept are requests of metadata and callbacks
+    of scikit-learn, and of a supervised kernel's forest all but the trees.
 
-        `load` and `load_model` read it, and so does ``skops.io.load``. Not kept are requests of metadata and callbacks
-        of scikit-learn, and of a supervised kernel's forest all but the trees.
+    Parameters
+    ----------
+    path : str or path
+        The file.
 
-        Parameters
-        ----------
-        path : str or path
-            The file.
+    Raises
+    ------
+    NotFittedError
+        There is nothing to save yet.
+    InvalidInput
+        A parameter or attribute that no file can hold, such as a lambda. DataFileError, if the file cannot be
+        written.
+    """
+    check_is_fitted(model)
+    path = as_path("path", path)
+    kept = _leave_out(model)
+    content = _write(kept)
+    if isinstance(content, Exception):
+        found = ((name, _write(value)) for name, value in vars(kept).items())
+        name, error = next(((name, each) for name, each in found if isinstance(each, Exception)), ("model", content))
+        remedy = "make it of numbers, strings, arrays, dataclasses of such, and functions at the top of a module"
+        raise InvalidInput(name, f"found what a file cannot hold: {error}", remedy)
+    write_whole("model", path, content)
 
-        Raises
-        ------
-        NotFittedError
-            There is nothing to save yet.
-        InvalidInput
-            A parameter or attribute that no file can hold, such as a lambda. DataFileError, if the file cannot be
-            written.
-        """
-        check_is_fitted(self)
-        path = as_path("path", path)
-        kept = _leave_out(self)
-        content = _write(kept)
-        if isinstance(content, Exception):
-            found = ((name, _write(value)) for name, value in vars(kept).items())
-            name, error = next(
-                ((name, each) for name, each in found if isinstance(each, Exception)), ("model", content)
-            )
-            remedy = "make it of numbers, strings, arrays, dataclasses of such, and functions at the top of a module"
-            raise InvalidInput(name, f"found what a file cannot hold: {error}", remedy)
-        write_whole("model", path, content)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Self:
-        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
-        model = load_model(path, trusted=trusted)
-        if not isinstance(model, cls):
-            raise DataFileError(
-                "model", f"found a {type(model).__name__} in {path}", f"load it as one, not {cls.__name__}"
-            )
-        return model
+def load_as(kind: type[T], path: str | os.PathLike[str], *, trusted: Trusted = ()) -> T:
+    """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
+    model = load_model(path, trusted=trusted)
+    if not isinstance(model, kind):
+        found = f"found a {type(model).__name__} in {path}"
+        raise DataFileError("model", found, f"load it as one, not {kind.__name__}")
+    return model
+
+
+def is_ours(value: Any) -> bool:
+    """Return True for estimators that files are written of."""
+    return getattr(type(value), "save", None) is save_model
 
 
 def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
@@ -131,7 +132,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
     try:
         unknown = sorted(set(_name_types(content)) - known)
         model = None if unknown else loads(content, trusted=sorted(known))
-        is_model = isinstance(model, Persistent) and is_fitted(model)
+        is_model = is_ours(model) and is_fitted(model)
         if is_model:
             _check_encoder(model)
             _try_scoring(model)
@@ -190,7 +191,7 @@ def _write(value: Any) -> bytes | Exception:
 
 def _leave_out(value: Any) -> Any:
     """Return an estimator, or what is in one, as a file keeps it."""
-    if isinstance(value, Persistent):
+    if is_ours(value):
         kept = copy(value)
         parts = {name: _leave_out(part) for name, part in vars(value).items() if name not in NOT_KEPT}
         vars(kept).clear()
@@ -247,15 +248,3 @@ def _try_scoring(estimator: Any) -> None:
         several = np.shape(estimator.weights_)[1:]
     if scores.shape != (len(X), *several) or scores.dtype.kind != "f":
         raise ValueError(f"{kind} with scores of the shape {scores.shape} for {n_classes} classes")
-
-
-def loaded_estimators() -> Iterator[type]:
-    """Yield every estimator of ours that is loaded, and the classes they are derived from."""
-    left: list[type] = [Persistent]
-    seen = set()
-    while left:
-        kind = left.pop()
-        if kind not in seen:
-            yield kind
-        seen.add(kind)
-        left += kind.__subclasses__()

@@ -393,7 +393,7 @@ class PriceSearch:
         oracle = at._oracle(self.sample, formulation)
         everything = csr_array((np.ones(n_samples), (np.arange(n_samples),) * 2))
         parts = [(Rows(oracle, everything[np.flatnonzero(train)]), self.sample.part(train)) for train, _ in self.folds]
-        growth = GROWTH[hasattr(formulation.terms[1], "edge_limit")]
+        growth = GROWTH[formulation.terms[1].edge_limit is not None]
         others = {name.rstrip("_"): value for name, value in alternative.items()}
         self.paths.append(PricePath(at, others, oracle, parts, growth))
         return self.paths[-1]
@@ -408,7 +408,7 @@ class PriceSearch:
         signs = formulation.signs(label(formulation, self.sample), len(self.sample.weights))
         s = Restricted(formulation, signs).start().s
         priced = (path.oracle if formulation.nonnegative else with_negations(path.oracle)).price(s)
-        limit = getattr(formulation.terms[1], "edge_limit", 1.0)
+        limit = formulation.terms[1].edge_limit or 1.0
         if not priced.columns or priced.best_edge <= 0:
             return 1.0
         chance = float(np.linalg.norm(s.T * priced.columns[0].values))
@@ -490,7 +490,7 @@ def measure_work(run: Run) -> float:
 
     A round takes as long as `ROUND` columns by itself.
     """
-    return float(len(run.u) * sum(ROUND + row.n_columns for row in run.history))
+    return float(len(run.u) * sum(ROUND + row.size for row in run.history))
 
 
 def _as_member(run: Run) -> Member:

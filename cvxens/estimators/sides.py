@@ -1,14 +1,16 @@
 """Side constraints of estimators, as users write them: equal mean scores, bounded losses of groups and of classes.
 
-Each is a frozen dataclass that states its rows, linear in scores and in slacks, on a sample. What a loss under such
+Each states its rows, linear in scores and in slacks, on a sample. What a loss under such
 rows is, and how it is proven, is said in `cvxens.problems.sides`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +18,10 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.estimators.constraints import Constraint
 from cvxens.estimators.samples import Groups, Sensitive, find_feature
 from cvxens.features import column
+from cvxens.limits import OVERRUN, TimeUp, limit_time, time_left
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
 from cvxens.rounding import TINY
@@ -37,12 +41,27 @@ class Row(NamedTuple):
     limit: float
 
 
-class SideConstraint:
-    """A convex constraint on the scores of a training sample, or on the weights of weak learners."""
+class SideConstraint(Constraint):
+    """A convex constraint on the scores of a training sample."""
 
+    @abstractmethod
     def state(self, sample: Any) -> list[Row]:
         """Return the rows of the constraint on a sample."""
-        raise NotImplementedError
+
+    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+        """Return the formulation under the rows, and those that it has already."""
+        rows = self.state(sample)
+        signs = np.ones(1) if formulation.on_scores else sample.signs
+        loss = formulation.terms[0]
+        charges = np.stack([row.charges for row in rows])
+        if charges.any() and (loss.is_margin or formulation.on_scores):
+            found = "found a bound on losses for a formulation whose margins have no unit"
+            raise InvalidInput("constraints", found, "give LPBoost C in place of nu, or EqualMeanScores")
+        if formulation.outputs is not None:
+            found = "found some for a formulation of several scores per sample"
+            raise InvalidInput("constraints", found, "give one of one score, such as one quantile")
+        pulls, limits = signs * np.stack([row.pulls for row in rows]), np.array([row.limit for row in rows])
+        return replace(formulation, loss=SideLoss.from_rows(loss, pulls, charges, limits, [row.name for row in rows]))
 
 
 @dataclass(frozen=True)
@@ -78,7 +97,7 @@ class EqualMeanScores(SideConstraint):
 
     def state(self, sample: Any) -> list[Row]:
         """Return a row for every two groups, in either order."""
-        limit = _check_limit(self, least=0.0)
+        limit = check_limit(self, least=0.0)
         counted = np.full(len(sample.masses), True) if self.given is None else _find_class(sample, self.given)
         words = "" if self.given is None else f" given {self.given}"
         means = []
@@ -124,7 +143,7 @@ class GroupLoss(SideConstraint):
 
     def state(self, sample: Any) -> list[Row]:
         """Return a row for every group."""
-        limit = _check_limit(self)
+        limit = check_limit(self)
         _check_classes(sample, "GroupLoss")
         name = "" if self.groups is None else f"{self.groups} "
         found = []
@@ -162,102 +181,22 @@ class ClassLoss(SideConstraint):
 
     def state(self, sample: Any) -> list[Row]:
         """Return the one row."""
-        limit = _check_limit(self)
+        limit = check_limit(self)
         _check_classes(sample, "ClassLoss")
         masses = np.where(_find_class(sample, self.label), sample.masses, 0.0)
         return [Row(f"mean loss of class {self.label}", np.zeros(len(masses)), masses / masses.sum(), limit)]
 
 
-@dataclass(frozen=True)
-class FeatureBudget(SideConstraint):
-    """The weights of the weak learners, times the prices of the features that each looks at, add up to at most so much.
-
-    ``sum_j use(h_j) |w_j| <= at_most``, with the price of each feature of h_j in `use`: what is dear to measure has a
-    small part in the scores, and none where that is not worth it. It is no bound on how many features are used, which
-    is not convex. Of formulations with an l1 penalty, such as LPBoost with `C`, a number, and as the only constraint.
-    Over "stumps" a run is as fast as without; other weak learners are asked for again until no other is better for its
-    price (`cvxens.colgen.oracles.Costed`), which is for small samples: the certificate says what that leaves open.
-
-    Parameters
-    ----------
-    at_most : float
-        The budget, 0 or above, in units of weights times prices. With 0 only features without a price are used.
-    prices : mapping of features to float, optional
-        The prices, 0 or above, of features by name or index; others have none. By default all have the price 1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from cvxens import LPBoostClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LPBoostClassifier(C=0.01, constraints=[FeatureBudget(0.5)]).fit(X, y)
-    >>> used = sum(w for h, w in zip(model.weak_learners_, model.weights_) if hasattr(h, "feature"))
-    >>> bool(used <= 0.5), model.certificate_.holds(1e-3), model.prices_["feature budget"] > 0
-    (True, True, True)
-    """
-
-    at_most: float
-    prices: Mapping[Any, float] | None = None
-
-    def state(self, sample: Any) -> list[Row]:
-        """Return no row, as it is none on scores."""
-        return []
-
-    def list_prices(self, sample: Any) -> Array:
-        """Return the price of every feature, (n_features,)."""
-        n_features = sample.X.shape[1]
-        if self.prices is None:
-            return np.ones(n_features)
-        found = np.zeros(n_features)
-        validation.instance("constraints", self.prices, Mapping)
-        for feature, price in self.prices.items():
-            value = validation.number("constraints", price)
-            if not value >= 0:
-                raise InvalidInput("constraints", f"found a price of {value:g}", "give prices of 0 or above")
-            found[find_feature("constraints", feature, sample.names, n_features)] = value
-        return found
-
-
-def find_budget(constraints: Any, sample: Any) -> tuple[float, Array] | None:
-    """Return the limit of the one budget of features and their prices; None where there is none."""
-    chosen = check_constraints(constraints)
-    budgets = [one for one in chosen if isinstance(one, FeatureBudget)]
-    if not budgets:
-        return None
-    if len(chosen) > 1:
-        remedy = "give the budget alone, of all features together"
-        raise InvalidInput("constraints", f"found a FeatureBudget among {len(chosen)}", remedy)
-    return _check_limit(budgets[0], least=0.0), budgets[0].list_prices(sample)
-
-
-def check_constraints(constraints: Any) -> Sequence[SideConstraint]:
-    """Return side constraints, or raise where they are none."""
-    kinds = (list, tuple)
-    if constraints is None:
-        return ()
-    if isinstance(constraints, kinds) and all(isinstance(one, SideConstraint) for one in constraints):
-        return constraints
-    remedy = "give a list such as [EqualMeanScores('sex', 0.1), ClassLoss('bad', 0.2)], or None"
-    raise InvalidInput("constraints", f"found {constraints!r:.100}", remedy)
-
-
-def state_rows(constraints: Sequence[SideConstraint], sample: Any) -> list[Row]:
-    """Return the rows of all constraints on a sample."""
-    return [row for constraint in constraints for row in constraint.state(sample)]
-
-
-def hold(formulation: Formulation, rows: Sequence[Row], signs: Array) -> Formulation:
-    """Return a formulation under rows, on a sample whose margins have these signs."""
+def price_sides(formulation: Formulation, u: Array) -> dict[str, float]:
+    """Return the multipliers of the side constraints of a formulation at u, by name; NaN without time to find them."""
     loss = formulation.terms[0]
-    if any(row.charges.any() for row in rows) and (loss.is_margin or formulation.on_scores):
-        found = "found a bound on losses for a formulation whose margins have no unit"
-        raise InvalidInput("constraints", found, "give LPBoost C in place of nu, or EqualMeanScores")
-    if formulation.outputs is not None:
-        found = "found some for a formulation of several scores per sample"
-        raise InvalidInput("constraints", found, "give one of one score, such as one quantile")
-    pulls, charges = (np.stack([getattr(row, name) for row in rows]) for name in ("pulls", "charges"))
-    limits = np.array([row.limit for row in rows])
-    return replace(formulation, loss=SideLoss(loss, signs * pulls, charges, limits))
+    if not isinstance(loss, SideLoss):
+        return {}
+    prices = [nan] * len(loss.names)
+    # a solver may find them, after a run that was cut
+    with suppress(TimeUp), limit_time(max(time_left(), 0.0) + OVERRUN, alone=True):
+        prices = loss.price(u).tolist()
+    return dict(zip(loss.names, prices, strict=True))
 
 
 def find_groups(sample: Any, name: Any) -> Groups:
@@ -281,7 +220,7 @@ def find_groups(sample: Any, name: Any) -> Groups:
     return found
 
 
-def _check_limit(constraint: Any, least: float = TINY) -> float:
+def check_limit(constraint: Any, least: float = TINY) -> float:
     """Return the limit of a constraint, which is above 0, or 0 where that is the least."""
     limit = validation.number("constraints", constraint.at_most)
     if not limit >= least:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -12,9 +12,9 @@ from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Predictor
+from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights
-from cvxens.estimators.shapes import Shaped
+from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.types import Array
@@ -72,6 +72,8 @@ class SurvivalSample(Weighted):
     times: Array  # (n_kept,)
     events: NDArray[np.bool_]  # (n_kept,), True where there was one
 
+    of_samples: ClassVar[tuple[str, ...]] = ("times", "events")
+
     @property
     def outcomes(self) -> tuple[str, Array]:
         """The name and the values of what a table of rules gives the mean of: 1 for events, 0 for others."""
@@ -90,25 +92,9 @@ class SurvivalSample(Weighted):
             remedy = "give times of 0 or above, and whether there was an event in a field of its own, as `fit` says"
             raise InvalidInput("y", f"found the time {times.min():g}", remedy)
         weights = check_weights(sample_weight, X)
-        kept = weights > 0
-        if not events[kept].any():
+        if not events[weights > 0].any():
             raise InvalidInput("y", "found no event of positive weight", "give samples with one or more")
-        return cls(
-            X if kept.all() else X[np.flatnonzero(kept)],
-            weights=weights[kept],
-            masses=weights[kept],
-            places=np.where(kept, np.cumsum(kept) - 1, 0),
-            shares=kept.astype(np.float64),
-            features=getattr(estimator, "features_", None),
-            names=tuple(getattr(estimator, "feature_names_in_", ())),
-            times=times[kept],
-            events=events[kept],
-        )
-
-    def merge(self) -> Self:
-        """Make one sample of those that are alike, features, time and event, with the sum of their weights."""
-        first, found = self._join_alike(2 * np.unique(self.times, return_inverse=True)[1] + self.events)
-        return replace(self, X=self.X[first], times=self.times[first], events=self.events[first], **found)
+        return cls(**keep_weighted(estimator, X, weights, times=times, events=events))
 
 
 def split_survival(y: Any) -> tuple[NDArray[np.bool_] | None, Any]:
@@ -157,46 +143,9 @@ def find_concordance(events: NDArray[np.bool_], times: Array, scores: Array, wei
     return won / pairs
 
 
-@dataclass(eq=False, repr=False)
-class SurvivalModel(Predictor):
-    """A model of hazards, whose scores are their logarithms."""
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> SurvivalSample:
-        return SurvivalSample.read(self, X, y, self._accepts(), reset=reset, **given)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the concordance index of the predicted risks.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-        y : structured array of shape (n_samples,), or array-like of times
-            As in `fit`.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors; a pair counts as the product of its two.
-
-        Returns
-        -------
-        float
-            The share of the pairs, of which it is known who had the event first, where that one has the higher score.
-        """
-        f = self.predict(X)
-        events, times = split_survival(y)
-        times = validation.finite_array("y", times, ndim=1)
-        validation.same_length("y", times, len(f))
-        events = np.ones(len(f), bool) if events is None else events
-        return find_concordance(events, times, f, check_weights(sample_weight, f[:, np.newaxis]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.target_tags.positive_only = True
-        return tags
-
-
 @final
 @estimator
-class ColumnGenerationSurvival(Shaped, SurvivalModel):
+class ColumnGenerationSurvival(Ensemble, Predictor):
     """Cox's proportional hazards with scores that are sums of weak learners: min penalty(w) + C loss(sum_j w_j h_j).
 
     The loss is the negative logarithm of the partial likelihood, with ties as Breslow has them, and no weak learner is
@@ -238,6 +187,7 @@ class ColumnGenerationSurvival(Shaped, SurvivalModel):
     True
     """
 
+    kind_of_sample: ClassVar[type[Any]] = SurvivalSample
     source: ClassVar[str] = "Cox 1972; Breslow 1974; Ridgeway 1999"
 
     unique_times_: Array = field(init=False)
@@ -247,14 +197,43 @@ class ColumnGenerationSurvival(Shaped, SurvivalModel):
     penalty: str = "l1"
     oracle: str | OracleFactory = "stumps"
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the concordance index of the predicted risks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+        y : structured array of shape (n_samples,), or array-like of times
+            As in `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors; a pair counts as the product of its two.
+
+        Returns
+        -------
+        float
+            The share of the pairs, of which it is known who had the event first, where that one has the higher score.
+        """
+        f = self.predict(X)
+        events, times = split_survival(y)
+        times = validation.finite_array("y", times, ndim=1)
+        validation.same_length("y", times, len(f))
+        events = np.ones(len(f), bool) if events is None else events
+        return find_concordance(events, times, f, check_weights(sample_weight, f[:, np.newaxis]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.target_tags.positive_only = True
+        return tags
+
     def _loss(self, sample: SurvivalSample) -> CoxPartialLikelihood:
         mass = float(sample.weights[sample.events].sum())
         price = mass**-0.5 if self.C is None else validation.positive("C", self.C)
         return CoxPartialLikelihood(sample.times, sample.events, price, sample.weights)
 
-    def _formulation(self, sample: SurvivalSample) -> Formulation:
+    def _state(self, sample: SurvivalSample) -> Formulation:
         penalty = PENALTIES[validation.one_of("penalty", self.penalty, PENALTIES)]
-        return self._take_sides(Formulation(self._loss(sample), penalty))
+        return Formulation(self._loss(sample), penalty)
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Any) -> dict[str, Any]:
         f = np.zeros(len(sample.times))

@@ -19,20 +19,25 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from inspect import isabstract
 from typing import Any
 
 from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
+from cvxens.estimators.base import Learner
 from cvxens.estimators.boosting import Coded
+from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import soft_margin
+from cvxens.estimators.constraints import Concave, Convex, Interactions, Monotone
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
+from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVCCV
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
-from cvxens.estimators.saving import KNOWN, loaded_estimators
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
+from cvxens.estimators.saving import KNOWN
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.hypotheses import (
     Among,
     Branch,
@@ -63,21 +68,21 @@ from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
-from cvxens.solvers import LeastSquaresExperts, Level
+from cvxens.solvers import LeastSquaresExperts
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import Dates, Feature, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
+from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
-    *(Certificate, Round, BoostingRound, Level),
+    *(Certificate, Round, BoostingRound),
     *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
     *(Among, Branch, Rule, Interval, Ramp),
     *(Staircase, KernelColumn, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
     *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
-    *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
+    *(TableEncoder, TableColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""
 
@@ -90,27 +95,29 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, absolute_errors, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
-    *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget),
+    *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget, Monotone, Convex, Concave, Interactions),
     *(*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)),
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
-ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
-"""Our estimators."""
 
-MOVED = ("cvxens.trees.tables.Feature",)
-"""Names that files of earlier versions have, under which what has moved is still found."""
+def list_kinds(kind: type) -> Iterator[type]:
+    """Yield the classes that are derived from one, and are not for others to be derived from."""
+    derived: type
+    for derived in kind.__subclasses__():
+        yield from list_kinds(derived)
+        if not isabstract(derived):
+            yield derived
+
+
+ESTIMATORS = (*list_kinds(Learner), InfiniteEnsembleSVCCV)
+"""Our estimators."""
 
 TRUSTED_TYPES = tuple(
     sorted(
-        {
-            *MOVED,
-            *(
-                f"{kind.__module__}.{kind.__qualname__}"
-                for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
-                if hasattr(kind, "__qualname__")
-            ),
-        }
+        f"{kind.__module__}.{kind.__qualname__}"
+        for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
+        if hasattr(kind, "__qualname__")
     )
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.

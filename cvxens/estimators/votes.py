@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import replace
 from textwrap import indent
 from typing import Any, TypeAlias
 
@@ -13,12 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.certificates import Certificate
-from cvxens.estimators.base import Certified, Limited
-from cvxens.estimators.explanations import Terms, list_votes_of
-from cvxens.estimators.multiclass import SCHEMES, name_sides
 from cvxens.estimators.rules import average, weigh_rules
-from cvxens.estimators.samples import OracleFactory
 from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, with_names
 from cvxens.types import Array
 
@@ -28,225 +22,173 @@ Sides: TypeAlias = tuple[str, ...]
 """The names of the classes; of two, those of negative and of positive scores."""
 
 
-@dataclass(eq=False, repr=False)
-class Vote(Limited, Certified):
-    """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several.
+def find_importances(ensemble: Any) -> Array:
+    """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
+
+    A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
+    that comes to each, or, where it is of depth 2, half as much to a test as to the one before it; a rule's equally
+    among its conditions; that of a classifier of scikit-learn, or of another hypothesis, by its own
+    `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
+    have neither, such as perceptrons, have no importances.
+    """
+    check_is_fitted(ensemble)
+    sums = np.zeros((len(ensemble._parts()), ensemble.n_features_in_))
+    for problem, hypothesis, w in list_votes(ensemble):
+        features, shares = find_shares(hypothesis)
+        if np.max(features, initial=0) >= sums.shape[1]:
+            found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
+            raise AttributeError(f"feature_importances_: {found}")
+        np.add.at(sums[problem], features, np.abs(w).sum() * shares)
+    totals = sums.sum(axis=1, keepdims=True)
+    return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
+
+
+def to_frame(ensemble: Any) -> Any:
+    """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
+        and where all weak learners are stumps `feature`, `threshold` and `sign`.
+
+    Raises
+    ------
+    ImportError
+        Without pandas.
+    """
+    check_is_fitted(ensemble)
+    pd = check_pandas_support("to_frame")
+    names = _names(ensemble)
+    rows = [
+        {"problem": problem, "hypothesis": _name(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
+        for problem, hypothesis, w in sorted(list_votes(ensemble), key=lambda vote: (vote[0], -np.abs(vote[2]).max()))
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
+
+
+def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
+
+    The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
+    weak learners make one rule. A stump is one rule, and adds to the rule "always", which holds for every sample; a
+    tree of depth 2 is one for each leaf. A ramp is a row too, whose weight is per unit of its value; it holds where
+    that is not 0.
 
     Parameters
     ----------
-    oracle : str or callable
-        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "depth_two_trees"
-        (all trees of depth 2 over at most 64 bins per feature), "depth_three_trees" (those of depth 3 over 16 bins),
-        "pair_rules" (all rules of at most two conditions over 64 bins), "boxes" (all conjunctions of at most three
-        intervals over 16 bins), "ramps" (straight lines that begin or end anywhere), "perceptrons", "fourier", "trees"
-        (as C4.5 grows them), or a function from X to an oracle, such as ``oracles.Stumps`` or
-        ``functools.partial(oracles.Boxes, max_length=2)``; boosting takes values within
-        [-1, 1]. The first six take sparse X, and as "trees" does NaN: a missing value counts as above in some weak
-        learners, as below in others, and there are tests for it. The first two and "trees" take data frames with
-        columns of categories, strings or booleans, whose values `features_` then lists: of a nominal feature there are
-        the tests of one level against the rest, or of any levels with
-        ``functools.partial(oracles.Stumps, levels="subsets")``. Classifiers of scikit-learn, as in
-        ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
-        themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or
-        learned, such as perceptrons, Fourier features, "trees" and these classifiers, are heuristic: nothing is proven
-        over all of them.
-    random_state : int, RandomState instance or None
-        Seed of an oracle that samples.
+    X : array-like of shape (n_samples, n_features)
+        Samples that the rules are counted on, such as those of the fit.
+    y : array-like of shape (n_samples,)
+        Their classes, targets, grades, or times and events, as in `fit`.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each counts; by default once. Rankers do without.
 
-    Attributes
-    ----------
-    weak_learners_ : tuple of Hypothesis
-        Functions from X to (n_samples,).
+    Returns
+    -------
+    pandas.DataFrame
+        `rule` (its conditions), `weight` (what it adds to the score; one column per score where there are several),
+        `support` (the share of the samples that it holds for), `length` (its number of conditions). Of a classifier
+        also `problem` (the sub-problem), `class` (what it votes for), and `precision` (the share of these samples
+        that are of its class); of others the `mean` of these samples' targets or grades, or the share that had
+        `events`.
+
+    Raises
+    ------
+    InvalidInput
+        A weak learner is no sum of rules.
+    ImportError
+        Without pandas.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = LPBoostClassifier(C=0.01, oracle="pair_rules").fit(X, y)
+    >>> rules = model.get_rules(X, y)
+    >>> print(rules["length"].max(), rules["precision"].iloc[0] > 0.9)
+    2 True
     """
+    pd = check_pandas_support("get_rules")
+    sample = ensemble._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+    rows = list(_list_rules(ensemble, sample))
+    columns = ["rule", "weight", "support", "length"]
+    return pd.DataFrame(rows, columns=None if rows else columns)
 
-    _: KW_ONLY
-    random_state: Any = None
-    certificate_: Certificate = field(init=False)
-    history_: tuple[Any, ...] = field(init=False)
-    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
-    weights_: Array = field(init=False)
-    intercept_: Array = field(init=False)
-    dual_weights_: Array = field(init=False)
 
-    @property
-    @abstractmethod
-    def oracle(self) -> str | OracleFactory:
-        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
+def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `get_rules`, on the samples of the sub-problems."""
+    names = _names(ensemble)
+    if not hasattr(ensemble, "classes_"):
+        measure, values = sample.outcomes
+        for found in weigh_rules(ensemble.weak_learners_, ensemble.weights_, sample.X, sample.masses):
+            yield {
+                "rule": with_names(found.text, names),
+                **_weights(found.votes),
+                "support": found.held.sum() / sample.masses.sum(),
+                measure: average(values, found.held),
+                "length": found.length,
+            }
+        return
+    for problem, ((_, sides, learners, votes), part) in enumerate(
+        zip(_list_problems(ensemble), ensemble._problems(sample), strict=True)
+    ):
+        for found in weigh_rules(learners, votes, part.X, part.masses):
+            side = int(found.votes[0] > 0) if len(found.votes) == 1 else int(found.votes.argmax())
+            yield {
+                "problem": problem,
+                "rule": with_names(found.text, names),
+                "class": sides[side],
+                **_weights(found.votes),
+                "support": found.held.sum() / part.masses.sum(),
+                "precision": average(part.labels == side, found.held),
+                "length": found.length,
+            }
 
-    def _scores(self, X: Any) -> Array:
-        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
-    def _list_terms(self) -> Terms:
-        return list_votes_of(self)
+def to_text(ensemble: Any, most: int = 20) -> str:
+    """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
 
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
+    Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
+    the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
+    for the classes where the test holds; where it does not, all of them change their signs. Rules say that they
+    have no vote elsewhere. Of a model without classes, a line has what is added to the prediction where the test
+    holds, and taken off where it does not; the last one is the intercept. Trees that are grown take several lines.
+    Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
 
-        A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
-        that comes to each, or, where it is of depth 2, half as much to a test as to the one before it; a rule's equally
-        among its conditions; that of a classifier of scikit-learn, or of another hypothesis, by its own
-        `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
-        have neither, such as perceptrons, have no importances.
-        """
-        check_is_fitted(self)
-        sums = np.zeros((len(self._parts()), self.n_features_in_))
-        for problem, hypothesis, w in list_votes(self):
-            features, shares = find_shares(hypothesis)
-            if np.max(features, initial=0) >= sums.shape[1]:
-                found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
-                raise AttributeError(f"feature_importances_: {found}")
-            np.add.at(sums[problem], features, np.abs(w).sum() * shares)
-        totals = sums.sum(axis=1, keepdims=True)
-        return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
+    Parameters
+    ----------
+    most : int
+        At most so many weak learners; a last line says how many there are beside.
 
-    def to_frame(self) -> Any:
-        """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
-            and where all weak learners are stumps `feature`, `threshold` and `sign`.
-
-        Raises
-        ------
-        ImportError
-            Without pandas.
-        """
-        check_is_fitted(self)
-        pd = check_pandas_support("to_frame")
-        names = _names(self)
-        rows = [
-            {"problem": problem, "hypothesis": _name(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
-            for problem, hypothesis, w in sorted(list_votes(self), key=lambda vote: (vote[0], -np.abs(vote[2]).max()))
-        ]
-        return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
-
-    def get_rules(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
-
-        The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
-        weak learners make one rule. A stump is one rule, and adds to the rule "always", which holds for every sample; a
-        tree of depth 2 is one for each leaf. A ramp is a row too, whose weight is per unit of its value; it holds where
-        that is not 0.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples that the rules are counted on, such as those of the fit.
-        y : array-like of shape (n_samples,)
-            Their classes, targets, grades, or times and events, as in `fit`.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each counts; by default once. Rankers do without.
-
-        Returns
-        -------
-        pandas.DataFrame
-            `rule` (its conditions), `weight` (what it adds to the score; one column per score where there are several),
-            `support` (the share of the samples that it holds for), `length` (its number of conditions). Of a classifier
-            also `problem` (the sub-problem), `class` (what it votes for), and `precision` (the share of these samples
-            that are of its class); of others the `mean` of these samples' targets or grades, or the share that had
-            `events`.
-
-        Raises
-        ------
-        InvalidInput
-            A weak learner is no sum of rules.
-        ImportError
-            Without pandas.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from cvxens import LPBoostClassifier
-        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        >>> model = LPBoostClassifier(C=0.01, oracle="pair_rules").fit(X, y)
-        >>> rules = model.get_rules(X, y)
-        >>> print(rules["length"].max(), rules["precision"].iloc[0] > 0.9)
-        2 True
-        """
-        pd = check_pandas_support("get_rules")
-        sample = self._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-        rows = list(self._list_rules(sample))
-        columns = ["rule", "weight", "support", "length"]
-        return pd.DataFrame(rows, columns=None if rows else columns)
-
-    def _list_rules(self, sample: Any) -> Iterator[dict[str, Any]]:
-        """Yield the rows of `get_rules`, on the samples of the sub-problems."""
-        names = _names(self)
-        if not hasattr(self, "classes_"):
-            measure, values = sample.outcomes
-            for found in weigh_rules(self.weak_learners_, self.weights_, sample.X, sample.masses):
-                yield {
-                    "rule": with_names(found.text, names),
-                    **_weights(found.votes),
-                    "support": found.held.sum() / sample.masses.sum(),
-                    measure: average(values, found.held),
-                    "length": found.length,
-                }
-            return
-        parts = self._parts()
-        everyone = [(np.full(len(sample.labels), True), sample.labels)]
-        subsets = everyone if parts == [self] else SCHEMES[parts[0].multi_class](sample.labels, len(sample.classes))
-        for problem, ((_, sides, learners, votes), (rows, labels)) in enumerate(
-            zip(_list_problems(self), subsets, strict=True)
-        ):
-            X, masses = sample.X[np.flatnonzero(rows)], sample.masses[rows]
-            for found in weigh_rules(learners, votes, X, masses):
-                side = int(found.votes[0] > 0) if len(found.votes) == 1 else int(found.votes.argmax())
-                yield {
-                    "problem": problem,
-                    "rule": with_names(found.text, names),
-                    "class": sides[side],
-                    **_weights(found.votes),
-                    "support": found.held.sum() / masses.sum(),
-                    "precision": average(labels == side, found.held),
-                    "length": found.length,
-                }
-
-    def to_text(self, most: int = 20) -> str:
-        """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
-
-        Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
-        the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
-        for the classes where the test holds; where it does not, all of them change their signs. Rules say that they
-        have no vote elsewhere. Of a model without classes, a line has what is added to the prediction where the test
-        holds, and taken off where it does not; the last one is the intercept. Trees that are grown take several lines.
-        Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
-
-        Parameters
-        ----------
-        most : int
-            At most so many weak learners; a last line says how many there are beside.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from cvxens import AdaBoostMHClassifier, LPBoostClassifier
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> y = y.map(dict(enumerate(["setosa", "versicolor", "virginica"])))
-        >>> two = y != "setosa"
-        >>> print(LPBoostClassifier().fit(X[two], y[two]).to_text(most=2))
-        +1  petal width (cm) >= 1.65 -> virginica
-        +1  petal length (cm) >= 4.95 -> virginica
-        and 1 more
-        >>> print(AdaBoostMHClassifier(n_rounds=3).fit(X, y).to_text())
-        -0.858178 setosa, -0.858178 versicolor, -0.858178 virginica  always
-        -0.755758 setosa, -0.755758 versicolor, +0.755758 virginica  if petal length (cm) >= 4.75
-        -0.626381 setosa, +0.626381 versicolor, +0.626381 virginica  if petal length (cm) >= 2.45
-        """
-        check_is_fitted(self)
-        names, found = _names(self), []
-        if not hasattr(self, "classes_"):
-            return _describe_sum(self, names, most)
-        for head, sides, learners, votes in _list_problems(self):
-            sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
-            ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
-            line = _describe_sides if votes.ndim == 1 else _describe_classes
-            found += [(head, line, learners[j], votes[j], sides) for j in ranked]
-        lines = [head + line(hypothesis, vote, sides, names) for head, line, hypothesis, vote, sides in found[:most]]
-        return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cvxens import AdaBoostMHClassifier, LPBoostClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> y = y.map(dict(enumerate(["setosa", "versicolor", "virginica"])))
+    >>> two = y != "setosa"
+    >>> print(LPBoostClassifier().fit(X[two], y[two]).to_text(most=2))
+    +1  petal width (cm) >= 1.65 -> virginica
+    +1  petal length (cm) >= 4.95 -> virginica
+    and 1 more
+    >>> print(AdaBoostMHClassifier(n_rounds=3).fit(X, y).to_text())
+    -0.858178 setosa, -0.858178 versicolor, -0.858178 virginica  always
+    -0.755758 setosa, -0.755758 versicolor, +0.755758 virginica  if petal length (cm) >= 4.75
+    -0.626381 setosa, +0.626381 versicolor, +0.626381 virginica  if petal length (cm) >= 2.45
+    """
+    check_is_fitted(ensemble)
+    names, found = _names(ensemble), []
+    if not hasattr(ensemble, "classes_"):
+        return _describe_sum(ensemble, names, most)
+    for head, sides, learners, votes in _list_problems(ensemble):
+        sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
+        ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
+        line = _describe_sides if votes.ndim == 1 else _describe_classes
+        found += [(head, line, learners[j], votes[j], sides) for j in ranked]
+    lines = [head + line(hypothesis, vote, sides, names) for head, line, hypothesis, vote, sides in found[:most]]
+    return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
 
 
 def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
@@ -309,8 +251,8 @@ def _list_problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], A
         classes = tuple(str(label) for label in ensemble.classes_)
         yield "", classes, ensemble.weak_learners_, ensemble._to_scores(ensemble.weights_)
         return
-    for sides, part in zip(name_sides(parts[0].multi_class, ensemble.classes_), parts, strict=True):
-        yield f"[{sides[1]} vs {sides[0]}] ", sides, part.weak_learners_, part.weights_
+    for name, part in zip(map(str, ensemble.classes_), parts, strict=True):
+        yield f"[{name} vs rest] ", ("rest", name), part.weak_learners_, part.weights_
 
 
 def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:

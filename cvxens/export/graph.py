@@ -6,7 +6,6 @@ Samples are the value "X" (n, n_features); scores have the shape (n,) and are kn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -161,19 +160,6 @@ class Graph:
         # the intercept goes to the first feature, whose sum is then the same to the last bit
         intercepts = np.append(intercept, np.zeros(len(firsts) - 1))
         return [self.total(self.put("Add", self.put("Add", value, rises), intercepts))]
-
-    def add_votes(self, scores: Sequence[str], n_classes: int) -> list[str]:
-        """Add scikit-learn's one-vs-one: votes of pairs of classes, and s / (3 (|s| + 1)) for their scores' sum s."""
-        pairs = list(combinations(range(n_classes), 2))
-        signs = np.array([[(k == second) - (k == first) for first, second in pairs] for k in range(n_classes)], float)
-        won = [self.put("Where", self.put("Greater", score, 0.0), 0.5, -0.5) for score in scores]
-        votes = []
-        for balance, s in zip(self.combine(won, signs), self.combine(scores, signs), strict=True):
-            size = self.put("Add", self.put("Abs", s), 1.0)
-            within_a_third = self.put("Div", s, self.put("Mul", size, 3.0))
-            # of n_classes - 1 pairs, the votes are half of those won less those lost, and a half of each
-            votes.append(self.put("Add", self.put("Add", balance, (n_classes - 1) / 2), within_a_third))
-        return votes
 
 
 def _find_lines(knots: Array, values: Array) -> tuple[Array, Array, Array]:

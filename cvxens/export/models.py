@@ -24,10 +24,9 @@ from cvxens.estimators import (
     InfiniteEnsembleSVR,
     LPBoostRegressor,
 )
-from cvxens.estimators.boosting import CodedBoosting
-from cvxens.estimators.ensembles import OfAnyFormulation
+from cvxens.estimators.boosting import Boosting, CodedBoosting
+from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
 from cvxens.estimators.expansions import KernelExpansion
-from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
@@ -150,7 +149,7 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
             scores, box = _add_vote(model, graph)
             # of several quantiles, which ascend
             return list(accumulate(scores, partial(graph.put, "Max"))), box
-        case Vote():
+        case Ensemble() | Boosting():
             return _add_parts(model, graph, _add_vote)
         case InfiniteEnsembleSVC() | InfiniteEnsembleSVR() | KernelExpansion():
             return _add_parts(model, graph, _add_functions)
@@ -159,13 +158,13 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
 
 
 def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
-    """Add the scores for two classes; or of several, by scikit-learn's one-vs-rest or one-vs-one."""
+    """Add the scores for two classes; or of several, each against the rest."""
     if not hasattr(model, "estimators_"):
         return add(model, graph)
     parts, boxes = zip(*(add(binary, graph) for binary in model.estimators_), strict=True)
     scores, (lows, highs) = [score for part in parts for score in part], np.stack(boxes, axis=1)
     box = np.stack([lows.max(axis=0), highs.min(axis=0)])
-    return graph.add_votes(scores, len(model.classes_)) if model.multi_class == "ovo" else scores, box
+    return scores, box
 
 
 def _add_vote(model: Any, graph: Graph) -> Scores:

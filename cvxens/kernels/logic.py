@@ -25,9 +25,6 @@ from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair
 from cvxens.validation import RandomState
 
-MASSES = {"corrected": 4.0, "printed": 2.0, "stumps": 4.0}
-"""The definitions of stump regions, and by what Delta_S a level multiplies the mass: by Theorem 16, by 4."""
-
 LARGEST = 150.0
 """The largest gamma Delta_S: the kernel is up to exp(2 gamma Delta_S), whose square has to be a number."""
 
@@ -189,39 +186,31 @@ class StumpRegion(OfStumps):
     Theorem 16 level by level: the regions of level L + 1 are q min(h, s) with h of level L, s a stump and q = -1 or +1.
     The masses of Theorem 16 are Delta_{L+1} = 4 Delta_L Delta_S. The print has 2 Delta_L Delta_S, an error: its
     Delta_2 is 4 Delta_S^2, while K_2(x, x) is 8 Delta_S^2. Levels 1 and 2 are the same either way; from level 3 on the
-    printed kernel is smaller, that of another mixture: with mass M_L = L (2 Delta_S)^L it is
-    ``1/L (K_L + M_L) (K_S + Delta_S) + (1 - 1/L) K_L K_1``, ANDs and exclusive ors.
+    printed kernel is another mixture, of ANDs and exclusive ors, which the reproduction of the paper has. Regions of
+    stumps alone, without constants, are ``and_(and_(stump, stump), stump)`` and so on.
 
-    With k = K_S + Delta_S the closed forms are ``k^L + sum_{l=1}^{L-1} Delta_l k^(L-l)`` with the right masses, and
-    ``(2 Delta_S)^L sum_{l=1}^{L} (k / (2 Delta_S))^l`` as printed. Scaling the samples and ranges by c scales the
-    kernel by c^L.
+    With k = K_S + Delta_S the closed form is ``k^L + sum_{l=1}^{L-1} Delta_l k^(L-l)``. Scaling the samples and ranges
+    by c scales the kernel by c^L.
 
     Parameters
     ----------
     level : int
         L, at least 1.
-    definition : {"corrected", "printed", "stumps"}
-        Definition 17 with the masses of Theorem 16; as it is printed; or Theorem 16 from stumps alone, K_1 = K_S.
 
     Examples
     --------
-    >>> for definition in ("corrected", "printed", "stumps"):
-    ...     StumpRegion(3, (0.0,), (2.0,), definition)([[0.0]], [[0.0], [0.5], [1.0], [2.0]])
+    >>> StumpRegion(3, (0.0,), (2.0,))([[0.0]], [[0.0], [0.5], [1.0], [2.0]])
     array([[32.   , 19.875, 11.   ,  0.   ]])
-    array([[24.   , 13.875,  7.   ,  0.   ]])
-    array([[16.   ,  9.375,  5.   ,  0.   ]])
     """
 
     level: int
     low: Any = None
     high: Any = None
-    definition: str = "corrected"
     equation = "(K_{L-1} + Delta_{L-1}) (K_S + Delta_S)"
     source = "LL08 Definition 17, Theorem 16"
 
     def __post_init__(self) -> None:
         validation.whole("level", self.level)
-        validation.one_of("definition", self.definition, MASSES)
         super().__post_init__()
 
     @property
@@ -229,23 +218,19 @@ class StumpRegion(OfStumps):
         return float(self.level)
 
     def combine(self, K: Any, delta: float) -> Any:
-        k = K + delta
-        # K_1 and Delta_1, with the constants -1 and +1 of mass Delta_S or without
-        value, mass = (K, delta) if self.definition == "stumps" else (k, 2 * delta)
+        # K_1 and Delta_1, with the constants -1 and +1 of mass Delta_S
+        k = value = K + delta
+        mass = 2 * delta
         for _ in range(self.level - 1):
-            # K_{L+1} = (K_L + Delta_L) k, and Delta_{L+1} = 4 Delta_L Delta_S, or 2 as printed
-            value, mass = (value + mass) * k, MASSES[self.definition] * delta * mass
+            # K_{L+1} = (K_L + Delta_L) k, and Delta_{L+1} = 4 Delta_L Delta_S
+            value, mass = (value + mass) * k, 4 * delta * mass
         return value
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         stump = self.stump
-        first: Kernel = stump if self.definition == "stumps" else stump + Constants(stump.total_mass())
-        kernel = first
-        for level in range(1, self.level):
-            joined: Kernel = Logical(AND, kernel, stump)
-            if self.definition == "printed" and level > 1:
-                joined = (1 / level) * joined + (1 - 1 / level) * (kernel * first)
-            kernel = joined
+        kernel: Kernel = stump + Constants(stump.total_mass())
+        for _ in range(self.level - 1):
+            kernel = and_(kernel, stump)
         return kernel.sample(n, random_state)
 
 

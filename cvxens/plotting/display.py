@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import combinations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -107,6 +106,17 @@ def add_legend(ax: Axes, **where: Any) -> None:
         ax.legend(edgecolor="none", framealpha=0.8, **where)
 
 
+def draw_ranked(ax: Axes, sizes: Any, names: Sequence[Any], n_shown: int) -> int:
+    """Draw bars of sizes above 0, the largest on top, at most so many; returns the number of those that are left."""
+    ranked = sorted(range(len(sizes)), key=lambda k: -sizes[k])
+    used = [k for k in ranked if sizes[k] > 0]
+    shown = used[:n_shown]
+    ax.barh(range(len(shown)), [sizes[k] for k in shown], height=0.7, color=PALETTE[0])
+    ax.set_yticks(range(len(shown)), [str(names[k]) for k in shown])
+    ax.invert_yaxis()
+    return len(used) - len(shown)
+
+
 def add_note(ax: Axes, kind: str, n_left_out: int, *, below: bool) -> None:
     """Say how many features a picture leaves out: below all pictures of its figure, or above it at the right."""
     text = f"{n_left_out} {kind} {'feature is' if n_left_out == 1 else 'features are'} left out"
@@ -118,10 +128,7 @@ def add_note(ax: Axes, kind: str, n_left_out: int, *, below: bool) -> None:
 
 def name_problems(estimator: Any) -> list[str]:
     """Say what each sub-problem of a fitted estimator tells apart; positive scores are for what is named first."""
-    names = [str(label) for label in read_fitted(estimator, "classes_")]
-    if read_fitted(estimator, "multi_class") == "ovr":
-        return [f"{name} vs rest" for name in names]
-    return [f"{second} vs {first}" for first, second in combinations(names, 2)]
+    return [f"{label} vs rest" for label in read_fitted(estimator, "classes_")]
 
 
 def name_features(names: Names, n_features: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from cvxens import validation
 from cvxens.effects import Effects, Interaction
 from cvxens.errors import InvalidInput
 from cvxens.features import column
-from cvxens.plotting.display import FAINT, NOTE, PALETTE, Display
+from cvxens.plotting.display import FAINT, NOTE, PALETTE, Display, draw_ranked
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -76,13 +76,8 @@ class EffectsDisplay(Display):
         return cls.from_effects(estimator.effects(X), output=output, n_shown=n_shown, ax=ax)
 
     def _draw(self, ax: Axes) -> None:
-        ranked = np.argsort(-self.importances, kind="stable")
-        shown = ranked[self.importances[ranked] > 0][: self.n_shown]
-        ax.barh(np.arange(len(shown)), self.importances[shown], height=0.7, color=PALETTE[0])
-        ax.set_yticks(np.arange(len(shown)), [str(self.names[k]) for k in shown.tolist()])
-        ax.invert_yaxis()
+        left = draw_ranked(ax, self.importances, self.names, self.n_shown)
         ax.set(xlabel="mean |contribution|")
-        left = int(np.count_nonzero(self.importances)) - len(shown)
         if left:
             ax.set_title(f"{left} less important are left out", loc="right", fontsize="small", color=NOTE)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cvxens.effects.pieces import take_apart
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import with_names
-from cvxens.plotting.display import Names, name_problems, read_fitted
+from cvxens.plotting.display import Names, read_fitted
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -21,15 +22,6 @@ NEGLIGIBLE = 1e-6
 
 SIGNS = ("-1", "+1")
 """The ends of the text of a hypothesis that says one or the other."""
-
-
-class WeightedStump(NamedTuple):
-    """A stump of an ensemble: weight * (sign if x[feature] >= threshold else -sign)."""
-
-    feature: int
-    threshold: float
-    sign: float
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,33 +50,6 @@ class Ensemble:
         learners, weights = read_fitted(estimator, "weak_learners_"), read_fitted(estimator, "weights_")
         return cls(learners, weights, _names_of(estimator), tuple(map(str, getattr(estimator, "classes_", ()))))
 
-    @classmethod
-    def list_scores(cls, estimator: Any) -> list[tuple[str, Self]]:
-        """List the ensembles of the scores of a fitted estimator by name: one without a name where there is one.
-
-        Of several classes they are those of the classes, of sub-problems those of what these tell apart. Outputs that
-        are coordinates of codes become scores by ``codes_``; two scores are one, of the second class.
-        """
-        learners, weights = read_fitted(estimator, "weak_learners_"), read_fitted(estimator, "weights_")
-        names = _names_of(estimator)
-        if hasattr(estimator, "estimators_"):
-            parts = zip(name_problems(estimator), learners, weights, strict=True)
-            return [(name, cls(found, w, names)) for name, found, w in parts]
-        W = np.asarray(weights)
-        if W.ndim == 1:
-            return [("", cls(learners, W, names))]
-        classes = read_fitted(estimator, "classes_")
-        if hasattr(estimator, "codes_"):
-            # the score of class k is the inner product of its code with the coordinates
-            W = W @ estimator.codes_.T
-            W = W[:, 1:] if len(classes) == 2 else W
-        elif len(classes) == 2:
-            # the sign of F_1 - F_0 decides; half of it is what `decision_function` returns
-            W = (W[:, 1:] - W[:, :1]) / 2
-        if W.shape[1] == 1:
-            return [("", cls(learners, W[:, 0], names))]
-        return [(str(label), cls(learners, w, names)) for label, w in zip(classes, W.T, strict=True)]
-
     @property
     def total_weight(self) -> float:
         """Sum of |w|, above 0."""
@@ -93,15 +58,11 @@ class Ensemble:
             raise InvalidInput("weights", "found all of them 0", "give a model with a hypothesis in use")
         return size
 
-    def stumps(self) -> list[WeightedStump]:
-        """Return the stumps whose weight is not negligible; constants are left out."""
+    def find_features(self) -> list[set[int]]:
+        """Return what each weak learner in use is a function of; nothing of constants."""
         used = np.flatnonzero(np.abs(self.weights) > NEGLIGIBLE * np.abs(self.weights).max(initial=0.0))
-        return [stump for j in used.tolist() for stump in _as_stump(self.hypotheses[j], float(self.weights[j]))]
-
-    @property
-    def features(self) -> set[int]:
-        """The features of the stumps in use."""
-        return {stump.feature for stump in self.stumps()}
+        parts = ([part for _, part in take_apart(self.hypotheses[j])] for j in used.tolist())
+        return [{f for part in each if not isinstance(part, float) for f in part.features} for each in parts]
 
     def describe(self, hypothesis: Any) -> str:
         """Return the text of a hypothesis in one line, with the names of features and of the class that it is for."""
@@ -114,13 +75,3 @@ class Ensemble:
 
 def _names_of(estimator: Any) -> Mapping[int, str]:
     return dict(enumerate(map(str, getattr(estimator, "feature_names_in_", ()))))
-
-
-def _as_stump(hypothesis: Any, weight: float) -> Iterator[WeightedStump]:
-    """The stump +-1 with the rise of a step; the constant that is left belongs to no feature."""
-    step = getattr(hypothesis, "step", None)
-    if step is None:
-        found = f"found {hypothesis}, which is neither a stump nor a constant"
-        raise InvalidInput("hypotheses", found, "give an ensemble of stumps")
-    if step.above != step.below:
-        yield WeightedStump(step.feature, float(step.threshold), (step.above - step.below) / 2, weight)

@@ -12,7 +12,7 @@ from cvxens import validation
 from cvxens.effects import Effects, MainEffect
 from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
-from cvxens.features import column, count_missing
+from cvxens.features import column
 from cvxens.plotting.display import (
     FAINT,
     NOTE,
@@ -21,11 +21,10 @@ from cvxens.plotting.display import (
     add_note,
     check_axes,
     name_features,
-    name_problems,
     new_axes,
     read_fitted,
 )
-from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble, WeightedStump
+from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -61,11 +60,9 @@ class ShapeFunction:
     name : str
         The feature's name.
     knots, values : array-like of shape (n_knots,)
-        The function at ascending knots.
+        The function at ascending knots, linear between them, constant beyond; a knot that stands twice is a jump.
     sample : array-like of shape (n_samples,), optional
         The feature's values, to be marked below, NaN where missing.
-    steps : bool
-        True if it is constant from each knot to the next; else it is linear there.
     of : str
         Of several scores the one that it is part of: a class, or what a sub-problem tells apart.
     levels : sequence of str
@@ -82,15 +79,14 @@ class ShapeFunction:
 
     Examples
     --------
-    >>> ShapeFunction("age", [0, 1, 3], [-1.0, 0.5, 0.0]).extent
-    1.5
+    >>> ShapeFunction("age", [0, 1, 3], [-1.0, 0.5, 0.0]).variation
+    2.0
     """
 
     name: str
     knots: Array
     values: Array
     sample: Array | None = None
-    steps: bool = False
     of: str = ""
     levels: Sequence[str] = ()
     missing: float | None = None
@@ -108,18 +104,6 @@ class ShapeFunction:
             raise InvalidInput(f"knots of {self.name}", "found them not in order", remedy)
 
     @classmethod
-    def from_stumps(cls, name: str, stumps: Sequence[WeightedStump], sample: Array | None, of: str = "") -> Self:
-        """Sum the stumps of one feature; the knots reach over the sample, or a little over the thresholds."""
-        thresholds, place = np.unique([stump.threshold for stump in stumps], return_inverse=True)
-        rises = np.array([stump.weight * stump.sign for stump in stumps])
-        jumps = 2 * np.bincount(place, rises, len(thresholds))
-        values = np.append(0.0, np.cumsum(jumps)) - rises.sum()
-        spare = np.ptp(thresholds) / 20 or 1.0
-        ends = thresholds[[0, -1]] + [-spare, spare] if sample is None else sample[[sample.argmin(), sample.argmax()]]
-        first, last = min(ends[0], thresholds[0]), max(ends[1], thresholds[-1])
-        return cls(name, np.r_[first, thresholds, last], np.append(values, values[-1]), sample, True, of)
-
-    @classmethod
     def from_effect(
         cls, name: str, main: MainEffect, output: int, sample: Array | None, of: str = "", levels: Sequence[str] = ()
     ) -> Self:
@@ -127,14 +111,9 @@ class ShapeFunction:
         gone = float(main.at([np.nan])[0, output])
         if levels:
             codes = np.arange(len(levels), dtype=np.float64)
-            return cls(name, codes, main.at(codes)[:, output], sample, True, of, levels, gone)
+            return cls(name, codes, main.at(codes)[:, output], sample, of, levels, gone)
         x, values = main.outline(*find_span(main.cuts, sample))
         return cls(name, x, values[:, output], sample, of=of, missing=gone)
-
-    @property
-    def extent(self) -> float:
-        """The largest value less the smallest."""
-        return float(np.ptp(self.values))
 
     @property
     def variation(self) -> float:
@@ -160,9 +139,7 @@ class ShapeFunction:
         return distinct if len(distinct) == 2 else None
 
     def at(self, x: Array) -> Array:
-        """Evaluate at values of the feature; beyond the knots it is constant."""
-        if self.steps:
-            return self.values[np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, None)]
+        """Evaluate at values of the feature."""
         return np.interp(x, self.knots, self.values)
 
 
@@ -235,33 +212,26 @@ class ShapeDisplay:
         if isinstance(shapes, Mapping):
             feature_names = list(shapes) if feature_names is None else feature_names
             shapes = list(shapes.values())
-        return cls._from_panels(_curves({"": list(shapes)}, X, feature_names), n_shown).plot(ax)
+        names, columns = name_features(feature_names, len(shapes)), _columns(X, len(shapes))
+        panels = {}
+        for d, pair in enumerate(shapes):
+            try:
+                knots, values = pair
+            except (TypeError, ValueError):
+                remedy = "give (knots, values) for every feature"
+                raise InvalidInput("shapes", f"found no pair for {names[d]}", remedy) from None
+            panels[d] = [ShapeFunction(names[d], knots, values, columns[d])]
+        return cls._from_panels(panels, n_shown).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
-        """Draw the ``shape_functions_`` of a fitted estimator, or else the sums of its stumps, feature by feature.
-
-        Where weak learners are no stumps, features are nominal or values missing, its main effects are drawn, as by
-        `from_effects`. The features are called as in ``feature_names_in_`` where there is that, and come in the order
-        of ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class,
-        or of each sub-problem.
-        """
+        """Draw the main effects of a fitted estimator, as by `from_effects`; the label names their class."""
         estimator = getattr(estimator, "best_estimator_", estimator)
-        names = getattr(estimator, "feature_names_in_", None)
-        if not hasattr(estimator, "shape_functions_"):
-            scores = Ensemble.list_scores(estimator)
-            if hasattr(estimator, "effects") and not _are_plain(estimator, scores, X):
-                return cls.from_effects(estimator.effects(X), X, n_shown=n_shown, ax=ax)
-            panels = _staircases(scores, X, names)
-        elif hasattr(estimator, "estimators_"):
-            parts = zip(name_problems(estimator), estimator.shape_functions_, strict=True)
-            panels = _curves(dict(parts), X, names)
-        else:
-            panels = _curves({"": estimator.shape_functions_}, X, names)
-        ylabel = YLABEL
-        if hasattr(estimator, "classes_") and not any(shape.of for panel in panels.values() for shape in panel):
-            ylabel = f"{YLABEL} (above 0: {read_fitted(estimator, 'classes_')[1]})"
-        return cls._from_panels(panels, n_shown, ylabel, getattr(estimator, "feature_importances_", None)).plot(ax)
+        display = cls._from_effects(read_fitted(estimator, "effects")(X), X, n_shown=n_shown)
+        classes = getattr(estimator, "classes_", None)
+        if classes is not None and not any(shape.of for shape in display.shapes):
+            display.ylabel = f"{YLABEL} (above 0: {classes[1]})"
+        return display.plot(ax)
 
     @classmethod
     def from_effects(
@@ -273,6 +243,10 @@ class ShapeDisplay:
         that are 0 but for rounding are left out. Around them are their `bands`, which the model's `bands` finds: a bar
         at every value for which they are proven; of the values in between nothing is.
         """
+        return cls._from_effects(effects, X, bands=bands, n_shown=n_shown).plot(ax)
+
+    @classmethod
+    def _from_effects(cls, effects: Effects, X: Any, *, n_shown: int, bands: Bands | None = None) -> Self:
         sample = None if X is None else effects.read(X)
         panels, sizes = {}, {}
         negligible = NEGLIGIBLE * effects.importances.max(initial=0.0)
@@ -290,24 +264,31 @@ class ShapeDisplay:
             if one.feature in panels:
                 band = one.points, one.shape.least, one.shape.most
                 panels[one.feature] = [replace(shape, band=band) for shape in panels[one.feature]]
-        return cls._from_panels(panels, n_shown, importances=sizes).plot(ax)
+        return cls._from_panels(panels, n_shown, sizes)
 
     @classmethod
     def from_run(
         cls, run: Run, X: Any = None, *, feature_names: Names = None, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
-        """Draw the sums of a run's stumps, the most important first; the functions of the other features are 0."""
-        return cls._from_panels(_staircases([("", Ensemble.from_run(run))], X, feature_names), n_shown).plot(ax)
+        """Draw the main effects of a run's weak learners, as by `from_effects`."""
+        ensemble = Ensemble.from_run(run)
+        terms = [(h, np.array([w])) for h, w in zip(ensemble.hypotheses, ensemble.weights, strict=True)]
+        used = [f for features in ensemble.find_features() for f in features]
+        X = None if X is None else validation.finite_array("X", X, ndim=2)
+        given = [np.shape(X)[1:], () if feature_names is None else (len(feature_names),)]
+        n_features = max([1 + max(used, default=-1), *(n for shape in given for n in shape)])
+        names, _ = name_features(feature_names, n_features), _columns(X, n_features)
+        return cls.from_effects(Effects.from_terms(terms, np.zeros(1), names, X=X), X, n_shown=n_shown, ax=ax)
 
     @classmethod
-    def _from_panels(cls, panels: Panels, n_shown: int, ylabel: str = YLABEL, importances: Any = None) -> Self:
+    def _from_panels(cls, panels: Panels, n_shown: int, importances: Any = None) -> Self:
         """Choose the features by importances or else by the sum of the total variations of their functions."""
         variations = {d: sum(shape.variation for shape in panel) for d, panel in panels.items()}
         sizes = variations if importances is None else importances
         ranked = sorted(panels, key=lambda d: (-sizes[d], d))
         shown, others = ranked[: validation.whole("n_shown", n_shown)], ranked[n_shown:]
         n_left_out = sum(variations[d] > 0 for d in others)
-        return cls([shape for d in shown for shape in panels[d]], n_left_out, ylabel)
+        return cls([shape for d in shown for shape in panels[d]], n_left_out)
 
     def plot(self, ax: ManyAxes = None) -> Self:
         """Draw on a sequence of matplotlib Axes, one per feature; by default on those of a new figure.
@@ -381,7 +362,7 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
             knots, values = np.append(ends.min(), knots), np.append(values[0], values)
         if ends.max() > knots[-1]:
             knots, values = np.append(knots, ends.max()), np.append(values, values[-1])
-        ax.plot(knots, values, drawstyle="steps-post" if shape.steps else "default", **style)
+        ax.plot(knots, values, **style)
         if first.n_missing and shape.missing is not None:
             ax.axhline(shape.missing, color=style["color"], linestyle=":", linewidth=1.2)
     if first.n_missing and first.missing is not None:
@@ -423,49 +404,6 @@ def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: 
     ax.set_xticks(np.arange(len(names)), names, rotation=90 if crowded else 0)
     if crowded:
         ax.tick_params(axis="x", labelsize="small")
-
-
-def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Names) -> Panels:
-    """Return the functions of every feature, of all scores, from (knots, values) of every feature for each score."""
-    n_features = len(next(iter(scores.values())))
-    names, columns = name_features(names, n_features), _columns(X, n_features)
-    panels: dict[int, list[ShapeFunction]] = {d: [] for d in range(n_features)}
-    for of, pairs in scores.items():
-        for d, pair in enumerate(pairs):
-            try:
-                knots, values = pair
-            except (TypeError, ValueError):
-                remedy = "give (knots, values) for every feature"
-                raise InvalidInput("shapes", f"found no pair for {names[d]}", remedy) from None
-            panels[d].append(ShapeFunction(names[d], knots, values, columns[d], of=of))
-    return panels
-
-
-def _are_plain(estimator: Any, scores: Sequence[tuple[str, Ensemble]], X: Any) -> bool:
-    """Return True if an ensemble is of stumps on numbers, none of which is missing."""
-    if hasattr(estimator, "features_") or (
-        X is not None and count_missing(estimator._accepts().new(estimator, X)).any()
-    ):
-        return False
-    return all(hasattr(hypothesis, "step") for _, ensemble in scores for hypothesis in ensemble.hypotheses)
-
-
-def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Names) -> Panels:
-    """Return the functions of the features that have stumps; of several scores, of all of them."""
-    found: dict[int, dict[str, list[WeightedStump]]] = {}
-    for of, ensemble in ensembles:
-        for stump in ensemble.stumps():
-            found.setdefault(stump.feature, {}).setdefault(of, []).append(stump)
-    n_known = [len(names)] if names is not None else [np.shape(X)[1]] if np.ndim(X) == 2 else []
-    n_features = max([1 + max(found, default=-1), *n_known])
-    names, columns = name_features(names, n_features), _columns(X, n_features)
-    panels = {}
-    for d in sorted(found):
-        # a score without stumps on the feature is 0 there: the stumps of another with no weight
-        flat = [stump._replace(weight=0.0) for stump in next(iter(found[d].values()))]
-        stumps = [(of, found[d].get(of, flat)) for of, _ in ensembles]
-        panels[d] = [ShapeFunction.from_stumps(names[d], some, columns[d], of) for of, some in stumps]
-    return panels
 
 
 def _columns(X: Any, n_features: int) -> Sequence[Array | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import relative
+from cvxens.certificates import Round, relative
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import Display, add_legend, name_problems, read_fitted
 from cvxens.types import Array
@@ -27,8 +27,6 @@ SMALLEST_GAP = float(np.finfo(float).eps)
 
 HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
 """The names of horizontal axes, and their labels."""
-
-REMEDY = "give Trace(objective, bound, seconds) what the rows have"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,31 +70,23 @@ class Trace:
             validation.one_each(field, values, len(self.objective), "round")
 
     @classmethod
-    def from_history(cls, history: Sequence[Any], name: str = "") -> Self:
-        """Read ``run.history`` or a fitted estimator's ``history_``.
-
-        Its rows have `objective` and `bound`, or `gap`, relative to an objective above the optimum. Those of AdaBoost
-        have the smallest `margin`, below the largest possible one, which no `edge_bound` is below.
+    def from_history(cls, history: Sequence[Round], name: str = "") -> Self:
+        """Read ``run.history`` or a fitted estimator's ``history_``, whose rows are `Round`s.
 
         Raises
         ------
         InvalidInput
-            Rows that have neither an objective with a bound nor edges and margins.
+            There are other rows.
         """
-        first = next(iter(history), None)
-        if hasattr(first, "edge_bound"):
-            margin, bound = _column(history, "margin"), np.minimum.accumulate(_column(history, "edge_bound"))
-            return cls(np.where(np.isnan(margin), -np.inf, margin), bound, None, name, "smallest margin")
-        if first is not None and not hasattr(first, "bound") and not hasattr(first, "gap"):
-            found = f"found rows of {type(first).__name__}, which have neither bounds nor edges"
-            raise InvalidInput("history", found, REMEDY)
-        objective, seconds = _column(history, "objective"), None
-        bound = objective * (1 - _column(history, "gap")) if hasattr(first, "gap") else _column(history, "bound")
-        if hasattr(first, "seconds"):
-            seconds = _column(history, "seconds")
-        elif hasattr(first, "pricing_seconds"):
-            seconds = np.cumsum(_column(history, "pricing_seconds") + _column(history, "master_seconds"))
-        return cls(objective, bound, seconds, name)
+        if found := {type(row).__name__ for row in history if not isinstance(row, Round)}:
+            remedy = "give Trace(objective, bound, seconds) what the rows have"
+            raise InvalidInput("history", f"found rows of {', '.join(sorted(found))}", remedy)
+        objective, bound, seconds = (
+            np.array([getattr(row, column) for row in history], np.float64)
+            for column in ("objective", "bound", "seconds")
+        )
+        quantity = next((row.quantity for row in history), Round.quantity)
+        return cls(objective, bound, None if np.isnan(seconds).any() else seconds, name, quantity)
 
     @property
     def rounds(self) -> Array:
@@ -228,10 +218,3 @@ class GapDisplay(TraceDisplay):
             drawn = np.where(np.isfinite(gap), np.maximum(gap, SMALLEST_GAP), np.nan)
             ax.plot(getattr(trace, self.against), drawn, label=trace.name, **self._style(trace))
         self._label(ax, "relative gap")
-
-
-def _column(history: Sequence[Any], attribute: str) -> Array:
-    try:
-        return np.array([getattr(row, attribute) for row in history], np.float64)
-    except AttributeError:
-        raise InvalidInput("history", f"found rows without {attribute}", REMEDY) from None

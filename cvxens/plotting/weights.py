@@ -10,7 +10,17 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import FAINT, PALETTE, Display, Names, add_legend, add_note, name_features
+from cvxens.plotting.display import (
+    FAINT,
+    PALETTE,
+    Display,
+    Names,
+    add_legend,
+    add_note,
+    draw_ranked,
+    name_features,
+    read_fitted,
+)
 from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
 
 if TYPE_CHECKING:
@@ -205,8 +215,8 @@ class SelectionDisplay(Display):
     def from_runs(
         cls, runs: Iterable[Run], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
     ) -> Self:
-        """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
-        selected = [Ensemble.from_run(run).features for run in runs]
+        """Draw the share of runs that have a weak learner on the feature, of more than a negligible weight."""
+        selected = [set().union(*Ensemble.from_run(run).find_features()) for run in runs]
         return cls._from_selections(selected, "runs that select", feature_names, n_shown).plot(ax)
 
     @classmethod
@@ -215,8 +225,8 @@ class SelectionDisplay(Display):
     ) -> Self:
         """Draw the share of fitted estimators, such as one per fold, that use the feature.
 
-        Those are features of more than a negligible share in ``feature_importances_`` or, without that, in the weights
-        of stumps. They are called as in ``feature_names_in_`` where no names are given, and all models have those.
+        Those are features of more than a negligible share in ``feature_importances_``. They are called as in
+        ``feature_names_in_`` where no names are given, and all models have those.
         """
         models = list(estimators)
         if feature_names is None:
@@ -228,7 +238,7 @@ class SelectionDisplay(Display):
     @classmethod
     def from_run(cls, run: Run, *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None) -> Self:
         """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
-        selected = [{stump.feature} for stump in Ensemble.from_run(run).stumps()]
+        selected = [features for features in Ensemble.from_run(run).find_features() if features]
         return cls._from_selections(selected, "stumps on", feature_names, n_shown).plot(ax)
 
     @classmethod
@@ -241,20 +251,13 @@ class SelectionDisplay(Display):
         return cls(shares, names, f"share of {kind} the feature (of {len(selected)})", n_shown)
 
     def _draw(self, ax: Axes) -> None:
-        ranked = np.argsort(-self.shares, kind="stable")
-        shown = ranked[self.shares[ranked] > 0][: self.n_shown]
-        ax.barh(np.arange(len(shown)), self.shares[shown], height=0.7)
-        names = name_features(self.feature_names, len(self.shares))
-        ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown.tolist()])
-        ax.invert_yaxis()
+        left = draw_ranked(ax, self.shares, name_features(self.feature_names, len(self.shares)), self.n_shown)
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
-        add_note(ax, "further", int(np.count_nonzero(self.shares)) - len(shown), below=False)
+        add_note(ax, "further", left, below=False)
 
 
 def _find_selected(estimator: Any) -> set[int]:
     """Return the features that a fitted estimator uses."""
-    if not hasattr(estimator, "feature_importances_"):
-        return set().union(*(ensemble.features for _, ensemble in Ensemble.list_scores(estimator)))
-    shares = np.asarray(estimator.feature_importances_)
+    shares = np.asarray(read_fitted(estimator, "feature_importances_"))
     return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())

@@ -19,9 +19,6 @@ from cvxens.types import Array
 
 TINY = float(np.finfo(float).tiny)
 
-LEAST_EXPONENT = -700.0
-"""The exponential of it, 1e-304, is a normal number, with all of its digits."""
-
 FEW = 8.0
 """Rounding errors of one elementary function, in units of the last place, and room."""
 
@@ -260,7 +257,8 @@ def _bound_exponential(a: Array, b: Array, room: float) -> Array:
     """Bound ``-a exp(b / a - 1)`` from above where a < 0, with so many times the rounding added."""
     with np.errstate(all="ignore"):
         # a subnormal a makes b / a infinite; no exponential of less than this is needed, as it grows
-        exponent = np.maximum(b / a - 1, LEAST_EXPONENT)
+        # the exponential of it, 1e-304, is a normal number, with all of its digits
+        exponent = np.maximum(b / a - 1, -700.0)
         # in halves, as its exponential may overflow where the product does not
         half = np.exp(exponent / 2)
         bound = -a * half * half * (1 + room * (FEW + np.abs(exponent)) * EPSILON)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
@@ -41,23 +41,11 @@ from cvxens.problems.verified import Equations, sum_columns
 from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Attempt
 
-SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
-"""Endings of Clarabel's whose point is one to begin a proof with."""
-
 ACCURACY = 1e-10
 """Gap and residuals that are asked for: what a proof loses to them is about as much, relative."""
 
 PROXIMITY = 1e-8
 """The curvature by which the nearest u with a bound is found, relative to the sizes of u and v: how far it moves it."""
-
-SMALL = 1e-3
-"""The size of multipliers, relative to the cost, that is the least to be expected."""
-
-SCALES = (1e-3, 1e-6)
-"""Scales of v that are tried in turn for a u that is far from any that has a bound."""
-
-STRONGER = (1e-4, 1e-2, 1.0)
-"""Curvatures that are tried in turn where the solver fails at all of these scales."""
 
 BORDER = 1e-5
 """The least weight of a row in the repair of the equality, relative to the largest: its square is what a row moves."""
@@ -67,30 +55,11 @@ REGULARISATION = 1e-13
 
 REFINEMENTS = 4
 
-STIFF = 100.0
-"""The curvature k by which a bound is brought closer, relative to the cost: a slope that changes by one of them is met
-to a hundredth each time, and multipliers to as many of a solver's digits less."""
-
-SHORT = 1e-10
-"""What a bound at v may fall short of the value there, relative, before it is brought closer."""
-
 DENSE, FEW_DENSE = 10.0, 32
 """Columns with more entries than so many times the root of their number count as dense, if there are few."""
 
 SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 """Shares of multipliers deep inside their cones, tried in turn to bring others into it: what a bound loses to it."""
-
-INWARDS = (0.0, 1e-14, 1e-12, 1e-10)
-"""Shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to strictness."""
-
-CHOICES = 6
-"""How often rows are given to equations at most, as multipliers change; that costs more than what it serves."""
-
-DEEP = (0.1, 1e-2, 1e-3)
-"""Depths in their cones of such multipliers, relative to the cost, tried in turn."""
-
-NEGLIGIBLE = 1e-14
-"""What may be left of the equality, relative to its terms: some ten units in the last place."""
 
 FURTHER = 10.0
 """How many times as large as a solver's point the optimum may be for the charge of what is left of the equality."""
@@ -103,12 +72,6 @@ REMEMBERED = 16
 ROUNDED = 64 * EPSILON
 """What balancing and shrinking may move an entry of u by, relative to the sum of their sizes: some units of a grid."""
 
-FAR = 1e4
-"""The size of a minimiser, relative to that of the margins, from which on a stronger pull is tried."""
-
-MOVED = 1e-6
-"""The distance of a given u from the nearest one with a bound, relative, up to which it counts as the same."""
-
 
 @dataclass(frozen=True, eq=False)
 class ConicSolution:
@@ -120,7 +83,8 @@ class ConicSolution:
 
     @property
     def solved(self) -> bool:
-        return self.status in SOLVED
+        # endings of Clarabel's whose point is one to begin a proof with
+        return self.status in ("Solved", "AlmostSolved", "InsufficientProgress")
 
     @property
     def accurate(self) -> bool:
@@ -174,17 +138,6 @@ class Proof:
     slack: float = 0.0  # the sum of the differences of u and the multipliers that have this bound exactly
     strict: bool = False  # whether there are such
     y: Array | None = None  # the signs that u is balanced under
-
-
-@dataclass(frozen=True, eq=False)
-class Settled:
-    """Multipliers in the dual cone, and what is known of exact ones near them."""
-
-    dual: Array
-    u: Array  # what they prove a bound for, in floats
-    charges: Array  # what is left of the equality for each entry of x, at its size; 0 where it is none
-    shifts: Array | None = None  # how far exact ones are at most, row by row; None where nothing is verified
-    slacks: Array | None = None  # how far their u is from this one, entry by entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +206,7 @@ class Stated:
     variable: Any
     term: Term
     parameters: tuple[tuple[Any, Array], ...]
+    values: dict[bytes, float] = field(default_factory=dict)  # some that were found, by the bytes of where
 
     @property
     def is_current(self) -> bool:
@@ -327,13 +281,13 @@ class ConicFunction:
 
     Examples
     --------
-    >>> hinge = ConicFunction.from_expression(lambda z: cp.sum(cp.pos(1 - z)), (3,))
-    >>> u, bound, rounding = hinge.bound(np.array([0.5, 0.25, 1.0]))
-    >>> u.round(6), round(bound, 6), rounding < 1e-12
-    (array([0.5 , 0.25, 1.  ]), 1.75, True)
+    >>> hinge = ConicFunction.from_term(lambda z: Term(cp.sum(cp.pos(1 - z))), (3,))
+    >>> proof = hinge.prove(np.array([0.5, 0.25, 1.0]))
+    >>> proof.u.round(6), round(proof.bound, 6)
+    (array([0.5 , 0.25, 1.  ]), 1.75)
     >>> y = np.array([1.0, 1.0, -1.0])
-    >>> u, bound, _ = hinge.bound(np.array([2.0, 0.5, 0.5]), y=y)
-    >>> float(y @ u), bool(round(bound - u.sum(), 6) <= 0), bool((u <= 1).all())
+    >>> proof = hinge.prove(np.array([2.0, 0.5, 0.5]), y)
+    >>> float(y @ proof.u), bool(round(proof.bound - proof.u.sum(), 6) <= 0), bool((proof.u <= 1).all())
     (0.0, True, True)
     """
 
@@ -366,61 +320,40 @@ class ConicFunction:
         stated = Stated(variable, term, parameters)
         return cls(shape, replace(form, rows=rows, stated=stated).drop_idle().balance()[0])
 
-    @classmethod
-    def from_expression(
-        cls,
-        express: Callable[[Any], Any],
-        shape: tuple[int, ...],
-        constraints: Callable[[Any], Sequence[Any]] | None = None,
-    ) -> ConicFunction:
-        """Make the function of a convex expression, infinite where the constraints do not hold."""
-        return cls.from_term(lambda v: Term(express(v), () if constraints is None else tuple(constraints(v))), shape)
-
     @property
     def is_current(self) -> bool:
         """True if parameters still have the values that the form was made with."""
         return self.form.stated is None or self.form.stated.is_current
 
-    def bound(self, u: Array, y: Array | None = None, near: Array | None = None) -> tuple[Array, float, float]:
-        """Find multipliers near u under which ``g(v) + u'v`` is bounded from below, and a bound.
-
-        Parameters
-        ----------
-        u : ndarray, shaped as v
-            Those of a solver, or any.
-        y : ndarray, optional
-            Signs; the multipliers that are returned have y'u = 0 to the last bit.
-        near : ndarray, shaped as v, optional
-            A v whose negative subgradient u is, if that is known: then u moves by no more than its own error.
-
-        Returns
-        -------
-        u : ndarray, shaped as v
-        bound : float
-            -inf where none was found.
-        rounding : float
-            A bound on the rounding error of `bound`.
-        """
-        proof = self.prove(u, y, near)
-        return proof.u, proof.bound, self._rounding(proof.bound)
+    @cached_property
+    def domain(self) -> ConicFunction:
+        """The function that is 0 where this one is finite, for proofs that no point of some set is there."""
+        return ConicFunction(self.shape, replace(self.form, c=np.zeros_like(self.c), offset=0.0))
 
     def prove(self, u: Array, y: Array | None = None, near: Array | None = None) -> Proof:
-        """Return the remembered proof of u, or one for the nearest u that has any."""
+        """Return the remembered proof of u, or one for the nearest u that has any.
+
+        Its multipliers have ``y'u = 0`` to the last bit where signs y are given, and its bound is -inf where none was
+        found. Where a v whose negative subgradient u is is near, u moves by no more than its own error.
+        """
         if (known := self._recall(u, y)) is not None and np.isfinite(known.bound):
             return known
         is_balanced = y is None or not np.any((y * u).sum(axis=0))
         if is_balanced and (share := self._find_share(u)) is not None and np.isfinite(share.bound):
             return share
         at = np.zeros(self.shape) if near is None else near
-        size = max(float(np.abs(u).max(initial=0.0)), SMALL * float(np.abs(self.c).max()))
+        # the size of multipliers, relative to the cost, that is the least to be expected
+        size = max(float(np.abs(u).max(initial=0.0)), 1e-3 * float(np.abs(self.c).max()))
         proof, is_near = self._approach(u, y, at, size)
-        for scale in SCALES:
+        # scales of v that are tried in turn for a u that is far from any that has a bound
+        for scale in (1e-3, 1e-6):
             if is_near:
                 break
             first, _ = self._approach(u, y, at, size, scale)
             if first is not None:
                 proof, is_near = self._approach(first.u, y, at, size)
-        for proximity in () if is_near else STRONGER:
+        # curvatures that are tried in turn where the solver fails at all of these scales
+        for proximity in () if is_near else (1e-4, 1e-2, 1.0):
             proof, is_near = self._approach(u, y, at, size, proximity=proximity)
             if is_near:
                 break
@@ -451,7 +384,8 @@ class ConicFunction:
             again = solve(found.x[self.rows].reshape(self.shape))
             found = again if again.accurate else found
         proof = self._check(found.dual, mixed @ found.x / scale, y) if found.solved else None
-        return proof, proof is not None and float(np.abs(found.x[self.rows]).max(initial=0.0)) <= FAR * extent
+        # the size of a minimiser, relative to that of the margins, from which on a stronger pull is tried
+        return proof, proof is not None and float(np.abs(found.x[self.rows]).max(initial=0.0)) <= 1e4 * extent
 
     def adopt(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
         """Make a proof of the multipliers and the point that a larger program has of this function; remember it."""
@@ -482,21 +416,14 @@ class ConicFunction:
         proof = self.prove(u)
         moved = np.abs(proof.u - u)
         total = float(moved.sum())
-        if total > MOVED * float(np.abs(u).sum()):
+        # the distance of a given u from the nearest one with a bound, relative, up to which it counts as the same
+        if total > 1e-6 * float(np.abs(u).sum()):
             return self._remember(Proof(u, -inf, proof.v, inf))
         if proof.strict and total <= ROUNDED * float(np.abs(u).sum()):
             return self._remember(replace(proof, u=u, slack=proof.slack + total))
         # some that are further away may be all that have a bound, as where their sum is fixed: u cannot shrink there
         charge = self._charge(moved.ravel(), proof.v.ravel())
         return self._remember(replace(proof, u=u, bound=proof.bound - charge, charge=charge, strict=False))
-
-    def rounding(self, u: Array) -> float:
-        """Bound the rounding error of ``dual_value(u)``."""
-        return self._rounding(self.dual_value(u))
-
-    def subgradient(self, v: Array) -> Array:
-        """Return a subgradient at v; where the function is infinite, one at the nearest point where it is not."""
-        return -self.prove_at(v).u
 
     def prove_at(self, v: Array) -> Proof:
         """Return a proof whose u is minus a subgradient at v: its bound is ``g(v) + u'v``."""
@@ -533,9 +460,12 @@ class ConicFunction:
             return -inf if proof is None else proof.bound - float((proof.u * v).sum())
 
         size = max(float(np.abs(self.c).max(initial=0.0)), TINY)
-        strength = STIFF * max(1.0, float(np.abs(v).max(initial=0.0)))
+        # the curvature k by which a bound is brought closer, relative to the cost: a slope that changes by one of them
+        # is met to a hundredth each time, and multipliers to as many of a solver's digits less
+        strength = 100.0 * max(1.0, float(np.abs(v).max(initial=0.0)))
         for _ in range(2 * REFINEMENTS):
-            if value < inf and value - reach(proof) <= SHORT * max(1.0, abs(value)):
+            # what a bound at v may fall short of the value there, relative, before it is brought closer
+            if value < inf and value - reach(proof) <= 1e-10 * max(1.0, abs(value)):
                 break
             u = np.zeros(self.shape) if proof is None else proof.u
             closer, _ = self._approach(u, None, v, size, proximity=strength)
@@ -663,17 +593,6 @@ class ConicFunction:
         return sparse.coo_array(entries, shape=(len(self.c), n_outputs)).tocsc()
 
     def _check(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
-        """Make a proof of a solver's multipliers; None where they are no beginning of one."""
-        if (settled := self.settle(dual, x, y)) is None:
-            return None
-        v, bound = x[self.rows].reshape(self.shape), self.offset - dot(self.b, settled.dual)
-        if settled.shifts is None or settled.slacks is None:
-            charge = float(settled.charges.sum())
-            return Proof(settled.u, bound - charge, v, charge, y=y)
-        moved = float(np.abs(self.b) @ settled.shifts) * (1 + sum_error(len(self.b), 1.0))
-        return Proof(settled.u, bound - moved, v, moved, float(settled.slacks.sum()), True, y)
-
-    def settle(self, dual: Array, x: Array, y: Array | None) -> Settled | None:
         """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
         vanishing = self._find_vanishing(y)
         B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
@@ -683,10 +602,12 @@ class ConicFunction:
             dual = self._mix_centre(mended, y, B, target)
         if not (np.isfinite(dual).all() and self.cones.depths(dual).min(initial=0.0) >= 0):
             return None
-        if (exact := self._find_exact(dual, y, B, target)) is not None:
+        v = x[self.rows].reshape(self.shape)
+        if (exact := self._find_exact(dual, v, y, B, target)) is not None:
             return exact
         u, left, rounding = self._declare(dual, y)
-        return Settled(dual, u, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean()))
+        charge = float((FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean())).sum())
+        return Proof(u, self.offset - dot(self.b, dual) - charge, v, charge, y=y)
 
     def _declare(self, dual: Array, y: Array | None) -> tuple[Array, Array, Array]:
         """Return the u of multipliers, balanced under signs, and what is left of the equality, with its rounding."""
@@ -698,24 +619,27 @@ class ConicFunction:
         counts = np.diff(self.A.indptr) + 2
         return u, left, counts * EPSILON * (np.abs(self.A).T @ np.abs(dual) + np.abs(self.c))
 
-    def _find_exact(self, dual: Array, y: Array | None, B: Any, target: Array) -> Settled | None:
-        """Return multipliers with exact ones so near that they are in the cone too, moved inwards if need be."""
+    def _find_exact(self, dual: Array, v: Array, y: Array | None, B: Any, target: Array) -> Proof | None:
+        """Make a proof of multipliers with exact ones so near that these are in the cone too, moved inwards if so."""
         key = b"" if y is None else y.tobytes()
         for renewed in (False, True):
-            if key not in self._equations or (renewed and self._n_chosen[key] < CHOICES):
+            # how often rows are given to equations at most, as multipliers change; that costs more than what it serves
+            if key not in self._equations or (renewed and self._n_chosen[key] < 6):
                 self._equations[key] = self._choose_equations(dual, y, B)
                 self._n_chosen[key] += 1
             elif renewed:
                 break
             if (equations := self._equations[key]) is None:
                 return None
-            for share in INWARDS:
+            # shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to
+            # strictness
+            for share in (0.0, 1e-14, 1e-12, 1e-10):
                 mixed = dual
                 if share > 0:
                     if (centre := self._know_centre(y, B, target)) is None:
                         break
                     mixed = (1 - share) * dual + share * centre
-                if (exact := self._verify(mixed, y, equations)) is not None:
+                if (exact := self._verify(mixed, v, y, equations)) is not None:
                     return exact
         return None
 
@@ -744,8 +668,8 @@ class ConicFunction:
         """The number of times that equations were chosen, by the signs they are balanced under."""
         return Counter()
 
-    def _verify(self, dual: Array, y: Array | None, equations: Equations) -> Settled | None:
-        """Return how far exact multipliers are from these, if they are in the dual cone."""
+    def _verify(self, dual: Array, v: Array, y: Array | None, equations: Equations) -> Proof | None:
+        """Make a proof of how far exact multipliers are from these, if they are in the dual cone."""
         u, *_ = self._declare(dual, y)
         of_u = np.zeros_like(self.c)
         of_u[self.rows] = u.ravel()
@@ -757,7 +681,9 @@ class ConicFunction:
         if shifts is None or not self.cones.surround(dual, shifts):
             return None
         slacks = (of_v + (np.abs(self.A).T @ shifts)[self.rows]) * (1 + sum_error(len(dual), 1.0))
-        return Settled(dual, u, np.zeros_like(self.c), shifts, slacks)
+        bound = self.offset - dot(self.b, dual)
+        moved = float(np.abs(self.b) @ shifts) * (1 + sum_error(len(self.b), 1.0))
+        return Proof(u, bound - moved, v, moved, float(slacks.sum()), True, y)
 
     def _charge(self, left: Array, x: Array) -> float:
         """Bound ``left'x`` at the optimum, whose entries are of the size of those of the given point."""
@@ -787,7 +713,8 @@ class ConicFunction:
     def _find_centre(self, B: Any, target: Array) -> Array | None:
         """Find multipliers that satisfy the equality and are inside of the dual cone by a share of their size."""
         inner = (float(np.abs(self.c).max(initial=0.0)) or 1.0) * self.cones.interior
-        for share in DEEP:
+        # depths in their cones of such multipliers, relative to the cost, tried in turn
+        for share in (0.1, 1e-2, 1e-3):
             # multipliers l of the cost target + share B'inner make l + share inner those of the target
             found = solve_cones(B, self.b, target + share * (B.T @ inner), self.cones)
             centre = self._mend(found.dual + share * inner, B, target) if found.solved else self.b
@@ -809,10 +736,6 @@ class ConicFunction:
                 break
             dual = dual + weights * system.solve(-missed)
         return dual
-
-    def _rounding(self, bound: float) -> float:
-        # b'l has one rounding, the offset and the charge one each
-        return 4 * EPSILON * (abs(bound) + abs(self.offset)) if np.isfinite(bound) else 0.0
 
 
 def _is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
@@ -861,4 +784,5 @@ class _LeastSquares:
 def _vanishes(B: Any, dual: Array, target: Array) -> bool:
     """Return True if ``B'l + target`` is rounding."""
     sizes = np.abs(B).T @ np.abs(dual) + np.abs(target)
-    return bool((np.abs(B.T @ dual + target) <= NEGLIGIBLE * sizes).all())
+    # what may be left of the equality, relative to its terms: some ten units in the last place
+    return bool((np.abs(B.T @ dual + target) <= 1e-14 * sizes).all())

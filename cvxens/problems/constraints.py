@@ -25,14 +25,8 @@ ROOM = 1e-13
 """The room that points are given within inequalities, relative to their sizes, so that they hold however terms are
 added up: a thousandth of a thousandth of a digit that data have."""
 
-CANCELLED = 0.02
-"""The least size of an entry of a variable, relative to the largest: scores that cancel are rounded as others are."""
-
 ROUNDS = 5
 """Corrections of a point, each of which may violate another constraint."""
-
-SINGULAR = 1e-12
-"""Singular values below this share of the largest are 0: equal means are two constraints on one number."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +173,9 @@ def _find_sizes(expression: Any) -> Array:
     for variable, slope in slopes.items():
         values = np.ravel(variable.value, order="F")
         matrix = _as_matrix(slope, len(values), len(at))
-        sizes += np.abs(matrix).T @ np.maximum(np.abs(values), CANCELLED * float(np.abs(values).max(initial=0.0)))
+        # the least size of an entry of a variable, relative to the largest: scores that cancel are rounded as others
+        # are
+        sizes += np.abs(matrix).T @ np.maximum(np.abs(values), 0.02 * float(np.abs(values).max(initial=0.0)))
         linear += matrix.T @ values
     found = sizes + np.abs(at - linear)
     return np.where(np.isfinite(found), found, 0.0)
@@ -193,4 +189,5 @@ def _as_matrix(slope: Any, n_rows: int, n_columns: int) -> Any:
 
 def solve_least(slopes: Array, scale: Array, wanted: Array) -> Array:
     """Return the least step, in units of `scale`, that lowers numbers with these slopes (n_numbers, n) as wanted."""
-    return -scale * (np.linalg.pinv(slopes * scale, rcond=SINGULAR) @ wanted)
+    # singular values below this share of the largest are 0: equal means are two constraints on one number
+    return -scale * (np.linalg.pinv(slopes * scale, rcond=1e-12) @ wanted)

@@ -26,12 +26,6 @@ NEAR = 1e-150
 ROUNDED = 16 * EPSILON
 """The error of a difference ``x t - phi(t)``, relative to the sizes of the two: phi is a few operations deep."""
 
-POINTS_AT_ONCE = 2000
-"""Points at which a function is evaluated in one go, where it is searched."""
-
-RATIO_POINTS = 4000
-"""Points from `NEAR` to a number at which phi(t) / t^2 is bounded from below: it is bounded to a fifth or better."""
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -169,7 +163,8 @@ class Curve:
         end = float(self.maximisers(np.full((), x)))
         if not 0 < end < inf:
             return inf if end > 0 else 0.0
-        points = np.geomspace(min(NEAR, end / 2), end, RATIO_POINTS)
+        # points from `NEAR` to a number at which phi(t) / t^2 is bounded from below: it is bounded to a fifth or better
+        points = np.geomspace(min(NEAR, end / 2), end, 4000)
         with np.errstate(under="ignore"):
             least = float((self.values(points[:-1]) / points[1:] ** 2).min()) * (1 - ROUNDED)
         return 1 / (4 * least) if least > 0 else inf
@@ -183,7 +178,8 @@ def _bisect(holds: Callable[[Array], NDArray[np.bool_]], like: Array) -> Array:
     """
     low = np.zeros(like.shape, dtype=np.int64)
     high = np.full(like.shape, np.array(FAR).view(np.int64))
-    n_parts = int(np.clip(POINTS_AT_ONCE // max(like.size, 1), 2, 256))
+    # points at which a function is evaluated in one go, where it is searched
+    n_parts = int(np.clip(2000 // max(like.size, 1), 2, 256))
     cuts = np.arange(1, n_parts).reshape(-1, *(1 for _ in like.shape))
     everywhere = holds(np.full(like.shape, FAR))
     while (high - low > 1).any():

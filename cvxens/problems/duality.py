@@ -100,13 +100,6 @@ def capped_simplex(u: Array, cap: float | Array, total: float = 1.0) -> Array:
     return v + room * (lacking / max(float(room.sum()), np.finfo(float).tiny))
 
 
-FAR = 4.0
-"""A column is shifted if its middle is further from 0 than so many times its range, and loses a digit or more to it.
-
-Columns with values on both sides of 0, such as stumps, and indicators stay what they are, to the last bit.
-"""
-
-
 def centres(rows: Array) -> Array:
     """Return what to take off each row (n_rows, n_samples): the middle of its range where that is far from 0, else 0.
 
@@ -117,7 +110,9 @@ def centres(rows: Array) -> Array:
     """
     low, high = rows.min(axis=1), rows.max(axis=1)
     middle = low / 2 + high / 2
-    return np.where(np.abs(middle) > FAR * (high - low), middle, 0.0)
+    # a column is shifted if its middle is further from 0 than so many times its range, and loses a digit or more to it.
+    # Columns with values on both sides of 0, such as stumps, and indicators stay what they are, to the last bit
+    return np.where(np.abs(middle) > 4.0 * (high - low), middle, 0.0)
 
 
 def edge_of(values: Array, s: Array) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +23,13 @@ from cvxens.problems.constraints import (
     solve_least,
 )
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses import Loss, find_shortfall, rise
+from cvxens.problems.losses import Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import (
     L1,
     ElasticNet,
     Penalty,
-    RadialExpression,
+    Radial,
     SquaredL2,
     StructuredExpression,
     not_of_any_number,
@@ -41,17 +41,8 @@ from cvxens.types import Array, Point
 
 TINY = float(np.finfo(float).tiny)
 
-MANY = 1000
-"""Samples from which on a table of proofs is made where the loss allows it: a table takes about a second."""
-
 STEP = 1e-5
 """Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
-
-PRICED = 1e-3
-"""Step of a further weight whose price is sought, relative to the largest: solvers see kinks further off than 1e-6."""
-
-MOVED = 100.0
-"""How far other weights may give way, in such steps: edges have errors, which a long way would add up."""
 
 CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
 """What bounds hold under where no exact multipliers are verified."""
@@ -154,52 +145,40 @@ def _find_own_values(term: Term, at: Any) -> dict[str, Array]:
 class ConicLoss(Loss):
     """A loss that is known by its model in cvxpy alone: its dual value is bounded by conic proofs."""
 
-    basis: ClassVar[str] = "by conic multipliers, repaired and checked"
-    has_slopes: ClassVar[bool] = False
+    is_searched = True
+
+    @property
+    def basis(self) -> str:
+        return "by conic multipliers, repaired and checked"
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the loss of margins of this shape in conic form; canonicalised once for the values of parameters."""
         if shape not in self._conics or not self._conics[shape].is_current:
-            self._conics[shape] = ConicFunction.from_term(self.term, shape)
-            # what was made of the form before
-            self._domains.pop(shape, None)
-            self._tables.pop(shape, None)
-            self._values.clear()
+            self._conics[shape] = ConicFunction.from_term(self.model, shape)
         return self._conics[shape]
-
-    @cached_property
-    def _values(self) -> dict[bytes, float]:
-        """The last values, by the margins."""
-        return {}
 
     @cached_property
     def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
         return {}
 
     def domain(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the function that is 0 where the loss is finite, for proofs that no margins of some set are there."""
-        form = self.conic(shape).form
-        if shape not in self._domains:
-            self._domains[shape] = ConicFunction(shape, replace(form, c=np.zeros_like(form.c), offset=0.0))
-        return self._domains[shape]
-
-    @cached_property
-    def _domains(self) -> dict[tuple[int, ...], ConicFunction]:
-        return {}
+        return self.conic(shape).domain
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
         conic = self.conic(shape)
-        if shape not in self._tables:
-            self._tables[shape] = ScalarSum.from_function(conic) if shape[0] >= MANY else None
-        return self._tables[shape]
+        if conic not in self._tables:
+            stated = conic.form.stated
+            # of fewer samples proofs by the conic form take no longer, and are exact
+            known = stated is not None and shape[0] >= 1000
+            self._tables[conic] = ScalarSum.from_term(stated.term, stated.variable) if known else None
+        return self._tables[conic]
 
     @cached_property
-    def _tables(self) -> dict[tuple[int, ...], ScalarSum | None]:
+    def _tables(self) -> dict[ConicFunction, ScalarSum | None]:
         return {}
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
-        """Move a solver's multipliers at margins z to where they have a bound; it is remembered."""
         table = self.table(u.shape)
         return self.conic(u.shape).prove(u, y, z).u if table is None else table.repair(u, y)
 
@@ -208,22 +187,20 @@ class ConicLoss(Loss):
         table = self.table(u.shape)
         return self.conic(u.shape).prove(u, y).u if table is None else table.repair(u, y)
 
-    def dual_value(self, u: Array) -> float:
-        table = self.table(u.shape)
-        return self.conic(u.shape).dual_value(u) if table is None else table.dual_value(u)
+    def dual_terms(self, u: Array) -> Array:
+        return np.array([(self.table(u.shape) or self.conic(u.shape)).dual_value(u)])
+
+    def dual_rounding(self, u: Array) -> float:
+        """Bound it by the sizes of the terms and of the multipliers, of which a share need not have a proof."""
+        return sum_error(u.size, float(np.abs(self.dual_terms(u)).sum() + np.abs(u).sum()))
 
     def displacement(self, u: Array) -> float:
-        """Bound the sum of the differences of u and some multipliers that have ``dual_value(u)`` exactly."""
-        table = self.table(u.shape)
-        return (self.conic(u.shape) if table is None else table).displacement(u)
+        return self.conic(u.shape).displacement(u) if self.table(u.shape) is None else 0.0
 
     def condition(self, u: Array) -> str:
-        """Say in a few words what ``dual_value(u)`` would be a bound under; empty where it is one whatever else."""
-        table = self.table(u.shape)
-        strict = (self.conic(u.shape) if table is None else table).is_strict(u)
-        return "" if strict else CONDITION
+        return "" if self.table(u.shape) or self.conic(u.shape).is_strict(u) else CONDITION
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
         return float(np.abs(self.repair(u, None) - u).max(initial=0.0)) / max(float(np.abs(u).max(initial=0.0)), TINY)
 
@@ -250,55 +227,44 @@ class ConicLoss(Loss):
         """Return True if the constraints on margins alone hold, however terms are added up."""
         return self.measure(z).holds
 
-    def hold(
-        self,
-        scores: Callable[[Array], Array],
-        edges: Callable[[Array], Array],
-        y: Array,
-        point: tuple[Array, Array],
-        *,
-        intercept: bool,
-        fixed_sum: bool = False,
-    ) -> tuple[Array, Array]:
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at margins that miss constraints by rounding is too low by.
+
+        By Fenchel's inequality it is at least ``dual_value(u) - u'z``, less what that is off for multipliers that are
+        displaced.
+        """
+        if not self.is_constrained(z.shape):
+            return 0.0
+        off = self.displacement(u) * float(np.abs(z).max(initial=0.0))
+        return max(self.dual_value(u) - off - float((u * z).sum()) - self.value(z), 0.0)
+
+    def hold(self, scored: Scored, w: Array, b: Array) -> tuple[Array, Array]:
         """Move weights and intercept the least until the constraints hold to the last digits, with room for rounding.
 
         Weights move in proportion to their sizes, and keep their signs, and their sum if that is fixed. What is far
         from feasible stays as it is.
-
-        Parameters
-        ----------
-        scores, edges : callable
-            The map from weights to scores, and its adjoint.
-        y : ndarray
-            The signs of the margins.
-        point : tuple of ndarray
-            Weights and intercept.
-        intercept : bool
-            Whether that may move.
-        fixed_sum : bool
-            Whether the sum of the weights is to stay.
         """
-        w, b = point
+        given = w, b
         for _ in range(ROUNDS):
-            z = y * (scores(w) + b)
+            z = scored.margins(w, b)
             lacking = self.measure(z).lacking
             if not (broken := lacking != 0).any():
                 return w, b
             # the slopes of what is too large in weights and intercept
-            slopes = y * self.find_slopes(z)[broken]
-            of_w = np.stack([edges(slope).ravel() for slope in slopes])
-            of_b = slopes.sum(axis=1).reshape(len(slopes), -1) * intercept
+            slopes = scored.y * self.find_slopes(z)[broken]
+            of_w = np.stack([scored.edges(slope).ravel() for slope in slopes])
+            of_b = slopes.sum(axis=1).reshape(len(slopes), -1) * scored.intercept
             largest = max(float(np.abs(w).max(initial=0.0)), float(np.abs(b).max())) or 1.0
             scale, wanted = np.concatenate([np.abs(w).ravel(), np.full(b.size, largest)]), lacking[broken]
             rows = np.hstack([of_w, of_b])
-            if fixed_sum:
+            if scored.fixed_sum:
                 rows, wanted = np.vstack([rows, np.repeat([1.0, 0.0], [w.size, b.size])]), np.append(wanted, 0.0)
             of_point = solve_least(rows, scale, wanted)
             ahead = w + of_point[: w.size].reshape(w.shape)
             if (ahead * w < 0).any():
-                return point
+                return given
             w, b = ahead, b + of_point[w.size :].reshape(b.shape)
-        return (w, b) if self.is_held(y * (scores(w) + b)) else point
+        return (w, b) if self.is_held(scored.margins(w, b)) else given
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
@@ -345,15 +311,14 @@ class StatedLoss(ConicLoss):
         rows = find_slopes(self._split(z.shape)[0], (stated.variable,))
         return np.stack([row.reshape(z.shape, order="F") for row in rows])
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         """Evaluate at margins, at the best values of its own variables that satisfy the constraints; inf if none do."""
-        self.conic(z.shape)
-        key = z.tobytes()
-        if key not in self._values:
-            if len(self._values) >= REMEMBERED:
-                self._values.clear()
-            self._values[key] = self._find_value(z)
-        return self._values[key]
+        known, key = self._state(z.shape).values, z.tobytes()
+        if key not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            known[key] = self._find_value(z)
+        return np.array([known[key]])
 
     def _find_value(self, z: Array) -> float:
         stated = self._at(z)
@@ -372,10 +337,6 @@ class StatedLoss(ConicLoss):
         slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
         return max([*ends, at_z]) - at_z + slopes + sum_error(z.size, abs(at_z))
 
-    def shortfall(self, z: Array, u: Array) -> float:
-        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
-        return find_shortfall(self, z, u) if self.list_constraints(z.shape) else 0.0
-
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the best b at which the constraints hold; where there is none, the b that comes closest."""
         b, none, conic = super().best_intercept(f, y), np.zeros((0, *f.shape[1:])), self.conic(f.shape)
@@ -385,7 +346,7 @@ class StatedLoss(ConicLoss):
             if room > 0:
                 with suppress(SolverFailed):
                     found = ConicFunction(f.shape, conic.form.tighten(at, room)).best_shift(y * f, y)
-            found = self.hold(lambda _: f, lambda _: none, y, (none, found), intercept=True)[1]
+            found = self.hold(Scored(lambda _: f, lambda _: none, y, intercept=True), none, found)[1]
             if not self.is_constrained(f.shape) or np.isfinite(self.value(y * (f + found))):
                 conic.carry(y * (f + b), y * (f + found))
                 return found
@@ -404,40 +365,21 @@ class StatedLoss(ConicLoss):
 class ExpressionLoss(StatedLoss):
     """A loss known by its cvxpy expression alone; further variables in it, such as slacks, are minimised over."""
 
-    any_shape: ClassVar[bool] = True
+    any_shape = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
 
-    def with_table(self, shape: tuple[int, ...]) -> Loss:
-        """Return the same with slopes and curvatures, where there is a table."""
-        table = self.table(shape)
-        return self if table is None else SmoothExpression(self, table)
+    def with_table(self, shape: tuple[int, ...]) -> ExpressionLoss:
+        """Return the same with curvatures, for fast masters, where there is a table."""
+        if (table := self.table(shape)) is None:
+            return self
+        smooth = replace(self)
+        smooth._conics.update(self._conics)
+        smooth._tables.update(self._tables)
+        object.__setattr__(smooth, "curvature", table.curvature)
+        return smooth
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return read_term("loss", self.express, z)
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothExpression(ConicLoss):
-    """A loss known by its expression that has a table of proofs, and so slopes and curvatures, for fast masters."""
-
-    loss: ExpressionLoss
-    held: ScalarSum
-
-    def term(self, z: Any) -> Term:
-        return self.loss.term(z)
-
-    def value(self, z: Array) -> float:
-        return self.loss.value(z)
-
-    def own_values(self, z: Array) -> Mapping[str, Array]:
-        return self.loss.own_values(z)
-
-    def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
-        return self.held
-
-    def curvature(self, u: Array) -> Array:
-        """Return the second derivatives where the multipliers are u."""
-        return self.held.curvature(u)
 
 
 @dataclass(frozen=True)
@@ -451,12 +393,11 @@ class ConstrainedLoss(StatedLoss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.loss.batch_shape
 
-    @property
-    def any_shape(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
-        return self.loss.any_shape
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "any_shape", self.loss.any_shape)
 
-    def term(self, z: Any) -> Term:
-        term = self.loss.term(z)
+    def model(self, z: Any) -> Term:
+        term = self.loss.model(z)
         return Term(term.expression, (*term.constraints, *read_constraints(self.constrain, z)), term.variables)
 
     def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -464,7 +405,7 @@ class ConstrainedLoss(StatedLoss):
         if not self.is_known:
             return stated.term.constraints
         # a known loss has variables that nobody else has
-        return stated.term.constraints[len(self.loss.term(stated.variable).constraints) :]
+        return stated.term.constraints[len(self.loss.model(stated.variable).constraints) :]
 
     @property
     def is_known(self) -> bool:
@@ -478,7 +419,7 @@ class ConstrainedLoss(StatedLoss):
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss rises, with variables that only constraints keep bounded or by itself."""
-        return super().rise(z, errors) if self._split(z.shape)[1] else rise(self.loss, z, errors)
+        return super().rise(z, errors) if self._split(z.shape)[1] else self.loss.rise(z, errors)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         of_loss = self.loss.primal_violation(z, auxiliary) if self.is_known else 0.0
@@ -511,7 +452,7 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
         if square > 0:
             return SquaredL2(2 * square)
     if structure.radial:
-        return RadialExpression(express, structure.of_norm2)
+        return Radial(express, structure.of_norm2)
     return StructuredExpression(express, structure)
 
 
@@ -542,28 +483,28 @@ def _count_lacking(node: Any) -> int:
 class ExpressionPenalty(Penalty):
     """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known."""
 
-    has_conjugate: ClassVar[bool] = False
+    has_conjugate = False
     express: Callable[[Any], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
     unrecognised: str = "nothing of it"
     """What in it is none of the sums whose conjugates are known."""
 
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         return read_term("penalty", self.express, w)
 
     def value(self, w: Array) -> float:
-        return _evaluate(self.term(cp.Constant(w)))
+        return _evaluate(self.model(cp.Constant(w)))
 
     def repair(self, w: Array) -> Array:
         """Move weights to where the constraints on them alone hold, if they are near that."""
         at = cp.Variable(w.shape, nonneg=bool((w >= 0).all()))
         at.value = w
-        held = [one for one in self.term(at).constraints if [v.id for v in one.variables()] == [at.id]]
+        held = [one for one in self.model(at).constraints if [v.id for v in one.variables()] == [at.id]]
         return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,), 0.0) else w
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""
         at = cp.Constant(w)
-        return _find_own_values(self.term(at), at)
+        return _find_own_values(self.model(at), at)
 
     def conjugate(self, edges: Edges) -> float:
         return np.inf
@@ -575,7 +516,9 @@ class ExpressionPenalty(Penalty):
         V' is the multiplier of ``v == step``, extrapolated to 0 from steps of two lengths. Of several outputs the least
         price counts.
         """
-        step = PRICED * max(1.0, float(np.abs(w).max(initial=0.0)))
+        # step of a further weight whose price is sought, relative to the largest: solvers see kinks further off than
+        # 1e-6
+        step = 1e-3 * max(1.0, float(np.abs(w).max(initial=0.0)))
         signed = edges * np.where(w < 0, -1.0, 1.0) if len(w) else w
         units = np.eye(w[:1].size or int(np.prod(w.shape[1:])))
         prices = []
@@ -599,12 +542,13 @@ class ExpressionPenalty(Penalty):
         if not len(w):
             all_of_them, gain, near = v, 0.0, []
         else:
-            moved, room = cp.Variable(w.shape), MOVED * float(np.abs(further).max())
+            # how far other weights may give way, in such steps: edges have errors, which a long way would add up
+            moved, room = cp.Variable(w.shape), 100.0 * float(np.abs(further).max())
             all_of_them = (cp.hstack if w.ndim == 1 else cp.vstack)([moved, v])
             # they keep their signs
             kept = cp.multiply(np.where(w < 0, -1.0, 1.0), moved) >= 0
             gain, near = cp.sum(cp.multiply(edges, moved)), [cp.abs(moved - w) <= room, kept]
-        term = self.term(all_of_them)
+        term = self.model(all_of_them)
         problem = cp.Problem(cp.Minimize(term.expression - gain), [fixed, *near, *term.constraints])
         model = Model(problem, {}, {"price": (fixed, -1.0)})
         return solve_model(model, None, {}).duals["price"].ravel()

@@ -101,7 +101,7 @@ class Formulation:
     def __post_init__(self) -> None:
         for name, part in (("loss", self.loss), ("penalty", self.penalty)):
             # atoms of cvxpy are classes as well, and functions to expressions
-            if hasattr(part, "term"):
+            if isinstance(part, type) and issubclass(part, (Loss, Penalty)):
                 validation.made(name, part)
         if self.decide is not None and not callable(self.decide):
             raise InvalidInput("decide", f"found {self.decide!r:.100}", "give a function of scores, samples and values")
@@ -110,11 +110,11 @@ class Formulation:
     def terms(self) -> tuple[Loss, Penalty]:
         """Loss and penalty with all that a master needs; expressions are wrapped."""
         for name, part in (("loss", self.loss), ("penalty", self.penalty)):
-            if not (hasattr(part, "term") or callable(part)):
+            if not (isinstance(part, (Loss, Penalty)) or callable(part)):
                 raise InvalidInput(name, f"found {part!r}", f"give one of cvxens.problems, or a function to a {name}")
-        loss: Any = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
-        if hasattr(self.penalty, "term"):
-            penalty: Any = self.penalty
+        loss = self.loss if isinstance(self.loss, Loss) else ExpressionLoss(self.loss)
+        if isinstance(self.penalty, Penalty):
+            penalty = self.penalty
         else:
             penalty = read_penalty(self.penalty, self.outputs, self.nonnegative)
         if penalty.one_sided and not self.nonnegative:
@@ -137,12 +137,12 @@ class Formulation:
     @property
     def holds_own_terms(self) -> bool:
         """True if the loss or the penalty is a class from outside of the library, whose claims nobody has tested."""
-        return any(hasattr(getattr(self, part), "term") for part in self.own_parts)
+        return any(isinstance(part, (Loss, Penalty)) and _holds_own(part) for part in (self.loss, self.penalty))
 
     @property
     def has_conjugate(self) -> bool:
         """True if the penalty has a conjugate in numpy, so that there are bounds; a loss has one, or conic proofs."""
-        return bool(getattr(self.terms[1], "has_conjugate", True))
+        return self.terms[1].has_conjugate
 
     @property
     def needs_square_sum(self) -> bool:
@@ -153,31 +153,32 @@ class Formulation:
     def with_table(self, shape: tuple[int, ...]) -> Formulation:
         """Return the same with slopes and curvatures of the loss, if that is a smooth expression that has a table."""
         loss, penalty = self.terms
-        wanted = hasattr(penalty, "ridge") or hasattr(penalty, "edge_limit")
+        wanted = penalty.ridge is not None or penalty.edge_limit is not None
         if not (wanted and len(shape) == 1 and isinstance(loss, ExpressionLoss)):
             return self
         return replace(self, loss=loss.with_table(shape))
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
+        if not self.own_parts:
+            return self
         return replace(self, loss=replace(self.loss) if isinstance(self.loss, ExpressionLoss) else self.loss)
 
     @property
     def basis(self) -> str:
         """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""
-        return str(getattr(self.terms[0], "basis", ""))
+        return self.terms[0].basis
 
     def condition(self, u: Array) -> str:
         """Return what a bound by multipliers u holds under that is not verified, in a few words; mostly empty."""
-        loss = self.terms[0]
-        return str(loss.condition(u)) if hasattr(loss, "condition") else ""
+        return self.terms[0].condition(u)
 
     @property
     def doubt(self) -> str:
         """The reason that there are no bounds, in a few words; empty where there are bounds."""
         if self.has_conjugate:
             return ""
-        unrecognised = getattr(self.terms[1], "unrecognised", "")
+        unrecognised = self.terms[1].unrecognised
         return "the conjugate of the penalty is not known" + (f", as it has {unrecognised}" if unrecognised else "")
 
     def find_size(self, largest: float) -> float:
@@ -187,7 +188,7 @@ class Formulation:
         wants, and counts as 1. Any other objective has no unit of its own, and no such size.
         """
         loss, penalty = self.terms
-        return NEAR_0 * min(largest, 1.0) * float(getattr(penalty, "total", 0.0)) if loss.is_margin else 0.0
+        return NEAR_0 * min(largest, 1.0) * (penalty.total or 0.0) if loss.is_margin else 0.0
 
     @property
     def sense(self) -> float:
@@ -197,7 +198,7 @@ class Formulation:
     @property
     def on_scores(self) -> bool:
         """True if the loss is on the scores H w + b; one on margins needs labels."""
-        return self.scores or self.outputs is not None or getattr(self.loss, "on_scores", False)
+        return self.scores or self.outputs is not None or (isinstance(self.loss, Loss) and self.loss.on_scores)
 
     def signs(self, y: Any, n_samples: int | None = None) -> Array:
         """Return the signs of the margins: labels `y`, or ones for the `n_samples` of a loss on scores.
@@ -210,7 +211,7 @@ class Formulation:
         """
         loss = self.terms[0]
         held, outputs = loss.batch_shape, () if self.outputs is None else (self.outputs,)
-        if held[1:] != outputs and not getattr(loss, "any_shape", False):
+        if held[1:] != outputs and not loss.any_shape:
             found = f"found {self.outputs} with a loss that does not hold so many targets per sample"
             remedy = "give the number of columns of the targets L of SquaredError(C, L), or None for other losses"
             raise InvalidInput("outputs", found, remedy)
@@ -224,10 +225,10 @@ class Formulation:
             return validation.signs(y, held[0] if held else None)
         if y is not None and not np.array_equal(y, np.ones(np.shape(y))):
             raise InvalidInput("y", "found labels for a loss on scores, which holds its targets itself", "leave y out")
-        if self.intercept and getattr(loss, "of_differences", False):
+        if self.intercept and loss.of_differences:
             found = f"found True with {type(loss).__name__}, which knows differences of scores alone"
             raise InvalidInput("intercept", found, "give intercept=False")
-        if self.intercept and self.constraints is None and getattr(loss, "falls", False):
+        if self.intercept and self.constraints is None and loss.falls:
             found = f"found True with {type(loss).__name__} on scores, which falls in all of them without end"
             raise InvalidInput("intercept", found, "give intercept=False, or labels")
         n_samples = held[0] if held else n_samples
@@ -238,8 +239,7 @@ class Formulation:
     def own_values(self, z: Array, w: Array) -> Mapping[str, Array]:
         """Return the best values of the variables that loss and penalty name themselves, at margins z and weights w."""
         loss, penalty = self.terms
-        found = [term.own_values(at) for term, at in ((loss, z), (penalty, w)) if hasattr(term, "own_values")]
-        return {name: value for values in found for name, value in values.items()}
+        return {**loss.own_values(z), **penalty.own_values(w)}
 
 
 def apply(decide: Decide | None, f: Array, X: Any, own: Mapping[str, Array]) -> Array:
@@ -265,4 +265,4 @@ def _holds_own(part: Any) -> bool:
         return True
     held = [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
     inner = [each for value in held for each in (value if isinstance(value, tuple) else [value])]
-    return any(_holds_own(each) for each in inner if callable(each) or hasattr(each, "term"))
+    return any(_holds_own(each) for each in inner if callable(each) or isinstance(each, (Loss, Penalty)))

@@ -825,7 +825,7 @@ class SVMDual(KernelProblem):
         products, u = Products(self.gram) if products is None else products, point["u"]
         f, _ = products.scores(self.y * u)
         return {
-            "primal feasibility": max(self.loss.dual_violation(u), imbalance(u, self.y)),
+            "primal feasibility": max(self.loss.violation(u), imbalance(u, self.y)),
             "dual feasibility": 0.0,
             "complementary slackness": self.loss.slackness(self.y * (f + point["b"]), u),
             "stationarity": 0.0,

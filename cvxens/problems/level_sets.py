@@ -20,17 +20,10 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import dual_rounding
 from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.problems.problem import Problem
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
-
-DIGITS = {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
-"""What the solver that is asked first is asked for: its points are moved to where they hold, and evaluated there."""
-
-STEPS_BACK = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-"""Shares of the way back to a point within the level, until rounding is no longer in the way."""
 
 
 class Reached(NamedTuple):
@@ -73,7 +66,7 @@ class LevelSet:
         v, w, f, tied = problem.linear_map.model(problem.outputs, problem.nonnegative)
         b, z, c = cp.Variable(name="b"), cp.Variable(len(problem.y), name="z"), cp.Parameter(w.shape, name="c")
         link = z == cp.multiply(problem.y, f + b if problem.intercept else f)
-        on_z, on_w = loss.term(z), penalty.term(v)
+        on_z, on_w = loss.model(z), penalty.model(v)
         within = on_z.expression + on_w.expression <= self.level
         stated = cp.Problem(cp.Minimize(-c @ w), [link, within, *tied, *on_z.constraints, *on_w.constraints])
         found = {"w": w, **({"b": problem.linear_map.shift(w, b, -1.0)} if problem.intercept else {})}
@@ -89,7 +82,8 @@ class LevelSet:
         """
         model, parameter = self._model
         parameter.value = c
-        solution = solve_model(model, None, DIGITS)
+        # what the solver that is asked first is asked for: its points are moved to where they hold, and evaluated there
+        solution = solve_model(model, None, {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8})
         price = abs(float(solution.duals["price"]))
         w = np.maximum(solution.variables["w"], 0.0)
         u = solution.duals["u"] / price if price > 0 else np.zeros(len(self.problem.y))
@@ -117,7 +111,8 @@ class LevelSet:
             middle = (low + high) / 2
             low, high = (middle, high) if value(middle) <= self.level else (low, middle)
         # by plain sums so far; a little further in, it is proven
-        for back in (0.0, *STEPS_BACK):
+        # shares of the way back to a point within the level, until rounding is no longer in the way
+        for back in (0.0, *(1e-14, 1e-12, 1e-10, 1e-8, 1e-6)):
             share = low * (1 - back)
             at = (1 - share) * w + share * far_w, (1 - share) * b + share * far_b
             if self.holds(*at):
@@ -146,7 +141,7 @@ class LevelSet:
         edges = Edges(largest, np.inf)
         shrink = penalty.shrink(edges)
         dual = loss.dual_value(shrink * u) - penalty.conjugate(Edges(shrink * largest, np.inf))
-        lost = dual_rounding(loss, shrink * u) + sum_error(4, abs(self.level) + abs(dual))
+        lost = loss.dual_rounding(shrink * u) + sum_error(4, abs(self.level) + abs(dual))
         # t u and c stay where u is shrunk, so t grows
         found = price / shrink * (self.level - dual + lost)
         return float(found + 4 * EPSILON * abs(found))
@@ -154,7 +149,7 @@ class LevelSet:
 
 def check_penalty(formulation: Formulation) -> None:
     """Raise where the penalty's conjugate needs more than the largest edge."""
-    penalty: Any = formulation.terms[1]
-    if not (hasattr(penalty, "edge_limit") or hasattr(penalty, "total")):
+    penalty = formulation.terms[1]
+    if penalty.edge_limit is None and penalty.total is None:
         found = f"found {type(penalty).__name__}, which needs more than the largest edge"
         raise InvalidInput("penalty", found, "give one of l1, or weights of a given sum")

@@ -68,6 +68,10 @@ class LinearDual:
         """True if the loss is a sum over samples of finite hinges."""
         return self.is_bounded and self.low == -inf and self.high == inf and not len(self.limits)
 
+    def value(self, z: Array) -> float:
+        """Evaluate the sum of the hinges at margins z, which is a separable loss itself."""
+        return sum(float((prices * np.maximum(sign * (knots - z), 0)).sum()) for sign, knots, prices in self.hinges)
+
     def stack(self, y: Array, *, centre: bool = False, scale: float = 1.0) -> Stack:
         """Stack copies of the samples, one for each sum of hinges, and the multipliers of side constraints behind them.
 

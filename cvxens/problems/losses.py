@@ -15,18 +15,19 @@ here, by their shape:
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
 from cvxens.problems.linear_dual import Hinges, LinearDual
@@ -58,45 +59,149 @@ ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
 
 
-class Loss(Protocol):
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What margins are made of: ``z = y * (scores(w) + b)``, which constraints on them are to be met by.
+
+    Parameters
+    ----------
+    scores, edges : callable
+        The map from weights to scores, and its adjoint.
+    y : ndarray
+        The signs of the margins.
+    intercept : bool
+        Whether b may move.
+    fixed_sum : bool
+        Whether the sum of the weights is to stay.
+    """
+
+    scores: Callable[[Array], Array]
+    edges: Callable[[Array], Array]
+    y: Array
+    intercept: bool
+    fixed_sum: bool = False
+
+    def margins(self, w: Array, b: Array) -> Array:
+        return self.y * (self.scores(w) + b)
+
+
+class Loss(ABC):
     """A convex loss on margins z = y * (H w + b), or on scores z = H w + b that it compares with targets of its own.
 
     With u the multiplier of that equality, ``u = -loss'(z)``, and the loss enters the dual objective as
-    ``-loss*(-u)``, its `dual_value`. What is not abstract here suits a loss that is finite at every margin.
+    ``-loss*(-u)``, its `dual_value`. Seven members make a loss: `model`, `terms`, `dual_terms`, `multipliers`,
+    `repair`, `violation` and `slackness`; values and bounds on their rounding errors follow from the terms. All else is
+    declared here with what suits a loss that is smooth and finite at every margin, or as None where only some have it:
+    fast masters name what they need, and take any loss that has it.
 
-    A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
-    `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
-    are taken, which is right where no terms cancel. `rise(z, errors)` stands for the function of that name here.
-    `prove(u, y, z)` replaces `repair` where the margins z of the multipliers are known, `basis` says in a few words
-    what its bounds rest on, if not on a conjugate. Where these are proofs near u, `condition(u)` says what
-    `dual_value(u)` would be a bound under that is not verified, and `displacement(u)` how far multipliers are, all
-    differences together, at which it holds exactly.
-
-    Fast masters ask a loss for one of these, and take any that has it:
-
-    - ``curvature(u)``, of a smooth sum over samples: the (generalised) second derivatives as a function of u;
-    - ``hessian(U, X, outputs)``, of a smooth loss on several scores: its second derivatives in the weights of the
-      columns X (n_active, n_samples) for these outputs;
-    - ``linear_dual``, of a piecewise linear loss: its dual as a `LinearDual`, None of others;
-    - ``smoothed(width)``: a smooth function near the loss, whose multipliers are in the domain of the loss's conjugate,
-      with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X;
-    - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
+    Attributes
+    ----------
+    on_scores : bool
+        True if it holds the targets that it compares scores with, so that z are scores and there are no labels.
+    any_shape : bool
+        True if it takes any number of scores per sample without holding anything for them, as expressions do.
+    of_differences : bool
+        True if it knows differences of scores alone, so that there is no intercept.
+    is_margin : bool
+        True if its value is minus a margin, in the units of the margins, as that of the least one is.
+    falls : bool
+        True if it falls in every margin, so that no multiplier is negative.
+    is_searched : bool
+        True if its bounds are conic proofs near u that are searched for, by `prove` and `repair`, and multipliers at a
+        kink are known by the model alone.
+    curvature : callable, optional
+        Of a smooth sum over samples: the (generalised) second derivatives as a function of u.
+    hessian : callable, optional
+        ``hessian(U, X, outputs)``, of a smooth loss on several scores: its second derivatives in the weights of the
+        columns X (n_active, n_samples) for these outputs.
+    smoothed : callable, optional
+        ``smoothed(width)``: a smooth function near the loss, whose multipliers are in the domain of the loss's
+        conjugate, with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X.
+    model_violation : callable, optional
+        The sum of the violations of side constraints as an expression of the cvxpy variable z.
     """
 
-    on_scores: ClassVar[bool] = False
-    """True if it holds the targets that it compares scores with, so that z are scores and there are no labels."""
+    on_scores: bool = False
+    any_shape: bool = False
+    of_differences: bool = False
+    is_margin: bool = False
+    falls: bool = False
+    is_searched: bool = False
+    curvature: Callable[[Array], Array] | None = None
+    hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
+    smoothed: Callable[[float], Any] | None = None
+    model_violation: Callable[[Any], Any] | None = None
 
-    any_shape: ClassVar[bool] = False
-    """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
+    @abstractmethod
+    def model(self, z: Any) -> Term:
+        """Model the loss of the cvxpy variable `z`."""
 
-    has_slopes: ClassVar[bool] = True
-    """True if `slopes` has all multipliers at a kink; False if they are known by the model alone."""
+    @abstractmethod
+    def terms(self, z: Array) -> Array:
+        """Evaluate the summands of the loss, an array of any shape; inf where it is.
 
-    is_margin: ClassVar[bool] = False
-    """True if its value is minus a margin, in the units of the margins, as that of the least one is."""
+        Each is accurate to a few roundings of its own size: what would cancel within one is two of them.
+        """
 
-    falls: ClassVar[bool] = False
-    """True if it falls in every margin, so that no multiplier is negative."""
+    @abstractmethod
+    def dual_terms(self, u: Array) -> Array:
+        """Evaluate the summands of ``-loss*(-u)`` at a repaired `u`, accurate but for the rounding of u."""
+
+    @abstractmethod
+    def multipliers(self, z: Array) -> Array:
+        """Return ``-loss'(z)``; where there is more than one slope, one that `repair` makes optimal at w = 0."""
+
+    @abstractmethod
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
+
+    @abstractmethod
+    def violation(self, u: Array) -> float:
+        """Measure how far `u` is from the domain of the conjugate, signs included."""
+
+    @abstractmethod
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest complementary-slackness product, or ``|u + loss'(z)|`` of a smooth loss; relative."""
+
+    # what follows from these
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it is, or overflows."""
+        with np.errstate(over="ignore"):
+            return float(self.terms(z).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Evaluate ``-loss*(-u)`` at a repaired `u`."""
+        return float(self.dual_terms(u).sum())
+
+    def rounding(self, z: Array) -> float:
+        """Bound the rounding error of ``value(z)`` at these margins."""
+        with np.errstate(over="ignore"):
+            return _sum_error(z.size, self.terms(z))
+
+    def dual_rounding(self, u: Array) -> float:
+        """Bound the rounding error of ``dual_value(u)``: that of a sum, and what every term makes of that of u."""
+        terms = self.dual_terms(u)
+        moved = np.abs(terms - self.dual_terms((1 - 2 * EPSILON) * u))
+        return _sum_error(u.size, terms) + float(np.nan_to_num(moved, posinf=0.0).sum())
+
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss at margins within `errors` of `z` is above ``value(z)``, its own rounding included.
+
+        Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
+        ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both
+        ends.
+        """
+        ends = [self.multipliers(z - errors), self.multipliers(z + errors)]
+        if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
+            risen = max(self.value(z - errors) - self.value(z), 0.0)
+        else:
+            kinks = self.slopes(z, float(errors.max(initial=0.0)))
+            slopes = np.maximum.reduce([np.abs(slopes) for slopes in [self.multipliers(z), *kinks, *ends]])
+            risen = 2 * float((slopes * errors).sum())
+        return risen + self.rounding(z)
+
+    # what losses may have beside them
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -108,21 +213,15 @@ class Loss(Protocol):
         """The dual of a piecewise linear loss, a linear function of multipliers in a polyhedron; None of others."""
         return None
 
-    @abstractmethod
-    def term(self, z: Any) -> Term:
-        """Model the loss of the cvxpy variable `z`."""
+    @property
+    def targets(self) -> Array | None:
+        """The t of a loss ``1/2 sum_i prices_i |t_i - z_i|^2``, which has `prices` too; None of others."""
+        return None
 
-    @abstractmethod
-    def value(self, z: Array) -> float:
-        """Evaluate the loss; inf where it is."""
-
-    @abstractmethod
-    def dual_value(self, u: Array) -> float:
-        """Evaluate ``-loss*(-u)`` at a repaired `u`."""
-
-    @abstractmethod
-    def multipliers(self, z: Array) -> Array:
-        """Return ``-loss'(z)``; where there is more than one slope, one that `repair` makes optimal at w = 0."""
+    @property
+    def basis(self) -> str:
+        """What bounds rest on, if not on a conjugate, in a few words."""
+        return ""
 
     def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
         """Return the least and the largest multiplier in -loss' at margins up to `near` from z; equal away from kinks.
@@ -131,10 +230,6 @@ class Loss(Protocol):
         """
         u = self.multipliers(z)
         return u, u
-
-    @abstractmethod
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
 
     def fixed_sum(self, z: Array) -> float | None:
         """Return what the multipliers at these margins add up to, where that is prescribed."""
@@ -152,23 +247,67 @@ class Loss(Protocol):
         """Measure how far z and the auxiliary variables (slacks, ...) are from feasible."""
         return 0.0
 
+    def value_beside(self, z: Array, other: Any) -> float:
+        """Evaluate with what a loss chooses itself, such as rho, as a loss of another price chooses it."""
+        return self.value(z)
+
+    # what losses under constraints, and those that are known by their model alone, say otherwise
+
+    def prove(self, u: Array, y: Array | None, z: Array) -> Array:
+        """Repair multipliers whose margins z are known."""
+        return self.repair(u, y)
+
+    def condition(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` would be a bound under; empty where it is one whatever else."""
+        return ""
+
+    def displacement(self, u: Array) -> float:
+        """Bound the sum of the differences of u and some multipliers that have ``dual_value(u)`` exactly."""
+        return 0.0
+
     def shortfall(self, z: Array, u: Array) -> float:
         """Bound what the value at z is too low by because z is outside of the domain by a solver's digits."""
         return 0.0
 
-    @abstractmethod
-    def dual_violation(self, u: Array) -> float:
-        """Measure how far `u` is from the domain of the conjugate, signs included."""
+    def is_held(self, z: Array) -> bool:
+        """Return True if the constraints on margins alone hold, however terms are added up."""
+        return True
 
-    @abstractmethod
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return the largest complementary-slackness product, or ``|u + loss'(z)|`` of a smooth loss; relative."""
+    def hold(self, scored: Scored, w: Array, b: Array) -> tuple[Array, Array]:
+        """Move weights and intercept to where constraints on margins hold; the same arrays where there are none."""
+        return w, b
+
+    def tighten(self) -> Loss:
+        """Return the same with less room for side constraints, by more than what solvers leave of violations."""
+        return self
+
+    def domain(self, shape: tuple[int, ...]) -> Any:
+        """Return the function that is 0 where the loss is finite, as conic proofs know it; None without these."""
+        return None
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables that a user named."""
+        return {}
 
 
-class SumOverSamples(Loss, Protocol):
-    """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C."""
+def _sum_error(n_samples: int, terms: Array) -> float:
+    """Bound the rounding error of a sum of terms, of which there may be some for each sample."""
+    return sum_error(max(n_samples, terms.size // 2), float(np.abs(terms).sum()))
 
-    falls: ClassVar[bool] = True
+
+@dataclass(frozen=True, eq=False)
+class SumOverSamples(Loss):
+    """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C.
+
+    Its terms and its dual terms are one for each sample.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Price of the loss, or of a unit of slack, above 0; of every sample its own in an array.
+    """
+
+    falls = True
     cap: ClassVar[float]
     C: Scalar
 
@@ -176,25 +315,11 @@ class SumOverSamples(Loss, Protocol):
     def batch_shape(self) -> tuple[int, ...]:
         return np.shape(self.C)
 
-    @abstractmethod
-    def values(self, z: Array) -> Array:
-        """Evaluate the loss of every sample, ``C_i phi(z_i)``; inf where it overflows."""
-
-    @abstractmethod
-    def dual_values(self, u: Array) -> Array:
-        """Evaluate what every sample adds to the dual value."""
-
-    def value(self, z: Array) -> float:
-        return float(self.values(z).sum())
-
-    def dual_value(self, u: Array) -> float:
-        return float(self.dual_values(u).sum())
-
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, cap C] and balance the classes."""
         return clip_box(u, self.cap * self.C, y)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the distance from 0 <= u <= cap C, in units of C."""
         return max(excess(-u / self.C), excess(u / self.C - self.cap))
 
@@ -204,14 +329,10 @@ class SumOverSamples(Loss, Protocol):
         return float(np.abs(u / self.C - slopes).max()) / max(float(slopes.max()), TINY)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Hinge(SumOverSamples):
     """C sum_i max(0, 1 - z_i): the slacks of LL08 P1 and P4. Its dual value is sum u on 0 <= u <= C.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of slack, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -220,25 +341,21 @@ class Hinge(SumOverSamples):
     """
 
     cap = 1.0
-    C: Scalar
 
     @property
     def linear_dual(self) -> LinearDual:
         return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),))
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0, z >= 1 - xi."""
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
         return Term(cp.sum(cp.multiply(self.C, xi)), (z >= 1 - xi,), {"xi": xi})
 
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         return self.C * np.maximum(1 - z, 0)
 
-    def dual_values(self, u: Array) -> Array:
+    def dual_terms(self, u: Array) -> Array:
         return u
-
-    def dual_magnitude(self, u: Array) -> float:
-        return float(np.abs(u).sum())
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, self.C)
@@ -267,14 +384,10 @@ class Hinge(SumOverSamples):
         return max(excess(p * np.maximum(z - 1, 0)), excess((1 - p) * np.maximum(1 - z, 0)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Exponential(SumOverSamples):
     """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (5) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Weight of the loss, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -283,25 +396,15 @@ class Exponential(SumOverSamples):
     """
 
     cap = inf
-    C: Scalar
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.exp(-z))))
 
-    def value(self, z: Array) -> float:
-        """Evaluate the loss; inf where it overflows."""
-        with np.errstate(over="ignore"):
-            return super().value(z)
-
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         return self.multipliers(z)
 
-    def dual_values(self, u: Array) -> Array:
+    def dual_terms(self, u: Array) -> Array:
         return u - xlogy(u, u / self.C)
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum u + |u ln(u/C)|``."""
-        return float((np.abs(u) + np.abs(xlogy(u, u / self.C))).sum())
 
     def multipliers(self, z: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -318,14 +421,10 @@ class Exponential(SumOverSamples):
         return np.asarray((of_positive - of_negative) / 2)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Logistic(SumOverSamples):
     """C sum_i ln(1 + exp(-z_i)); dual value the entropy -C sum(p ln p + (1-p) ln(1-p)), p = u/C in [0, 1].
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Weight of the loss, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -334,26 +433,18 @@ class Logistic(SumOverSamples):
     """
 
     cap = 1.0
-    C: Scalar
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
 
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         return self.C * np.logaddexp(0, -z)
 
-    def dual_values(self, u: Array) -> Array:
+    def dual_terms(self, u: Array) -> Array:
         """Return the entropies of p = u/C, times C."""
         p = u / self.C
         # of a small p, ln(1-p) from 1 - p would be off by the rounding of 1, which C multiplies
         return -(self.C * (xlogy(p, p) + xlog1py(1 - p, -p)))
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return C times the sum of |ln p| p + |ln(1-p)| (1-p), and of p (1 + |ln(1-p)|) for the rounding of p."""
-        p = u / self.C
-        # where p is rounded to 1 it was above 1 - EPSILON, and |ln(1-p)| counts as 40
-        of_rest = np.minimum(-np.log1p(-np.minimum(p, 1 - EPSILON)), 40.0)
-        return float((self.C * (np.abs(xlogy(p, p)) + np.abs(xlog1py(1 - p, -p)) + p * (1 + of_rest))).sum())
 
     def multipliers(self, z: Array) -> Array:
         return self.C * expit(-z)
@@ -363,14 +454,10 @@ class Logistic(SumOverSamples):
         return u * (1 - u / self.C)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class SquaredHinge(SumOverSamples):
     """C/2 sum_i max(0, 1 - z_i)^2; dual value sum u - |u|^2 / (2 C) on u >= 0.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Weight of the loss, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -379,20 +466,15 @@ class SquaredHinge(SumOverSamples):
     """
 
     cap = inf
-    C: Scalar
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
 
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         return self.C / 2 * np.maximum(1 - z, 0) ** 2
 
-    def dual_values(self, u: Array) -> Array:
+    def dual_terms(self, u: Array) -> Array:
         return u - u * u / (2 * self.C)
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum u + |u|^2 / (2 C)``."""
-        return float((np.abs(u) + u * u / (2 * self.C)).sum())
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.maximum(1 - z, 0)
@@ -402,6 +484,7 @@ class SquaredHinge(SumOverSamples):
         return np.where(u > 0, self.C, 0.0)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class HuberizedHinge(SumOverSamples):
     """C sum_i of the hinge with its kink rounded off: (1 - z_i)^2 / (2 d) where 1 - d < z_i < 1, 1 - z_i - d/2 below.
@@ -410,8 +493,6 @@ class HuberizedHinge(SumOverSamples):
 
     Parameters
     ----------
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of slack, above 0; of every sample its own in an array.
     d : float
         The width over which it is rounded off, above 0.
 
@@ -421,24 +502,19 @@ class HuberizedHinge(SumOverSamples):
     1.8125
     """
 
-    cap: ClassVar[float] = 1.0
-    C: Scalar
+    cap = 1.0
     d: float = 1.0
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         # huber(r, d) is r^2 up to d and 2 d r - d^2 beyond
         return Term(cp.sum(cp.multiply(self.C / (2 * self.d), cp.huber(cp.pos(1 - z), self.d))))
 
-    def values(self, z: Array) -> Array:
+    def terms(self, z: Array) -> Array:
         short = np.maximum(1 - z, 0)
         return self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)
 
-    def dual_values(self, u: Array) -> Array:
+    def dual_terms(self, u: Array) -> Array:
         return u - self.d * u * u / (2 * self.C)
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum u + d |u|^2 / (2 C)``."""
-        return float((np.abs(u) + self.d * u * u / (2 * self.C)).sum())
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.clip((1 - z) / self.d, 0, 1)
@@ -474,7 +550,7 @@ class CVaR(Loss):
     2.5
     """
 
-    falls: ClassVar[bool] = True
+    falls = True
     D: float | Array
     C: float = 1.0
 
@@ -486,7 +562,7 @@ class CVaR(Loss):
     def linear_dual(self) -> LinearDual:
         return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C * self.D)),), high=self.C)
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         """Model the loss with the threshold rho and slacks xi >= 0, z >= 1 - rho - xi."""
         rho, xi = cp.Variable(nonneg=True, name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
         total = self.C * (rho + cp.sum(cp.multiply(self.D, xi)))
@@ -497,15 +573,12 @@ class CVaR(Loss):
         D = np.broadcast_to(self.D, z.shape)
         return max(0.0, -_quantile(z - 1, D, 1.0)) if adds_up(D) else 0.0
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         rho = self.threshold(z)
-        return float(self.C * (rho + (self.D * np.maximum(1 - z - rho, 0)).sum()))
+        return self.C * np.append(rho, self.D * np.maximum(1 - z - rho, 0))
 
-    def dual_value(self, u: Array) -> float:
-        return float(u.sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        return float(np.abs(u).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return u
 
     def multipliers(self, z: Array) -> Array:
         """Return C D from the threshold on, of which `repair` makes a sum of C at most."""
@@ -538,7 +611,7 @@ class CVaR(Loss):
                 return np.asarray((p - q) / 2)
         return Hinge(D).best_intercept(f, y)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the distance from signs and caps, and what the sum is above C, in units of C."""
         return max(excess(-u / self.C), excess(u / self.C - self.D), float(u.sum()) / self.C - 1, 0.0)
 
@@ -567,24 +640,21 @@ class HardMargin(Loss):
     (0.0, inf)
     """
 
-    falls: ClassVar[bool] = True
+    falls = True
 
     @property
     def linear_dual(self) -> LinearDual:
         return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(inf)),))
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
 
-    def value(self, z: Array) -> float:
-        """Evaluate: 0 or inf; a shortfall of rounding size counts as met."""
-        return 0.0 if z.min() >= 1 - 1e-12 else inf
+    def terms(self, z: Array) -> Array:
+        """Return 0 or inf; a shortfall of rounding size counts as met."""
+        return np.array([0.0 if z.min() >= 1 - 1e-12 else inf])
 
-    def dual_value(self, u: Array) -> float:
-        return float(u.sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        return float(np.abs(u).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return u
 
     def multipliers(self, z: Array) -> Array:
         return np.ones(z.shape)
@@ -609,7 +679,7 @@ class HardMargin(Loss):
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         return excess(1 - z)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return ``max -u_i``, relative to the largest multiplier."""
         return excess(-u) / max(1.0, float(np.abs(u).max()))
 
@@ -618,11 +688,12 @@ class HardMargin(Loss):
         return float(np.abs(u * (z - 1)).max()) / max(1.0, float(np.abs(u).max()))
 
 
-class CappedSimplex(Loss, Protocol):
+@dataclass(frozen=True, eq=False)
+class CappedSimplex(Loss):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
-    is_margin: ClassVar[bool] = True
-    falls: ClassVar[bool] = True
+    is_margin = True
+    falls = True
     D: Scalar
 
     @property
@@ -653,7 +724,7 @@ class CappedSimplex(Loss, Protocol):
         """Return whether the sum is 1 but for rounding; of a share of multipliers, as penalties may want, it is not."""
         return abs(float(u.sum()) - 1) <= SUMMED
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
         return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
 
@@ -677,13 +748,11 @@ class SoftMinimumMargin(CappedSimplex):
     -0.5
     """
 
-    D: Scalar
-
     @property
     def linear_dual(self) -> LinearDual:
         return LinearDual((Hinges(1.0, np.asarray(0.0), np.asarray(self.D)),), low=1.0, high=1.0)
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""
         rho, xi = cp.Variable(name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
         return Term(-rho + cp.sum(cp.multiply(self.D, xi)), (z >= rho - xi,), {"rho": rho, "xi": xi})
@@ -692,23 +761,17 @@ class SoftMinimumMargin(CappedSimplex):
         """Return the best rho: the largest margin below which the prices D add up to less than 1."""
         return _quantile(z, np.broadcast_to(self.D, z.shape), 1.0)
 
-    def value(self, z: Array) -> float:
-        return self.value_beside(z, self.margin(z))
+    def terms(self, z: Array, rho: float | None = None) -> Array:
+        """Return ``-rho`` and the slacks at their prices, for the best rho or another one."""
+        rho = self.margin(z) if rho is None else rho
+        return np.append(-rho, self.D * np.maximum(rho - z, 0))
 
-    def value_beside(self, z: Array, rho: float) -> float:
-        """Evaluate the loss at a margin rho that need not be the best; that is linear in D."""
-        return float(-rho + (self.D * np.maximum(rho - z, 0)).sum())
+    def value_beside(self, z: Array, other: Any) -> float:
+        """Evaluate at the margin rho of another price, where the loss is linear in D."""
+        return float(self.terms(z, other.margin(z)).sum())
 
-    def magnitude(self, z: Array) -> float:
-        """Return ``|rho| + D sum_i max(0, rho - z_i)``."""
-        rho = self.margin(z)
-        return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
-
-    def dual_value(self, u: Array) -> float:
-        return 0.0 if self.adds_up(u) else -inf
-
-    def dual_magnitude(self, u: Array) -> float:
-        return 0.0
+    def dual_terms(self, u: Array) -> Array:
+        return np.array([0.0 if self.adds_up(u) else -inf])
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, 1 / len(z))
@@ -763,10 +826,9 @@ class EntropicMinimumMargin(CappedSimplex):
     -0.5069
     """
 
-    D: float | Array
     eta: float
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0."""
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
         D, ln_p = self._shares(z)
@@ -791,27 +853,18 @@ class EntropicMinimumMargin(CappedSimplex):
         rho = (np.log(max(1 - below[k], TINY)) - above[k]) / self.eta
         return float(np.clip(rho, z[k - 1] if k else None, z[k]))
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         rho = self.margin(z)
         D, ln_p = self._shares(z)
         smooth = logsumexp(ln_p - self.eta * np.maximum(z, rho)) / self.eta
-        return float(smooth + (D * np.maximum(rho - z, 0)).sum())
+        # of the sizes of the exponents, which may cancel, rounding is a share
+        size = float(np.abs(z).max() + np.abs(ln_p).max() / self.eta)
+        return np.concatenate([[smooth - size, size], D * np.maximum(rho - z, 0)])
 
-    def magnitude(self, z: Array) -> float:
-        """Return ``max |z_i| + ln(n sum D)/eta`` + the slacks at their prices."""
-        D, ln_p = self._shares(z)
-        slacks = float((D * np.maximum(self.margin(z) - z, 0)).sum())
-        return float(np.abs(z).max() + np.abs(ln_p).max() / self.eta) + slacks
-
-    def dual_value(self, u: Array) -> float:
-        """Return ``-1/eta sum u ln(u / p)``."""
+    def dual_terms(self, u: Array) -> Array:
+        """Return ``-1/eta u ln(u / p)``."""
         D, _ = self._shares(u)
-        return float(-rel_entr(u, D / D.sum()).sum() / self.eta) if self.adds_up(u) else -inf
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``1/eta sum |u ln(u / p)|``, and sum u for the rounding of p."""
-        D, _ = self._shares(u)
-        return float(np.abs(rel_entr(u, D / D.sum())).sum() / self.eta + np.abs(u).sum() / self.eta)
+        return -rel_entr(u, D / D.sum()) / self.eta if self.adds_up(u) else np.array([-inf])
 
     def multipliers(self, z: Array) -> Array:
         """Return ``D_i min(1, exp(-eta (z_i - rho)))``."""
@@ -851,7 +904,7 @@ class SquaredError(Loss):
     array(2.)
     """
 
-    on_scores: ClassVar[bool] = True
+    on_scores = True
     C: Scalar
     L: Array
 
@@ -859,22 +912,17 @@ class SquaredError(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.L.shape
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         squares = cp.square(self.L - z)
         return Term(cp.sum(cp.multiply(self.C, squares if self.L.ndim == 1 else cp.sum(squares, axis=1))) / 2)
 
-    def value(self, z: Array) -> float:
-        return float((self.prices * (self.L - z) ** 2).sum() / 2)
+    def terms(self, z: Array) -> Array:
+        return self.prices * (self.L - z) ** 2 / 2
 
-    def dual_value(self, u: Array) -> float:
-        """Return ``<U, L> - sum |U_i|^2 / (2 C_i)``, where U_i is 0 at a price of 0."""
+    def dual_terms(self, u: Array) -> Array:
+        """Return ``U_ik L_ik`` and ``-U_ik^2 / (2 C_i)``, where U_i is 0 at a price of 0."""
         C = self.prices
-        return float((u * self.L).sum() - (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |U_ik L_ik| + sum |U_i|^2 / (2 C_i)``."""
-        C = self.prices
-        return float(np.abs(u * self.L).sum() + (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
+        return np.stack([u * self.L, -u * u / np.where(C > 0, 2 * C, 1.0)])
 
     def multipliers(self, z: Array) -> Array:
         return self.prices * (self.L - z)
@@ -892,7 +940,7 @@ class SquaredError(Loss):
         """Return the mean of L - f, weighted by the prices."""
         return np.asarray(self._shares.ravel() @ (self.L - f))
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest |U| at a price of 0, in units of the largest price."""
         return excess(np.where(self.prices > 0, 0.0, np.abs(u))) / float(np.max(self.C))
 
@@ -953,24 +1001,17 @@ class MulticlassExponential(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return len(self.labels), self.n_classes
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         own_scores = cp.reshape(cp.sum(cp.multiply(self._own, z), axis=1), (len(self.labels), 1), order="C")
         losses = cp.multiply(~self._own, cp.exp(z - own_scores @ np.ones((1, self.n_classes))))
         return Term(cp.sum(cp.multiply(self.C, cp.sum(losses, axis=1))))
 
-    def value(self, z: Array) -> float:
-        """Evaluate the loss; inf where it overflows."""
-        with np.errstate(over="ignore"):
-            return float(self._weights(z).sum())
+    def terms(self, z: Array) -> Array:
+        return self._weights(z)
 
-    def dual_value(self, u: Array) -> float:
+    def dual_terms(self, u: Array) -> Array:
         v = self.pairs(u)
-        return float((v - xlogy(v, v / self._prices)).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum v + |v ln(v/C)|``."""
-        v = self.pairs(u)
-        return float((v + np.abs(xlogy(v, v / self._prices))).sum())
+        return v - xlogy(v, v / self._prices)
 
     def multipliers(self, z: Array) -> Array:
         """Return ``-v_ik = -C_i exp(F_k - F_{y_i})``, and of the own class their sum."""
@@ -1007,7 +1048,7 @@ class MulticlassExponential(Loss):
         self._refuse_intercept(y)
         return np.zeros(self.n_classes)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest -v_ik, or sum of a row of U, in units of C."""
         return max(excess(np.where(self._own, 0.0, u) / self._prices), excess(np.abs(u.sum(axis=1)) / self.C))
 
@@ -1097,41 +1138,6 @@ def adds_up(D: Array, total: float = 1.0) -> bool:
     (True, False)
     """
     return fsum(D.tolist()) >= total * (1 - ROUNDED)
-
-
-def find_shortfall(loss: Any, z: Array, u: Array) -> float:
-    """Bound what the value at margins that miss a loss's domain is too low by: what Fenchel's inequality misses at u.
-
-    The value is at least ``dual_value(u) - u'z``, less what the bound is off for multipliers that are displaced.
-    """
-    off = loss.displacement(u) * float(np.abs(z).max(initial=0.0))
-    return max(loss.dual_value(u) - off - float((u * z).sum()) - loss.value(z), 0.0)
-
-
-def rise(loss: Loss, z: Array, errors: Array) -> float:
-    """Bound how far the loss at margins within `errors` of `z` is above ``loss.value(z)``, its own rounding included.
-
-    Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
-    ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both ends.
-    """
-    if hasattr(loss, "rise"):
-        return float(loss.rise(z, errors))
-    n, at_z = z.size, loss.value(z)
-    size = getattr(loss, "magnitude", lambda _: abs(at_z))(z)
-    ends = [loss.multipliers(z - errors), loss.multipliers(z + errors)]
-    if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
-        risen = max(loss.value(z - errors) - at_z, 0.0)
-    else:
-        kinks = loss.slopes(z, float(errors.max(initial=0.0)))
-        slopes = np.maximum.reduce([np.abs(slopes) for slopes in [loss.multipliers(z), *kinks, *ends]])
-        risen = 2 * float((slopes * errors).sum())
-    return risen + sum_error(n, size)
-
-
-def dual_rounding(loss: Loss, u: Array) -> float:
-    """Bound the rounding error of ``loss.dual_value(u)``."""
-    size = getattr(loss, "dual_magnitude", lambda u: abs(loss.dual_value(u)) + float(np.abs(u).sum()))(u)
-    return sum_error(u.size, size)
 
 
 def _quantile(values: Array, weights: Array, total: float) -> float:

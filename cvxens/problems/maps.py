@@ -27,15 +27,13 @@ from scipy.linalg import eigh
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import Edges, as_rows, centres
 from cvxens.problems.modelling import cp
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
-
-NEGLIGIBLE = 1e-13
-"""Eigenvalues below this, relative to the largest, are left out of a factor."""
 
 GRAM_BLOCK = 128
 """Samples whose columns of H H' are evaluated at a time."""
@@ -101,16 +99,143 @@ class DenseColumns:
         return self.H @ w, []
 
 
-@dataclass(frozen=True, eq=False)
-class StumpColumns:
+class StepColumns:
+    """Steps of single features between cells of their values, and perhaps the constant last, without their array.
+
+    Column k is -scale below a place of its feature, scale from there on, and ``way scale`` where the value is missing.
+    As a function of its feature j, H w is a staircase g_j of the cells, with jumps of 2 w_k at the places, and
+    ``g_j(first) + g_j(last) = 2 (w_below - w_above)``. So products are sums over cells and of staircases,
+    O(n_samples n_features) for each output, and the link between w and the scores has as many non-zeros.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n_features, n_samples)
+        The cell of every sample; one more than there are: missing.
+    counts : array-like of shape (n_features,)
+        The places between cells, one less than there are cells.
+    features, places : array-like of shape (n_steps,)
+        The feature of every step, and the first cell above it.
+    ways : array-like of shape (n_steps,), optional
+        Its value where the feature's is missing; by default 0.
+    scale : array-like of shape (n_steps,), optional
+        By default 1.
+    constant : bool
+        True if the constant is the last column.
+    usual : bool
+        True, for few cells, if products pass over the most frequent one of every feature.
+
+    Examples
+    --------
+    >>> H = StepColumns([[0, 1, 2]], [2], [0, 0], [1, 2])
+    >>> H.scores(np.eye(3))
+    array([[-1., -1.,  1.],
+           [ 1., -1.,  1.],
+           [ 1.,  1.,  1.]])
+    """
+
+    def __init__(
+        self,
+        codes: Any,
+        counts: Any,
+        features: Any,
+        places: Any,
+        ways: Any = 0,
+        scale: Any = 1.0,
+        *,
+        constant: bool = True,
+        usual: bool = False,
+    ) -> None:
+        self.codes, self.counts, self.features, self.places = map(np.asarray, (codes, counts, features, places))
+        self.ways = np.broadcast_to(ways, self.features.shape)
+        self.scale: Array = np.broadcast_to(np.asarray(scale, np.float64), self.features.shape)
+        self.constant = constant
+        # with one for missing values; where the most frequent ones are what others leave, features have as many
+        cells = np.full(len(self.counts), self.counts.max(initial=0) + 2) if usual else self.counts + 2
+        most = [np.bincount(own).argmax() for own in self.codes] if usual else np.full(len(self.counts), -1)
+        self.starts, self.usual = np.append(0, np.cumsum(cells)), np.array(most, np.int64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (n_samples, n_columns) of H."""
+        return self.codes.shape[1], len(self.features) + self.constant
+
+    @property
+    def largest(self) -> float:
+        """The largest |H_ij|."""
+        return max(float(self.scale.max(initial=0.0)), float(self.constant))
+
+    def scores(self, w: Array) -> Array:
+        """Evaluate H w, for w (n_columns,) or (n_columns, n_outputs)."""
+        from cvxens.features import accumulate, add_cells
+
+        w, shape, n = np.ascontiguousarray(w.reshape(len(w), -1), np.float64), w.shape[1:], self.shape[0]
+        # g(cell) = 2 sum_(place <= cell) w - sum w; where the value is missing, sum way w
+        steps, starts = w[: len(self.features)] * self.scale[:, np.newaxis], self.starts
+        table, (total, missing) = np.zeros((starts[-1], w.shape[1])), np.zeros((2, len(self.codes), w.shape[1]))
+        np.add.at(table, starts[self.features] + self.places, steps)
+        np.add.at(total, self.features, steps)
+        np.add.at(missing, self.features, self.ways[:, np.newaxis] * steps)
+        table = 2 * accumulate(table, starts) - np.repeat(total, np.diff(starts), axis=0)
+        table[starts[:-1] + self.counts + 1] = missing
+        base = np.where(self.usual[:, np.newaxis] < 0, 0.0, table[starts[:-1] + self.usual])
+        table -= np.repeat(base, np.diff(starts), axis=0)
+
+        def add(rows: slice) -> Array:
+            return add_cells((rows.start, rows.stop), self.codes, starts, self.usual, table)
+
+        parts = map_slices(add, n, threads_for(self.codes.size * w.shape[1]))
+        constant = w[-1] if self.constant else 0.0
+        return (np.concatenate(parts) + (base.sum(axis=0) + constant)).reshape(n, *shape)
+
+    def edges(self, s: Array) -> Array:
+        """Evaluate H's, for s (n_samples,) or (n_samples, n_outputs)."""
+        from cvxens.features import accumulate, sum_cells
+
+        s, shape, starts = np.ascontiguousarray(s.reshape(len(s), -1), np.float64), s.shape[1:], self.starts
+        sums = np.zeros((starts[-1], s.shape[1]))
+
+        def add(features: slice) -> None:
+            sum_cells((features.start, features.stop), self.codes, starts, self.usual, s, sums)
+
+        map_slices(add, len(self.codes), threads_for(self.codes.size * s.shape[1]))
+        total = s.sum(axis=0)
+        if (self.usual >= 0).any():
+            sums[starts[:-1] + self.usual] = total - sums.reshape(len(self.codes), -1, s.shape[1]).sum(axis=1)
+        gone = sums[starts[:-1] + self.counts + 1][self.features]
+        below = np.vstack([accumulate(sums, starts), np.zeros((1, s.shape[1]))])
+        # nothing is below the first cell
+        at = np.where(self.places > 0, starts[self.features] + self.places - 1, -1)
+        # missing values count as below, as above, or not at all
+        edges = (total - (1 - self.ways[:, np.newaxis]) * gone - 2 * below[at]) * self.scale[:, np.newaxis]
+        return np.concatenate([edges, total[np.newaxis]] if self.constant else [edges]).reshape(-1, *shape)
+
+    def link(self, w: Any) -> tuple[Any, list[Any]]:
+        """Model scores through the staircases g, tied to w by sparse equalities."""
+        n, n_steps, n_cells = len(self.codes[0]), len(self.features), self.starts[-1]
+        first, each = self.starts[:-1], np.arange(n_steps)
+        last, gone = first + self.counts, first + self.counts + 1
+        inner = np.concatenate([np.arange(a + 1, b + 1) for a, b in zip(first, last, strict=True)])
+        at, size = self.starts[self.features] + self.places, (n_cells, n_steps)
+        jumps = sparse.csr_matrix((self.scale, (at, each)), shape=size) @ w[:n_steps]
+        missing = sparse.csr_matrix((self.ways * self.scale, (gone[self.features], each)), shape=size) @ w[:n_steps]
+        rest = np.setdiff1d(np.arange(n_cells), np.concatenate([first, inner]))
+        g = cp.Variable((n_cells, *w.shape[1:]))
+        # g(next cell) - g(cell) = 2 w of the places between, and g(first) + g(last) = 2 (w_below - w_above)
+        tied = [
+            g[inner] - g[inner - 1] == 2 * jumps[inner],
+            g[first] + g[last] == 2 * (jumps[first] - jumps[gone]),
+            g[rest] == missing[rest],
+        ]
+        cells = (self.codes + first[:, np.newaxis]).T
+        f = sparse.csr_matrix((np.ones(cells.size), cells.ravel(), np.arange(n + 1) * len(first)), (n, n_cells)) @ g
+        return (f + np.ones((n, 1)) @ w[n_steps:] if self.constant else f), tied
+
+
+class StumpColumns(StepColumns):
     """Every stump on X that differs from the others on X: scores and edges in O(n_samples n_features).
 
     The column of feature d and gap k is ``scale * sign(x_d - t)`` with t in the k-th gap between consecutive
     distinct values of feature d. Columns are ordered by feature, then by threshold; the constant comes last.
-
-    As a function of feature d, H w is a staircase g_d with jumps of 2 w_k at the gaps, and
-    ``g_d(first) + g_d(last) = 2 (w_below - w_above)``. So the link between w and the scores has
-    O(n_samples n_features) non-zeros, where H itself would have that times n_samples.
 
     Parameters
     ----------
@@ -134,136 +259,26 @@ class StumpColumns:
            [ 1.,  1.,  1.]])
     """
 
-    X: Array
-    constant: bool = True
-    ends: Array | None = None
-    gap_scale: Any = None
-
-    @cached_property
-    def _steps(self) -> _Steps:
-        return _Steps.from_sample(validation.samples(self.X), self.ends)
-
-    @cached_property
-    def scale(self) -> Array:
-        """Scale of each column but the constant, shape (n_gaps,)."""
-        width = self._steps.width
-        return np.ones(len(width)) if self.gap_scale is None else self.gap_scale(width)
-
-    @property
-    def thresholds(self) -> Array:
-        """The middle of each gap, shape (n_gaps,)."""
-        return self._steps.middle
-
-    @property
-    def features(self) -> Indices:
-        """The feature of each gap, shape (n_gaps,)."""
-        return self._steps.feature
-
-    @property
-    def widths(self) -> Array:
-        """The width of each gap, shape (n_gaps,)."""
-        return self._steps.width
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.X), len(self._steps.width) + self.constant
-
-    @property
-    def largest(self) -> float:
-        return max(float(self.scale.max()), float(self.constant))
-
-    def scores(self, w: Array) -> Array:
-        # g_d(v) = sum_k w_k sign(v - t_k) = 2 sum_{k: t_k < v} w_k - sum_k w_k, by running sums over the slots
-        steps = self._steps
-        gaps = w[:-1] if self.constant else w
-        jumps = np.zeros((steps.n_slots, *w.shape[1:]))
-        jumps[steps.slot] = (gaps.T * self.scale).T
-        below = np.add.reduceat(jumps, steps.first_slot, axis=0)
-        staircase = 2 * steps.accumulate(jumps)[steps.slot_of_value] - below[steps.feature_of_value]
-        return steps.place @ staircase + (w[-1] if self.constant else 0)
-
-    def edges(self, s: Array) -> Array:
-        # the edge of sign(x_d - t) is sum_i s_i - 2 sum_{i: x_id < t} s_i, the transpose of the same running sums
-        steps = self._steps
-        mass = np.zeros((steps.n_slots, *s.shape[1:]))
-        mass[steps.slot_of_value + 1] = steps.place.T @ s
-        gaps = (s.sum(axis=0) - 2 * steps.accumulate(mass)[steps.slot]).T * self.scale
-        return np.concatenate([gaps.T, s.sum(axis=0)[None]]) if self.constant else gaps.T
-
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """Model scores through the staircases g, tied to w by sparse equalities."""
-        steps = self._steps
-        n_gaps, n_values = len(steps.width), steps.place.shape[1]
-        first = steps.first_slot - np.arange(len(steps.first_slot))
-        last = np.append(first[1:], n_values) - 1
-        inner = np.delete(np.arange(n_values), last)
-        spread = sparse.csr_matrix((self.scale, (steps.slot, np.arange(n_gaps))), shape=(steps.n_slots, n_gaps))
-        g, jumps = cp.Variable((n_values, *w.shape[1:])), spread @ w[:n_gaps]
-        # g(next value) - g(value) = 2 w of the gap between, and g(first) + g(last) = 2 (w_below - w_above)
-        tied = [
-            g[inner + 1] - g[inner] == 2 * jumps[steps.slot_of_value[inner] + 1],
-            g[first] + g[last] == 2 * (jumps[steps.first_slot] - jumps[steps.slot_of_value[last] + 1]),
-        ]
-        f = steps.place @ g
-        return (f + np.ones((len(self.X), 1)) @ w[n_gaps:] if self.constant else f), tied
-
-
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """The gaps of every feature, laid out one feature after another.
-
-    A feature with m distinct values has m + 1 slots: below its first value, its m - 1 inner gaps, above
-    its last value. Slot 0 and slot m are gaps only where the range has ends.
-    """
-
-    n_slots: int
-    first_slot: Indices
-    slot: Indices
-    width: Array
-    middle: Array
-    feature: Indices
-    slot_of_value: Indices
-    feature_of_value: Indices
-    place: sparse.csr_matrix
-
-    @classmethod
-    def from_sample(cls, X: Array, ends: Array | None) -> _Steps:
-        # feature j has the values first_value[j], ... of one long list, and one slot more, first_slot[j], ...
-        n, d = X.shape
-        uniques = [np.unique(X[:, j], return_inverse=True) for j in range(d)]
-        counts = np.array([len(values) for values, _ in uniques])
-        first_value = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        first_slot = first_value + np.arange(d)
-        low, high = (np.full(d, np.nan), np.full(d, np.nan)) if ends is None else ends
-        edges = np.concatenate([np.r_[low[j], values, high[j]] for j, (values, _) in enumerate(uniques)])
-        # all values, with an end before and after those of each feature: a slot is between two entries of a feature;
-        # beside an end that is NaN it is no gap
-        upper_of_slot = np.arange(counts.sum() + d) + np.repeat(np.arange(d), counts + 1) + 1
-        lower, upper = edges[upper_of_slot - 1], edges[upper_of_slot]
+    def __init__(self, X: Array, constant: bool = True, ends: Array | None = None, gap_scale: Any = None) -> None:
+        self.X, self.ends, self.gap_scale = validation.samples(X), ends, gap_scale
+        low, high = np.full((2, self.X.shape[1]), np.nan) if ends is None else ends
+        codes, gaps = [], []
+        for j, x in enumerate(self.X.T):
+            values, own = np.unique(x, return_inverse=True)
+            bounds = np.r_[low[j], values, high[j]]
+            # beside an end that is NaN there is no gap
+            places = np.flatnonzero(bounds[1:] > bounds[:-1])
+            codes.append(own.astype(np.int32))
+            gaps.append((np.full(len(places), j), places, bounds[places], bounds[places + 1]))
+        features, places, lower, upper = (np.concatenate(own) for own in zip(*gaps, strict=True))
         middle = lower / 2 + upper / 2
-        slot = np.flatnonzero(upper > lower)
-        # place has a 1 for each value of a sample: scores are place times the staircases at all values
-        value_of = first_value + np.stack([inverse.ravel() for _, inverse in uniques], axis=1)
-        place = sparse.csr_matrix((np.ones(n * d), value_of.ravel(), np.arange(n + 1) * d), shape=(n, counts.sum()))
-        feature_of_value = np.repeat(np.arange(d), counts)
-        return cls(
-            n_slots=len(upper_of_slot),
-            first_slot=first_slot,
-            slot=slot,
-            width=upper[slot] - lower[slot],
-            # above `lower` and at most `upper`, also where no float lies between them
-            middle=np.where(middle > lower, middle, upper)[slot],
-            feature=np.repeat(np.arange(d), counts + 1)[slot],
-            slot_of_value=np.arange(counts.sum()) + feature_of_value,  # below it; above it is the next one
-            feature_of_value=feature_of_value,
-            place=place,
-        )
-
-    def accumulate(self, values: Array) -> Array:
-        """Return running sums that start anew at every feature, inclusive, by slot."""
-        total = np.cumsum(values, axis=0)
-        before = np.concatenate([np.zeros_like(total[:1]), total])[self.first_slot]
-        return total - np.repeat(before, np.diff(np.r_[self.first_slot, self.n_slots]), axis=0)
+        # above `lower` and at most `upper`, also where no float lies between them
+        self.thresholds: Array = np.where(middle > lower, middle, upper)
+        """The middle of each gap, shape (n_gaps,)."""
+        self.widths: Array = upper - lower
+        """The width of each gap, shape (n_gaps,)."""
+        scale = 1.0 if gap_scale is None else gap_scale(self.widths)
+        super().__init__(codes, [own.max() for own in codes], features, places, 0, scale, constant=constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -638,7 +653,8 @@ def factor(K: Array) -> Factor:
     """Factor a PSD matrix by its eigenvalues, negligible ones left out; a zero matrix by one column of zeros."""
     # K = V diag(l) V': F = V sqrt(l), and c = V / sqrt(l) v has K c = F v and c'K c = |v|^2
     values, vectors = eigh(K)
-    kept = values > NEGLIGIBLE * max(values[-1], np.finfo(float).tiny)
+    # eigenvalues below this, relative to the largest, are left out of a factor
+    kept = values > 1e-13 * max(values[-1], np.finfo(float).tiny)
     if not kept.any():
         return Factor(np.zeros((len(K), 1)), np.zeros((len(K), 1)))
     roots = np.sqrt(values[kept])

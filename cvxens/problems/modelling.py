@@ -54,9 +54,6 @@ TIGHT: Mapping[str, Mapping[str, Any]] = {
 }
 """Options that ask each solver for nine digits."""
 
-SPREAD = 1e9
-"""The ratio of the largest and the least coefficient from which on solvers of nine digits may fail for it."""
-
 TIME_LIMITS: Mapping[str, str] = {
     "CLARABEL": "time_limit",
     "HIGHS": "time_limit",
@@ -118,7 +115,8 @@ def _find_cause(problem: Any) -> str:
     data = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})[0]
     sizes = np.abs(np.concatenate([data["A"].data, data["b"], data["c"]]))
     sizes = sizes[sizes > 0]
-    if not sizes.size or sizes.max() <= SPREAD * sizes.min():
+    # the ratio of the largest and the least coefficient from which on solvers of nine digits may fail for it
+    if not sizes.size or sizes.max() <= 1e9 * sizes.min():
         return ""
     return f"its coefficients are from {sizes.min():.1g} to {sizes.max():.1g} in size: rescale the data"
 

@@ -26,19 +26,7 @@ SOLVABLE = 200_000
 CLOSED = 1e-6
 """The relative gap of multipliers that are good enough."""
 
-MOST = 1000
-"""Samples at kinks up to which the system is solved; with more of them the slopes stay in the middle."""
-
-FEW = 300
-"""Unknowns up to which an active-set method is used, which is exact; it changes the set one by one."""
-
-ROUNDS = 20
-"""How often edges that exceed their limits are added; each round adds up to `ADDED`."""
-
 ADDED = 50
-
-EXCEEDED = 1e-10
-"""By how much an edge exceeds its limit, relative to the largest of all, before it is added."""
 
 
 def fit_slopes(
@@ -66,7 +54,8 @@ def fit_slopes(
     (low, high), (least, largest) = multipliers, slopes
     tied = np.flatnonzero(low < high)
     u = np.where(np.isfinite(high), (low + high) / 2, low)
-    if not 0 < tied.size <= MOST:
+    # samples at kinks up to which the system is solved; with more of them the slopes stay in the middle
+    if not 0 < tied.size <= 1000:
         return u
     u[tied] = 0.0
     unit = np.zeros((len(u), len(tied)))
@@ -77,7 +66,8 @@ def fit_slopes(
     A = np.array([size * a[tied] for a, _ in sums]).reshape(len(sums), len(tied))
     d = np.array([size * (total - a @ u) for a, total in sums])
     rows = np.flatnonzero(least == largest)
-    for _ in range(ROUNDS):
+    # how often edges that exceed their limits are added; each round adds up to `ADDED`
+    for _ in range(20):
         wide = rows[least[rows] < largest[rows]]
         # E x - t = slope - e, where the slope of a row with limits is one more unknown, and t is 0 unless it is free
         free = np.zeros((len(rows), len(wide)))
@@ -93,7 +83,8 @@ def fit_slopes(
         off = np.maximum(edges - largest, least - edges)
         off[rows] = -np.inf
         worst = np.argsort(-off)[:ADDED]
-        worst = worst[off[worst] > EXCEEDED * float(np.abs(edges).max())]
+        # by how much an edge exceeds its limit, relative to the largest of all, before it is added
+        worst = worst[off[worst] > 1e-10 * float(np.abs(edges).max())]
         if not worst.size:
             break
         rows = np.concatenate([rows, worst])
@@ -108,4 +99,5 @@ def _least_squares(M: Array, target: Array, ends: tuple[Array, Array]) -> Array:
         # |M x - target| = |R x - Q'target| and a constant
         Q, R = qr(M, mode="economic")
         M, target = R, Q.T @ target
-    return np.asarray(lsq_linear(M, target, ends, method="bvls" if M.shape[1] <= FEW else "trf").x)
+    # unknowns up to which an active-set method is used, which is exact; it changes the set one by one
+    return np.asarray(lsq_linear(M, target, ends, method="bvls" if M.shape[1] <= 300 else "trf").x)

@@ -12,9 +12,6 @@ from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Term
 from cvxens.types import Array, Point
 
-PASSED_ON = ("curvature", "hessian")
-"""Capabilities, functions of u alone, that a loss keeps where its margins are shifted."""
-
 
 @dataclass(frozen=True, eq=False)
 class Offset(Loss):
@@ -46,44 +43,25 @@ class Offset(Loss):
     offset: Array
 
     def __post_init__(self) -> None:
-        validation.offers("loss", self.loss, "term", "dual_value")
+        validation.instance("loss", self.loss, Loss)
         object.__setattr__(self, "offset", validation.finite_array("offset", self.offset))
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in PASSED_ON:
-            raise AttributeError(name)
-        return getattr(self.loss, name)
-
-    @property
-    def on_scores(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
-        return self.loss.on_scores
-
-    @property
-    def any_shape(self) -> bool:  # type: ignore[override]
-        return self.loss.any_shape
-
-    @property
-    def falls(self) -> bool:  # type: ignore[override]
-        return self.loss.falls
+        # what the loss is, and functions of u alone, stay what they are where its margins are shifted
+        for name in ("on_scores", "any_shape", "falls", "curvature", "hessian"):
+            object.__setattr__(self, name, getattr(self.loss, name))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return self.offset.shape
 
-    def term(self, z: Any) -> Term:
-        return self.loss.term(z + self.offset)
+    def model(self, z: Any) -> Term:
+        return self.loss.model(z + self.offset)
 
-    def value(self, z: Array) -> float:
-        return self.loss.value(z + self.offset)
+    def terms(self, z: Array) -> Array:
+        return self.loss.terms(z + self.offset)
 
-    def dual_value(self, u: Array) -> float:
-        """Return ``min loss(z + offset) + u'z``, which is that of the loss less ``u'offset``."""
-        return self.loss.dual_value(u) - float((u * self.offset).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return the sum of the sizes of the terms of `dual_value`."""
-        plain = getattr(self.loss, "dual_magnitude", lambda u: abs(self.loss.dual_value(u)) + float(np.abs(u).sum()))
-        return float(plain(u) + np.abs(u * self.offset).sum())
+    def dual_terms(self, u: Array) -> Array:
+        """Return those of ``min loss(z + offset) + u'z``, that of the loss less ``u'offset``."""
+        return np.append(self.loss.dual_terms(u), -u * self.offset)
 
     def multipliers(self, z: Array) -> Array:
         return self.loss.multipliers(z + self.offset)
@@ -101,8 +79,8 @@ class Offset(Loss):
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         return self.loss.primal_violation(z + self.offset, auxiliary)
 
-    def dual_violation(self, u: Array) -> float:
-        return self.loss.dual_violation(u)
+    def violation(self, u: Array) -> float:
+        return self.loss.violation(u)
 
     def slackness(self, z: Array, u: Array) -> float:
         return self.loss.slackness(z + self.offset, u)

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from cvxens import validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
@@ -39,23 +40,8 @@ from cvxens.types import Array
 
 __all__ = ["GradedPairs", "PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
 
-MOST_PAIRS = 1_000_000
-"""Pairs up to which a model for cvxpy is written, a row for each."""
-
 BITS = 52
 """Bits of the sum of supplies, counted in units of a grid on which sums of them are exact."""
-
-SORTED = 4
-"""Orders of samples that are remembered."""
-
-REMEMBERED = 16
-"""Multipliers whose scores are remembered: a round asks for those of its last few points."""
-
-LEAST_LOST = 2.0**-42
-"""The first share that supplies and demands are scaled down by: most of what rounding them to the grid may exceed."""
-
-ALIKE = 1e-4
-"""How far from a multiple of each other, relative to their size, multipliers have potentials that serve for both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,17 +148,29 @@ class GradedPairs:
         return float(won @ self.shares)
 
 
-class PairLoss(Loss, Protocol):
-    """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling."""
+@dataclass(frozen=True, eq=False)
+class PairLoss(Loss):
+    """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling.
 
-    on_scores: ClassVar[bool] = True
-    of_differences: ClassVar[bool] = True
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        -1 and +1.
+    groups : array-like of shape (n_samples,), optional
+        Names of groups, such as queries; pairs are within them. By default there is one group.
+    C : float or ndarray of shape (n_groups,)
+        Price of a pair, or of a unit of its slack, above 0; of every group its own in an array, in the order of their
+        names. 1 over the number of pairs makes the loss their mean: of slacks, that bounds one less the area under the
+        curve.
+    """
+
+    on_scores = True
+    of_differences = True
     y: Array
-    groups: Any
-    C: float | Array
+    groups: Any = None
+    C: float | Array = 1.0
 
-    def check(self) -> None:
-        """Make labels, groups and prices arrays, and check them; for a dataclass's ``__post_init__``."""
+    def __post_init__(self) -> None:
         object.__setattr__(self, "y", validation.signs(self.y))
         groups = np.zeros(len(self.y)) if self.groups is None else np.asarray(self.groups)
         validation.same_length("groups", groups, len(self.y))
@@ -218,9 +216,10 @@ class PairLoss(Loss, Protocol):
     def _model(self, differences: Any, prices: Array) -> Any:
         """Return the loss of an expression of differences of scores (n_pairs,) for cvxpy."""
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         """Model the loss pair by pair; of too many an InvalidInput."""
-        if self.n_pairs > MOST_PAIRS:
+        # pairs up to which a model for cvxpy is written, a row for each
+        if self.n_pairs > 1_000_000:
             found = f"found {self.n_pairs:,} pairs for a model of each of them"
             raise InvalidInput("y", found, "leave out the master, or give an L1 or SquaredL2 penalty")
         pairs = [(np.repeat(p, len(q)), np.tile(q, len(p)), np.full(len(p) * len(q), C)) for p, q, C in self.members]
@@ -248,7 +247,8 @@ class PairLoss(Loss, Protocol):
     @cached_property
     def _sorted(self) -> deque[tuple[Array, NDArray[np.intp]]]:
         """Keys, and the samples in their order: a step asks for value, slopes and curvature at the same scores."""
-        return deque(maxlen=SORTED)
+        # orders of samples that are remembered
+        return deque(maxlen=4)
 
     def sort(self, f: Array, beyond: float = 0.0) -> NDArray[np.intp]:
         """Return the order of groups and in them of ``f_p - 1 + beyond`` and f_q, of equal ones the positives last."""
@@ -296,15 +296,6 @@ class PairLoss(Loss, Protocol):
         """The price of the pairs of every sample, (n_samples,)."""
         return self.prices[self.groups]
 
-    def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss rises within `errors` of z: it is largest where every pair is as close as can be."""
-        closest = self.value(z - np.sign(self.y) * errors)
-        return max(closest - self.value(z), 0.0) + sum_error(len(z), self.magnitude(z))
-
-    @abstractmethod
-    def magnitude(self, z: Array) -> float:
-        """Bound the sum of the sizes of what `value` adds up and subtracts."""
-
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return 0: differences have no intercept."""
         return np.zeros(())
@@ -335,13 +326,14 @@ class PairLoss(Loss, Protocol):
             repaired[both] = balance_exactly(balanced[both], np.ones(len(both)))
         return repaired
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest wrong sign, or difference of supply and demand of a group; relative."""
         wrong = excess(-u * self.y)
         uneven = np.abs(np.bincount(self.groups, u, self.n_groups))
         return max(wrong, excess(uneven)) / max(float(np.abs(u).sum()), TINY)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class PairwiseHinge(PairLoss):
     """sum over pairs C max(0, 1 - (f_p - f_q)): the ranking SVM (Joachims 2002), in O(n log n).
@@ -350,16 +342,6 @@ class PairwiseHinge(PairLoss):
     There is one (Gale 1957, Ryser 1957) if and only if in every group both have the same sum, and for every k the k
     largest supplies are at most ``sum_q min(-u_q, k C)``: of the n-sample cuts between them these are the least.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        -1 and +1.
-    groups : array-like of shape (n_samples,), optional
-        Names of groups, such as queries; pairs are within them. By default there is one group.
-    C : float or ndarray of shape (n_groups,)
-        Price of a unit of slack of a pair, above 0; of every group its own in an array, in the order of their names.
-        1 over the number of pairs makes the loss their mean, which bounds one less the area under the curve.
-
     Examples
     --------
     >>> loss = PairwiseHinge([1, 1, -1], C=0.5)
@@ -367,33 +349,23 @@ class PairwiseHinge(PairLoss):
     (0.25, array([ 0. ,  0.5, -0.5]))
     """
 
-    y: Array
-    groups: Any = None
-    C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        self.check()
-
     def _model(self, differences: Any, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         f = self.centre(z)
         counts, sums = self.sum_over_partners(f, np.stack([np.ones(len(f)), f]))
-        return float((self.price_of * (sums - (f - 1) * counts))[self.positive].sum())
+        return (self.price_of * (sums - (f - 1) * counts))[self.positive]
 
-    def magnitude(self, z: Array) -> float:
+    def rounding(self, z: Array) -> float:
         f = self.centre(z)
         counts = self.sum_over_partners(f, np.ones(len(f)))
         # every sum over partners is a difference of sums over all samples before
         sizes = counts * (1 + np.abs(z)) + (counts > 0) * float(np.abs(z).sum())
-        return float((self.price_of * sizes)[self.positive].sum())
+        return sum_error(len(z), float((self.price_of * sizes)[self.positive].sum()))
 
-    def dual_value(self, u: Array) -> float:
-        return float(np.maximum(u, 0.0)[self.positive].sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        return float(np.abs(u).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return np.maximum(u, 0.0)[self.positive]
 
     def multipliers(self, z: Array) -> Array:
         """Return C times the number of partners that are not 1 below, or above."""
@@ -421,10 +393,10 @@ class PairwiseHinge(PairLoss):
             repaired[p], repaired[q] = supplies, -demands
         return repaired
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest wrong sign, difference of supply and demand, or lack of capacity; relative."""
         lacking = max((find_shortage(u[p], -u[q], C) for p, q, C in self.members), default=0.0)
-        return max(PairLoss.dual_violation(self, u), lacking / max(float(np.abs(u).sum()), TINY))
+        return max(PairLoss.violation(self, u), lacking / max(float(np.abs(u).sum()), TINY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -537,7 +509,8 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
         return (a, b) if find_shortage(a, b, units) == 0 else None
 
     found, low, high = try_share(1.0), 0.0, 1.0
-    lost = LEAST_LOST
+    # the first share that supplies and demands are scaled down by: most of what rounding them to the grid may exceed
+    lost = 2.0**-42
     while found is None and lost < 1:
         high, low, lost = 1 - lost / 4, 1 - lost, 4 * lost
         found = try_share(low)
@@ -561,6 +534,7 @@ def _take(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
     return units
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class PairwiseExponential(PairLoss):
     """sum over pairs C exp(-(f_p - f_q)), the loss of RankBoost (Freund, Iyer, Schapire & Singer 2003), in O(n).
@@ -568,28 +542,12 @@ class PairwiseExponential(PairLoss):
     It is a product of sums in every group. Its dual value is the largest ``sum v - v ln(v / C)`` over flows v, that of
     ``v_pq = u_p (-u_q) / S`` with the S that both sides add up to: ``S (1 + ln S + ln C) - sum |u_i| ln |u_i|``.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        -1 and +1.
-    groups : array-like of shape (n_samples,), optional
-        Names of groups, such as queries; pairs are within them. By default there is one group.
-    C : float or ndarray of shape (n_groups,)
-        Price of a pair, above 0; of every group its own in an array, in the order of their names.
-
     Examples
     --------
     >>> loss = PairwiseExponential([1, 1, -1], C=0.5)
     >>> round(loss.value(np.array([0.0, np.log(2.0), 0.0])), 12)
     0.75
     """
-
-    y: Array
-    groups: Any = None
-    C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        self.check()
 
     def _model(self, differences: Any, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.exp(-differences)))
@@ -606,13 +564,12 @@ class PairwiseExponential(PairLoss):
                 of_group[side] = largest + np.log(np.bincount(self.groups[mask], shares, self.n_groups))
         return exponents, np.where(self.positive, of_group[1][self.groups], of_group[0][self.groups])
 
-    def value(self, z: Array) -> float:
-        """Evaluate the loss; inf where it overflows."""
-        return float(np.abs(self.multipliers(z))[self.positive].sum())
+    def terms(self, z: Array) -> Array:
+        return np.abs(self.multipliers(z))[self.positive]
 
-    def magnitude(self, z: Array) -> float:
-        """Return the value times one more than the sizes of the exponents, whose rounding it multiplies."""
-        return self.value(z) * (1 + 2 * float(np.abs(z).max(initial=0.0)))
+    def rounding(self, z: Array) -> float:
+        """Bound it by the value times one more than the sizes of the exponents, whose rounding it multiplies."""
+        return sum_error(len(z), self.value(z) * (1 + 2 * float(np.abs(z).max(initial=0.0))))
 
     def multipliers(self, z: Array) -> Array:
         """Return C times the product of a sample's exponential and the sum of those of the other side."""
@@ -620,16 +577,9 @@ class PairwiseExponential(PairLoss):
         with np.errstate(over="ignore"):
             return self.y * self.price_of * np.exp(exponents + np.nan_to_num(of_partners, neginf=-np.inf))
 
-    def dual_value(self, u: Array) -> float:
-        sums = np.bincount(self.groups, np.maximum(u, 0.0), self.n_groups)
-        entropies = np.bincount(self.groups, xlogy(np.abs(u), np.abs(u)), self.n_groups)
-        return float((sums + xlogy(sums, sums * self.prices) - entropies).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``S (1 + |ln S| + |ln C|)`` of every group, and ``sum |u_i| (1 + |ln |u_i||)``."""
+    def dual_terms(self, u: Array) -> Array:
         sums, sizes = np.bincount(self.groups, np.maximum(u, 0.0), self.n_groups), np.abs(u)
-        of_sums = sums * (1 + np.abs(np.log(self.prices))) + np.abs(xlogy(sums, sums))
-        return float(of_sums.sum() + (sizes + np.abs(xlogy(sizes, sizes))).sum())
+        return np.concatenate([sums, xlogy(sums, self.prices), xlogy(sums, sums), -xlogy(sizes, sizes)])
 
     def smoothed(self, width: float) -> PairwiseExponential:
         """Return the loss itself, which is smooth."""
@@ -649,6 +599,7 @@ class PairwiseExponential(PairLoss):
         return np.asarray((X * sizes) @ X.T - cross - cross.T)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class PairwiseSquaredHinge(PairLoss):
     """sum over pairs C/2 max(0, 1 - (f_p - f_q))^2 (Chapelle & Keerthi 2010), in O(n log n).
@@ -659,15 +610,6 @@ class PairwiseSquaredHinge(PairLoss):
     such a flow lacks or has too much is made up for by scaling its rows and columns and adding a product (Altschuler,
     Weed & Rigollet 2017), whose norm is a sum over pairs as well.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        -1 and +1.
-    groups : array-like of shape (n_samples,), optional
-        Names of groups, such as queries; pairs are within them. By default there is one group.
-    C : float or ndarray of shape (n_groups,)
-        Price of a pair, above 0; of every group its own in an array, in the order of their names.
-
     Examples
     --------
     >>> loss = PairwiseSquaredHinge([1, 1, -1], C=2.0)
@@ -675,25 +617,23 @@ class PairwiseSquaredHinge(PairLoss):
     0.25
     """
 
-    y: Array
-    groups: Any = None
-    C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        self.check()
-
     def _model(self, differences: Any, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices / 2, cp.square(cp.pos(1 - differences))))
 
     @cached_property
     def _known(self) -> deque[tuple[Array, Array]]:
         """Multipliers, less their length, and the scores that they are of."""
-        return deque(maxlen=REMEMBERED)
+        # multipliers whose scores are remembered: a round asks for those of its last few points
+        return deque(maxlen=16)
 
-    def value(self, z: Array) -> float:
-        return float((self.price_of / 2 * sum_squares(self, self.centre(z)))[self.positive].sum())
+    def terms(self, z: Array) -> Array:
+        return (self.price_of / 2 * sum_squares(self, self.centre(z)))[self.positive]
 
-    def magnitude(self, z: Array) -> float:
+    def rounding(self, z: Array) -> float:
+        return sum_error(len(z), self._measure(z))
+
+    def _measure(self, z: Array) -> float:
+        """Bound the sum of the sizes of what the squares of all pairs are sums and differences of."""
         f = self.centre(z)
         counts, size = self.sum_over_partners(f, np.ones(len(f))), np.abs(z)
         sizes = (1 + size) ** 2 * counts + (counts > 0) * float((2 * (1 + size.max()) * size).sum())
@@ -717,7 +657,8 @@ class PairwiseSquaredHinge(PairLoss):
         length = float(np.linalg.norm(u))
         unit = u / length
         distances = [float(np.linalg.norm(unit - known)) for known, _ in self._known]
-        if distances and min(distances) <= ALIKE:
+        # how far from a multiple of each other, relative to their size, multipliers have potentials that serve for both
+        if distances and min(distances) <= 1e-4:
             return self._known[int(np.argmin(distances))][1]
 
         def dual(f: Array) -> tuple[float, Array]:
@@ -728,11 +669,11 @@ class PairwiseSquaredHinge(PairLoss):
         self._remember(u, f)
         return f
 
-    def dual_value(self, u: Array) -> float:
+    def dual_terms(self, u: Array) -> Array:
         """Return ``sum_p u_p - |v|^2 / (2 C)`` for a flow v that is the least one where its potentials are known."""
         a, b = self.split(u)
         if not a.any():
-            return 0.0
+            return a
         f, price = self._find_potentials(u), self.price_of
         flow = price * sum_slacks(self, f, np.ones(len(f)))
         supply, known = (np.bincount(self.groups, part * self.positive, self.n_groups) for part in (a, flow))
@@ -754,19 +695,15 @@ class PairwiseSquaredHinge(PairLoss):
             np.bincount(self.groups, share**2 * side, self.n_groups) for side in (self.positive, ~self.positive)
         )
         of_rest = given * taken / self.prices
-        return float(a.sum() - (own.sum() + mixed.sum() + of_rest.sum()) / 2)
+        return np.concatenate([a, -own / 2, -mixed / 2, -of_rest / 2])
 
-    def dual_magnitude(self, u: Array) -> float:
-        """Return the sizes of what is added up for the norm of the flow, and ``sum |u|``."""
+    def dual_rounding(self, u: Array) -> float:
+        """Bound it by the sizes of what is added up for the norm of the flow, and ``sum |u|``."""
         if not u.any():
             return 0.0
         f = self._find_potentials(u)
         length = float(np.abs(u).sum()) / max(float((self.price_of * sum_slacks(self, f, np.ones(len(f)))).sum()), TINY)
-        return float(np.abs(u).sum()) + length**2 * self.magnitude(f)
-
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Make supply and demand equal in real numbers; the potentials stay what they are."""
-        return PairLoss.repair(self, u, y)
+        return sum_error(len(u), float(np.abs(u).sum()) + length**2 * self._measure(f))
 
     def smoothed(self, width: float) -> PairwiseSquaredHinge:
         """Return the loss itself, which is smooth."""

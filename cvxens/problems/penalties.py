@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from abc import abstractmethod
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,53 +19,80 @@ from cvxens.problems.curves import FAR, ROUNDED, Curve
 from cvxens.problems.duality import Edges, as_rows, capped_simplex, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
-from cvxens.problems.structure import Structure, Unrecognised, read_structure
+from cvxens.problems.structure import Structure, Unrecognised
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
-STEP = 1e-5
-"""Step of the difference that measures a slope, relative to the weight."""
 
-
-class Penalty(Protocol):
+class Penalty(ABC):
     """A convex penalty on weights w; `edges` are H'(y u), one per weight.
 
-    Fast masters ask a penalty for one of these, and take any that has it:
-
-    - ``edge_limit``: the penalty is ``edge_limit |w|_1``, so that u is dual feasible where no edge exceeds it;
-    - ``ridge``: the penalty is ``ridge / 2 |w|^2``;
-    - ``row_sizes``: the penalty is ``sum_j size |w_j|_2 + square |w_j|_2^2`` over the rows of weights of the
-      hypotheses, of one or several outputs, and this the pair of size, above 0, and square; ``entry_sizes`` is the same
-      for a sum over single weights;
-    - ``total``: the penalty is the constraint ``w >= 0, sum w = total``, so that its conjugate is the largest edge.
+    Fast masters name what they need of the properties that are None here, and take any penalty that has it.
 
     Attributes
     ----------
     one_sided : bool
         True if it is for weights w >= 0 alone.
-    least_sum, largest_sum : float
-        The least and the largest sum of the sizes of weights in the domain.
-    row_norm : float
-        The order of the norm over the outputs by which the edges of a hypothesis are ranked and bounded: the dual of
-        the norm of its weights, and inf where every weight counts by itself or there is one output.
+    has_conjugate : bool
+        True if its conjugate is known, also over hypotheses that are not there, so that there are bounds.
+    unrecognised : str
+        What in it is none of the sums whose conjugates are known.
     """
 
-    one_sided: ClassVar[bool] = False
+    one_sided: bool = False
+    has_conjugate: bool = True
+    unrecognised: str = ""
+
+    @property
+    def structure(self) -> Structure | None:
+        """The parts that are summed over weights or rows, and of their sum; None where that is not known."""
+        return None
+
+    @property
+    def edge_limit(self) -> float | None:
+        """The factor of a penalty ``edge_limit |w|_1``: u is dual feasible where no edge exceeds it; None of others."""
+        return None
+
+    @property
+    def ridge(self) -> float | None:
+        """The factor of a penalty ``ridge / 2 |w|^2``; None of others."""
+        return None
+
+    @property
+    def entry_sizes(self) -> tuple[float, float] | None:
+        """The factors, the first above 0, of ``sum_j size |w_j| + square w_j^2``; None of others."""
+        return None
+
+    @property
+    def row_sizes(self) -> tuple[float, float] | None:
+        """The same for the 2-norms of the rows of weights that hypotheses have for several outputs."""
+        return None
+
+    @property
+    def total(self) -> float | None:
+        """The t of the constraint ``w >= 0, sum w = t``, whose conjugate is t times the largest edge, or None."""
+        return None
 
     @property
     def least_sum(self) -> float:
+        """The least sum of the sizes of weights in the domain."""
         return 0.0
 
     @property
     def largest_sum(self) -> float:
+        """The largest sum of the sizes of weights in the domain."""
         return inf
 
     @property
     def row_norm(self) -> float:
-        return np.inf
+        """The order of the norm over the outputs by which the edges of a hypothesis are ranked and bounded.
+
+        It is the dual of the norm of its weights, and inf where every weight counts by itself or there is one output.
+        """
+        return inf
 
     @abstractmethod
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         """Model the penalty of the cvxpy variable `w`."""
 
     @abstractmethod
@@ -96,7 +123,8 @@ class Penalty(Protocol):
         limit, of_w = np.full(w.shape, self.threshold(w, np.zeros(w.shape))), np.zeros(w.shape)
         for j in np.flatnonzero(w):
             step = np.zeros(w.size)
-            step[j] = STEP * abs(w.flat[j])
+            # step of the difference that measures a slope, relative to the weight
+            step[j] = 1e-5 * abs(w.flat[j])
             up, down = (self.value(w + side * step.reshape(w.shape)) for side in (1, -1))
             of_w.flat[j] = (up - down) / (2 * step[j])
         return np.where(w == 0, -limit, of_w), np.where(w == 0, limit, of_w)
@@ -113,14 +141,16 @@ class Penalty(Protocol):
         """Measure how far the largest edge exceeds what dual feasibility allows; relative."""
         return 0.0
 
+    def own_values(self, w: Array) -> Mapping[str, Array]:
+        """Return the best values at w of the variables that a user named."""
+        return {}
+
     def __add__(self, other: Penalty) -> Sum:
         """Return the sum of two penalties whose structures are known."""
         for part in (self, other):
-            if not hasattr(part, "structure"):
+            if part.structure is None:
                 found = f"found {type(part).__name__}, whose structure is not known"
-                raise InvalidInput(
-                    "penalty", found, "add penalties of cvxens.problems.penalties, or write a cvxpy expression"
-                )
+                raise InvalidInput("penalty", found, "add penalties whose `structure` is, or write a cvxpy expression")
         return Sum((self, other))
 
 
@@ -144,7 +174,7 @@ class L1(Penalty):
     def structure(self) -> Structure:
         return Structure(size=self.weight)
 
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
 
     def value(self, w: Array) -> float:
@@ -195,7 +225,7 @@ class SquaredL2(Penalty):
     def structure(self) -> Structure:
         return Structure(square=self.weight / 2)
 
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         return Term(self.weight / 2 * cp.sum_squares(w))
 
     def value(self, w: Array) -> float:
@@ -242,8 +272,8 @@ class ElasticNet(Penalty):
     def entry_sizes(self) -> tuple[float, float]:
         return self.l1, self.l2 / 2
 
-    def term(self, w: Any) -> Term:
-        return Term(L1(self.l1).term(w).expression + SquaredL2(self.l2).term(w).expression)
+    def model(self, w: Any) -> Term:
+        return Term(L1(self.l1).model(w).expression + SquaredL2(self.l2).model(w).expression)
 
     def value(self, w: Array) -> float:
         return L1(self.l1).value(w) + SquaredL2(self.l2).value(w)
@@ -276,18 +306,21 @@ class ElasticNet(Penalty):
 class Simplex(Penalty):
     """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
 
-    one_sided: ClassVar[bool] = True
-    total: ClassVar[float] = 1.0
+    one_sided = True
+
+    @property
+    def total(self) -> float:
+        return 1.0
 
     @property
     def least_sum(self) -> float:
-        return self.total
+        return 1.0
 
     @property
     def largest_sum(self) -> float:
-        return self.total
+        return 1.0
 
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
 
     def value(self, w: Array) -> float:
@@ -367,28 +400,25 @@ class Structured(Penalty):
 
     @property
     @abstractmethod
-    def structure(self) -> Structure:
-        """The parts that are summed over weights or rows, and of their sum."""
+    def structure(self) -> Structure: ...
+
+    @property
+    def entry_sizes(self) -> tuple[float, float] | None:
+        return self._find_sizes(None)
+
+    @property
+    def row_sizes(self) -> tuple[float, float] | None:
+        return self._find_sizes(2.0)
+
+    def _find_sizes(self, norm: float | None) -> tuple[float, float] | None:
+        known = self.structure
+        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.radial or known.constant:
+            return None
+        return known.size, known.square
 
     @property
     def row_norm(self) -> float:
         return self.structure.row_norm
-
-    @property
-    def row_sizes(self) -> tuple[float, float]:
-        """The factors of the 2-norms of rows and of their squares; AttributeError where the penalty is not these."""
-        return self._find_sizes(2.0)
-
-    @property
-    def entry_sizes(self) -> tuple[float, float]:
-        """The factors of the sizes of weights and of their squares; AttributeError where the penalty is not these."""
-        return self._find_sizes(None)
-
-    def _find_sizes(self, norm: float | None) -> tuple[float, float]:
-        known = self.structure
-        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.radial or known.constant:
-            raise AttributeError("the penalty is no sum of sizes and squares")
-        return known.size, known.square
 
     @property
     def least_sum(self) -> float:
@@ -479,7 +509,7 @@ class Structured(Penalty):
         sizes = self._measure(w, norm)
         (low, high), (below, above) = (curve.bounds(at) for curve, at in ((entry, sizes), (total, sizes.sum())))
         limit = np.where(sizes > 0, high + above, entry.first_slope + above)
-        if norm is None:
+        if norm is None or w.ndim == 1:
             sign, flat = np.sign(w).ravel(), np.where(sizes > 0, low + below, -limit)
             least, largest = np.where(sign < 0, -limit, flat), np.where(sign < 0, -flat, limit)
             return least.reshape(w.shape), largest.reshape(w.shape)
@@ -569,20 +599,23 @@ class StructuredExpression(Structured):
     def structure(self) -> Structure:
         return self.found
 
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         return read_term("penalty", self.express, w)
 
 
+@dataclass(frozen=True, eq=False)
 class Radial(Penalty):
     """A function theta of ``|w|_2``, the norm of all weights: its conjugate is theta* at the norm of all edges.
 
-    As under squares, every hypothesis with an edge has a weight, unless there are none at all.
+    As under squares, every hypothesis with an edge has a weight, unless there are none at all. It is known by its cvxpy
+    expression, in which `curve`, the function theta, was recognised.
     """
 
-    @property
-    @abstractmethod
-    def curve(self) -> Curve:
-        """The function theta of the norm."""
+    express: Callable[[Any], Any]
+    curve: Curve
+
+    def model(self, w: Any) -> Term:
+        return read_term("penalty", self.express, w)
 
     def value(self, w: Array) -> float:
         return float(self.curve.values(np.asarray(np.linalg.norm(w))))
@@ -624,156 +657,6 @@ class Radial(Penalty):
         return float(np.sqrt(edges.square_sum)) * (1 + ROUNDED)
 
 
-@dataclass(frozen=True, eq=False)
-class RadialExpression(Radial):
-    """A function of the norm of all weights, known by its cvxpy expression."""
-
-    express: Callable[[Any], Any]
-    theta: Curve
-
-    @property
-    def curve(self) -> Curve:
-        return self.theta
-
-    def term(self, w: Any) -> Term:
-        return read_term("penalty", self.express, w)
-
-
-@dataclass(frozen=True)
-class OfNorm2(Radial):
-    """phi(|w|_2) for a convex function phi that rises on t >= 0. Its conjugate is phi* at the norm of all edges.
-
-    Parameters
-    ----------
-    phi : callable
-        From a cvxpy expression of a number to another.
-
-    Examples
-    --------
-    >>> penalty = OfNorm2(lambda norm: 2 * norm)
-    >>> penalty.value(np.array([3.0, -4.0])), penalty.conjugate(Edges(1.0, 4.0))
-    (10.0, 0.0)
-    """
-
-    phi: Callable[[Any], Any]
-
-    @cached_property
-    def curve(self) -> Curve:
-        return _recognise("phi", lambda w: self.phi(cp.norm2(w))).of_norm2
-
-    def term(self, w: Any) -> Term:
-        return Term(self.phi(cp.norm(w if w.ndim == 1 else cp.vec(w, order="F"), 2)))
-
-
-def _recognise(argument: str, express: Callable[[Any], Any], shape: tuple[int, ...] = (3,)) -> Structure:
-    """Return the structure of a class's own expression in weights of some shape; InvalidInput where it has none."""
-    w = cp.Variable(shape)
-    try:
-        return read_structure(cp.Expression.cast_to_const(express(w)), w)
-    except Unrecognised as unrecognised:
-        remedy = "give a convex function written with abs, power, huber, maximum, exp, log and sums of them"
-        raise InvalidInput(argument, f"found {unrecognised} in it", remedy) from None
-
-
-@dataclass(frozen=True)
-class Separable(Structured):
-    """sum_j phi(w_j) for a convex function phi of one number, with phi(0) = 0 its least value and phi(-t) = phi(t).
-
-    Its conjugate is ``sum_j phi*(edge_j)``. Where phi has no kink at 0 every hypothesis with an edge has a weight, as
-    under squares, and the oracle has to know the sum of squared edges.
-
-    Parameters
-    ----------
-    phi : callable
-        From a cvxpy expression to one of the same shape, entry by entry.
-
-    Examples
-    --------
-    >>> import cvxpy as cp
-    >>> penalty = Separable(lambda w: cp.huber(w, 0.5))
-    >>> penalty.value(np.array([0.5, -1.0]))
-    1.0
-    """
-
-    phi: Callable[[Any], Any]
-
-    @cached_property
-    def structure(self) -> Structure:
-        return _recognise("phi", lambda w: cp.sum(self.phi(w)))
-
-    def term(self, w: Any) -> Term:
-        return Term(cp.sum(self.phi(w)))
-
-
-@dataclass(frozen=True)
-class OfNorm1(Structured):
-    """phi(|w|_1) for a convex function phi that rises on t >= 0. Its conjugate is ``phi*(max edge)``.
-
-    Parameters
-    ----------
-    phi : callable
-        From a cvxpy expression of a number to another.
-
-    Examples
-    --------
-    >>> import cvxpy as cp
-    >>> penalty = OfNorm1(lambda total: cp.square(total) / 2)
-    >>> penalty.value(np.array([1.0, -2.0])), round(penalty.conjugate(Edges(3.0, np.inf)), 9)
-    (4.5, 4.5)
-    """
-
-    phi: Callable[[Any], Any]
-
-    @cached_property
-    def structure(self) -> Structure:
-        return _recognise("phi", lambda w: self.phi(cp.norm1(w)))
-
-    def term(self, w: Any) -> Term:
-        return Term(self.phi(cp.norm1(w)))
-
-
-@dataclass(frozen=True)
-class Budget(Structured):
-    """0 where ``|w|_1 <= total``, else infinite. Its conjugate is ``total max edge``.
-
-    Parameters
-    ----------
-    total : float
-        Above 0.
-    """
-
-    total: float
-
-    @cached_property
-    def structure(self) -> Structure:
-        return Structure(totals=(Curve.up_to(self.total),))
-
-    def term(self, w: Any) -> Term:
-        return Term(cp.Constant(0.0), (cp.norm1(w) <= self.total,))
-
-
-@dataclass(frozen=True)
-class Box(Structured):
-    """0 where ``|w_j| <= limit`` for every j, else infinite. Its conjugate is ``limit sum_j |edge_j|``.
-
-    By itself it is for finite sets: every hypothesis with an edge has a weight. Add an `L1` for others.
-
-    Parameters
-    ----------
-    limit : float
-        Above 0.
-    """
-
-    limit: float
-
-    @cached_property
-    def structure(self) -> Structure:
-        return Structure(entries=(Curve.up_to(self.limit),))
-
-    def term(self, w: Any) -> Term:
-        return Term(cp.Constant(0.0), (cp.abs(w) <= self.limit,))
-
-
 @dataclass(frozen=True)
 class RowNorms(Structured):
     """`weight` times the sum over hypotheses of the norm of their weights over several outputs: groups by hypothesis.
@@ -800,14 +683,14 @@ class RowNorms(Structured):
     def structure(self) -> Structure:
         return Structure(None if self.norm == 1 else float(self.norm), size=self.weight)
 
-    def term(self, w: Any) -> Term:
+    def model(self, w: Any) -> Term:
         norms = cp.abs(w) if w.ndim == 1 else cp.norm(w, "inf" if self.norm == np.inf else self.norm, axis=1)
         return Term(self.weight * cp.sum(norms))
 
 
 @dataclass(frozen=True)
 class Sum(Structured):
-    """The sum of penalties whose structures are known, as ``L1(0.1) + Budget(3.0) + Box(1.0)`` makes it.
+    """The sum of penalties whose structures are known, as ``RowNorms(0.1) + SquaredL2(3.0)`` makes it.
 
     Parameters
     ----------
@@ -825,7 +708,7 @@ class Sum(Structured):
         except Unrecognised as unrecognised:
             raise InvalidInput("penalty", f"found {unrecognised}", "add penalties of the same norm") from None
 
-    def term(self, w: Any) -> Term:
-        terms = [part.term(w) for part in self.parts]
+    def model(self, w: Any) -> Term:
+        terms = [part.model(w) for part in self.parts]
         constraints = tuple(constraint for term in terms for constraint in term.constraints)
         return Term(sum(term.expression for term in terms), constraints)

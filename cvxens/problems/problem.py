@@ -22,7 +22,7 @@ from cvxens.certificates import Certificate, certify
 from cvxens.errors import CvxensError, InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems.duality import Edges, balance_classes, balance_exactly, edge_rounding, imbalance
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import Loss, dual_rounding, rise
+from cvxens.problems.losses import Loss, Scored
 from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
 from cvxens.problems.multipliers import CLOSED, DISTANCES, SOLVABLE, fit_slopes
@@ -32,9 +32,6 @@ from cvxens.types import Array, Point, Solution
 
 FEASIBLE = 1e-12
 """The distance of weights from the domain of a penalty that rounding explains, relative to their sum or to 1."""
-
-VANISHING = 1e-290
-"""Objectives below this are made of products that may underflow; the rounding of larger ones is more than these."""
 
 NEAR = 1e-6
 """The size of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0."""
@@ -227,8 +224,8 @@ class Problem:
     H: Columns
 
     def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
-        self.formulation = formulation
-        # a map comes with signs that flow inside and are not checked again
+        # a map comes with signs that flow inside and are not checked again, and with a formulation that was read
+        self.formulation = formulation if isinstance(H, LinearMap) else formulation.renewed()
         self._place(H, y if isinstance(H, LinearMap) else formulation.signs(y, validation.count_rows(H)))
 
     @final
@@ -237,7 +234,7 @@ class Problem:
         self.y = y
         if isinstance(H, LinearMap):
             self.linear_map = H
-            if H.symmetric and not hasattr(self.penalty, "ridge"):
+            if H.symmetric and self.penalty.ridge is None:
                 found = f"found {type(self.penalty).__name__} on a kernel, which embodies a squared norm"
                 raise InvalidInput("penalty", found, "give one that has a `ridge`, such as SquaredL2")
         if not isinstance(H, KernelMap):
@@ -320,7 +317,7 @@ class Problem:
         v, w, f, tied = self.linear_map.model(self.outputs, formulation.nonnegative)
         b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
         link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
-        on_z, on_w = loss.term(z), penalty.term(v)
+        on_z, on_w = loss.model(z), penalty.model(v)
         of_loss, of_penalty = (
             {own.id: own for part in (term.expression, *term.constraints) for own in part.variables()}
             for term in (on_z, on_w)
@@ -372,7 +369,7 @@ class Problem:
         w, b, u = self._read(point)
         u = None if u is None else loss.repair(u, balanced)
         # in the space of a kernel, w = H'(y u) / ridge at the optimum, and u = -loss'(z) gives the other way
-        derives, ridge = self.linear_map.symmetric, getattr(penalty, "ridge", 1.0)
+        derives, ridge = self.linear_map.symmetric, penalty.ridge or 1.0
         if w is None:
             w = np.zeros(self._inner_shapes[0]) if u is None or not derives else y * u / ridge
         w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
@@ -410,15 +407,9 @@ class Problem:
 
         They are the same arrays where nothing is to be moved.
         """
-        loss: Any = self.loss
-        if not hasattr(loss, "hold"):
-            return w, b
         H, total = self.linear_map, self.penalty.largest_sum
         tied = self.penalty.least_sum == total
-        found: tuple[Array, Array] = loss.hold(
-            H.scores, H.edges, self.signs, (w, b), intercept=self.intercept, fixed_sum=tied
-        )
-        return found
+        return self.loss.hold(Scored(H.scores, H.edges, self.signs, self.intercept, fixed_sum=tied), w, b)
 
     def _derive_multipliers(self, w: Array, z: Array, known: Array | None) -> Array:
         """Return the multipliers with the highest dual value among `known` ones, 0 and those of -loss'(z).
@@ -433,7 +424,7 @@ class Problem:
         total = loss.fixed_sum(z)
         sums = [*([(y, 0.0)] if self.intercept else []), *([] if total is None else [(np.ones(len(y)), total)])]
         seen: list[bytes] = []
-        kinked = not loss.has_slopes
+        kinked = loss.is_searched
         unit = 0.0 if H.symmetric else 1 / max(self.H.largest, np.finfo(float).tiny)
         for near in DISTANCES:
             low, high = loss.slopes(z, near * max(1.0, float(np.abs(z).max())))
@@ -448,7 +439,7 @@ class Problem:
             kinked, (least, largest) = True, penalty.slopes(at)
             if self.nonnegative:
                 least = np.where(at == 0, -np.inf, least)
-            level = hasattr(penalty, "total")
+            level = penalty.total is not None
             candidates.append(fit_slopes((low, high), (least, largest), lambda U: H.edges((y * U.T).T), sums, level))
 
         def value(u: Array) -> float:
@@ -491,10 +482,8 @@ class Problem:
 
     def find_condition(self, at: Evaluated) -> str:
         """Return what the dual value of a point would be a bound under that is not verified; mostly empty."""
-        if not hasattr(self.loss, "condition"):
-            return ""
         edges = self.linear_map.summarise(self.signs * at.u, at.edges, self.nonnegative)
-        return str(self.loss.condition(at.u * self.penalty.shrink(edges)))
+        return self.loss.condition(at.u * self.penalty.shrink(edges))
 
     def repair(self, point: Point) -> Point:
         """Complete and repair `point` into a primal and a dual feasible one."""
@@ -528,7 +517,8 @@ class Problem:
         of_primal = self._measure_primal(at, f_errors + at.drift) + self.loss.shortfall(at.z, at.u)
         found = self.unit * (of_primal + self._measure_dual(at.u, at.edges, edge_errors + at.drift))
         # a product below the least float is lost, which beside other values is less than their rounding
-        if max(abs(at.primal), abs(at.dual)) < VANISHING and (at.w.any() or at.u.any()):
+        # objectives below this are made of products that may underflow; the rounding of larger ones is more than these
+        if max(abs(at.primal), abs(at.dual)) < 1e-290 and (at.w.any() or at.u.any()):
             found += UNDERFLOW * (at.z.size + at.w.size + at.u.size)
         return found
 
@@ -544,7 +534,7 @@ class Problem:
         if self.intercept:
             # f + b is rounded once, and b = b + c'w was
             errors = errors + EPSILON * (np.abs(at.f) + np.abs(at.b)) + missed * self.linear_map.spread
-        risen = rise(loss, z, errors)
+        risen = loss.rise(z, errors)
         for scale in self._scales(z - errors, w):
             if scale != 1:
                 at_scale = loss.value(scale * (z - errors)) + self.linear_map.penalise(penalty, scale * w, scale * at.f)
@@ -567,10 +557,10 @@ class Problem:
         summary = self.linear_map.summarise(s, edges, one_sided)
         nominal, shrunk = self.bound(u, summary), u * self.penalty.shrink(summary)
         # a loss may be bounded at multipliers that are as far from these, and so may their edges be
-        off = loss.displacement(shrunk) if hasattr(loss, "displacement") else 0.0
+        off = loss.displacement(shrunk)
         worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed + off))
         change = abs(nominal - worst) if np.isfinite(nominal) and np.isfinite(worst) else np.inf
-        return change + dual_rounding(loss, u) + missed * (magnitude / size)
+        return change + loss.dual_rounding(u) + missed * (magnitude / size)
 
     def _measure_imbalance(self, s: Array) -> float:
         """Return the largest |sum of s| over the outputs where an intercept wants it to be 0, with one rounding."""
@@ -588,7 +578,7 @@ class Problem:
         signs = max(0.0, float(-w.min())) if one_sided else 0.0
         return {
             "primal feasibility": max(signs, penalty.primal_violation(w), loss.primal_violation(z, point)),
-            "dual feasibility": max(loss.dual_violation(u), imbalance(u, self.signs) if intercept else 0.0),
+            "dual feasibility": max(loss.violation(u), imbalance(u, self.signs) if intercept else 0.0),
             "complementary slackness": loss.slackness(z, u),
             "stationarity": self.measure_stationarity(w, f, edges),
             "pricing slack": penalty.pricing_slack(edges if one_sided else np.abs(edges)),

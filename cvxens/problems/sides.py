@@ -11,7 +11,7 @@ of slack. So a proof needs u, and one number for each constraint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -22,16 +22,10 @@ import numpy as np
 from cvxens.problems.constraints import HELD, ROOM, Measured
 from cvxens.problems.expressions import ConicLoss
 from cvxens.problems.linear_dual import LinearDual
-from cvxens.problems.losses import Hinge, Loss, find_shortfall, rise
+from cvxens.problems.losses import Hinge, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
-
-TIGHTER = 1e-7
-"""The share of a limit by which it is lowered where a solver's digits do not suffice to meet it."""
-
-WITHIN = 5e-14
-"""The room within constraints at which points that were moved satisfy them, relative to the sizes of the terms."""
 
 SAME = 1e-12
 """Multipliers that differ by no more, relative to their sum, are the same but for rounding."""
@@ -55,6 +49,8 @@ class SideLoss(ConicLoss):
         them, and prices are 0 or above, and 0 where the loss is on scores.
     limits : ndarray of shape (n_constraints,)
         The largest values that are allowed.
+    names : tuple of str
+        What each constraint bounds.
 
     Examples
     --------
@@ -73,23 +69,27 @@ class SideLoss(ConicLoss):
     pulls: Array
     charges: Array
     limits: Array
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def from_rows(cls, loss: Loss, pulls: Array, charges: Array, limits: Array, names: Sequence[str]) -> SideLoss:
+        """Return a loss under constraints, and under those that it is under already."""
+        if not isinstance(loss, SideLoss):
+            return cls(loss, pulls, charges, limits, tuple(names))
+        pulls, charges = np.concatenate([loss.pulls, pulls]), np.concatenate([loss.charges, charges])
+        return cls(loss.loss, pulls, charges, np.concatenate([loss.limits, limits]), (*loss.names, *names))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return (self.pulls.shape[1],)
 
-    @property
-    def on_scores(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
-        return self.loss.on_scores
+    def __post_init__(self) -> None:
+        for name in ("on_scores", "is_margin"):
+            object.__setattr__(self, name, getattr(self.loss, name))
 
     @property
-    def is_margin(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
-        return self.loss.is_margin
-
-    @property
-    def basis(self) -> str:  # type: ignore[override]  # of the loss, not of the class
-        """The ground of bounds: multipliers of the constraints where the loss has a conjugate."""
-        return "by multipliers of the constraints" if self.is_known else ConicLoss.basis
+    def basis(self) -> str:
+        return "by multipliers of the constraints" if self.is_known else super().basis
 
     @cached_property
     def has_charges(self) -> bool:
@@ -109,8 +109,8 @@ class SideLoss(ConicLoss):
             return None
         return replace(dual, pulls=self.pulls, limits=self.tighten().limits)
 
-    def term(self, z: Any) -> Term:
-        term = self.loss.term(z)
+    def model(self, z: Any) -> Term:
+        term = self.loss.model(z)
         return Term(term.expression, (*term.constraints, self._state(z) <= self.limits), term.variables)
 
     def _state(self, z: Any) -> Any:
@@ -131,8 +131,8 @@ class SideLoss(ConicLoss):
         """Return the slopes of what is bounded, a piecewise linear function, in the margins."""
         return np.where(z < 1, self.pulls - self.charges, self.pulls)
 
-    def value(self, z: Array) -> float:
-        return self.loss.value(z) if self.holds(z) else inf
+    def terms(self, z: Array) -> Array:
+        return self.loss.terms(z) if self.holds(z) else np.array([inf])
 
     def holds(self, z: Array, room: float = -ROOM) -> bool:
         """Return True if the constraints hold with some room, relative to the sizes of what each adds up."""
@@ -141,19 +141,15 @@ class SideLoss(ConicLoss):
         return bool((measured.excess <= allowed).all())
 
     def is_held(self, z: Array) -> bool:
-        return self.holds(z, WITHIN)
+        # the room within constraints at which points that were moved satisfy them, relative to the sizes of the terms
+        return self.holds(z, 5e-14)
 
     def own_values(self, z: Array) -> Mapping[str, Array]:
-        """Return the best values of the variables that the loss names."""
-        return self.loss.own_values(z) if hasattr(self.loss, "own_values") else {}
+        return self.loss.own_values(z)
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss itself rises."""
-        return rise(self.loss, z, errors)
-
-    def shortfall(self, z: Array, u: Array) -> float:
-        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
-        return find_shortfall(self, z, u)
+        return self.loss.rise(z, errors)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""
@@ -162,7 +158,8 @@ class SideLoss(ConicLoss):
 
     def tighten(self) -> SideLoss:
         """Return the same with smaller limits, by more than what solvers leave of violations; equal means stay so."""
-        return replace(self, limits=(1 - TIGHTER) * self.limits)
+        # the share of a limit by which it is lowered where a solver's digits do not suffice to meet it
+        return replace(self, limits=(1 - 1e-7) * self.limits)
 
     # proofs
 
@@ -206,7 +203,7 @@ class SideLoss(ConicLoss):
     def _solve_prices(self, u: Array) -> Array:
         """Return the multipliers of the constraints with the highest dual value for some u, as a solver finds them."""
         z = cp.Variable(u.shape)
-        term = self.loss.term(z)
+        term = self.loss.model(z)
         held = self._state(z) <= self.limits
         problem = cp.Problem(cp.Minimize(term.expression + u @ z), [held, *term.constraints])
         return np.maximum(solve_model(Model(problem, {}, {"pi": (held, 1.0)}), None, {}).duals["pi"], 0.0)
@@ -221,19 +218,11 @@ class SideLoss(ConicLoss):
         rounding = (len(pi) + 2) * EPSILON * (np.abs(u).sum() + (pi @ np.abs(self.pulls)).sum())
         return loss, repaired, pi, float(np.abs(repaired - v).sum() + rounding)
 
-    def dual_value(self, u: Array) -> float:
+    def dual_terms(self, u: Array) -> Array:
         if (split := self._split(u)) is None:
-            return super().dual_value(u)
+            return super().dual_terms(u)
         loss, v, pi, _ = split
-        return loss.dual_value(v) - float(pi @ self.limits)
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return the sum of the sizes of what the dual value adds up."""
-        if (split := self._split(u)) is None:
-            return abs(super().dual_value(u)) + float(np.abs(u).sum())
-        loss, v, pi, _ = split
-        own = loss.dual_magnitude(v) if hasattr(loss, "dual_magnitude") else abs(loss.dual_value(v))
-        return own + float(np.abs(v).sum() + pi @ np.abs(self.limits))
+        return np.append(loss.dual_terms(v), -pi * self.limits)
 
     def displacement(self, u: Array) -> float:
         split = self._split(u)
@@ -285,25 +274,16 @@ class SideLoss(ConicLoss):
             high = min(high, _find_end(at, labels, C, room, least, 1.0))
         return np.clip(free, low, max(low, high)) if low > -inf or high < inf else free
 
-    def hold(
-        self,
-        scores: Callable[[Array], Array],
-        edges: Callable[[Array], Array],
-        y: Array,
-        point: tuple[Array, Array],
-        *,
-        intercept: bool,
-        fixed_sum: bool = False,
-    ) -> tuple[Array, Array]:
+    def hold(self, scored: Scored, w: Array, b: Array) -> tuple[Array, Array]:
         """Move a point to where the constraints hold; by smaller scores, which differ less, where that is no other."""
-        w, b = super().hold(scores, edges, y, point, intercept=intercept and self.has_charges, fixed_sum=fixed_sum)
-        f = scores(w)
-        if self.holds(y * (f + b)) or fixed_sum or self.has_charges or not (self.limits > 0).all():
+        w, b = super().hold(replace(scored, intercept=scored.intercept and self.has_charges), w, b)
+        y, f = scored.y, scored.scores(w)
+        if self.holds(y * (f + b)) or scored.fixed_sum or self.has_charges or not (self.limits > 0).all():
             return w, b
         values = self.pulls @ (y * f)
         shares = (1 - 4 * ROOM) * self.limits / np.where(values > 0, values, TINY)
         w = w * min(1.0, float(shares.min()))
-        return w, self.best_intercept(scores(w), y) if intercept else b
+        return w, self.best_intercept(scored.scores(w), y) if scored.intercept else b
 
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:

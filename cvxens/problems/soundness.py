@@ -21,7 +21,7 @@ It is a spot check: what it finds is wrong, what it does not find may be wrong t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,6 +33,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems.duality import Edges, as_rows, row_sizes
 from cvxens.problems.expressions import ConicLoss, ConstrainedLoss
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import check_symmetry
 from cvxens.types import Array
@@ -50,23 +51,8 @@ DIFFERED = 0.02
 SCALES = (0.1, 1.0, 10.0, 100.0)
 """Sizes of random margins and weights; a margin of 1 is where many losses have a kink."""
 
-SHARES = (-0.5, 0.0, 1e-3, 0.5, 0.97, 1.0, 1.5)
-"""Factors on multipliers: outside of a domain, at its border, and inside."""
-
-SHRUNK = (0.5, 0.99)
-"""Factors on repaired multipliers, as penalties have them."""
-
-FACTORS = (0.3, 1.0, 3.0)
-"""Factors on edges of the size of a penalty's mean slope: within the domain of its conjugate, and beyond."""
-
 STEP = 1e-6
 """Step of a quotient of differences, relative to the largest margin or weight."""
-
-DIRECTIONS = 3
-"""Random directions of such steps."""
-
-HALVINGS = 45
-"""Bisections for the margins with given multipliers: to ten digits."""
 
 LARGE = 1e100
 """What stands for an infinite slope where it is multiplied by a step; values beyond it are not compared."""
@@ -77,13 +63,10 @@ FEW = 6
 QUICK = 4
 """Points in a run of column generation, one of every scale, of which one is held against a solver: 0.1 seconds."""
 
-MANY = 200
-"""Margins up to which a solver is asked."""
-
 LENGTHS = tuple(float(length) for length in np.sort(np.append(np.geomspace(1e-3, 1e3, 25), 1.0)))
 """Steps along a line."""
 
-DUAL_VALUE = "the dual value is the minimum of value(z) + u'z over all z; correct `dual_value` or `value`"
+DUAL_VALUE = "the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms` or `terms`"
 
 CONJUGATE = "the conjugate is the maximum of edges'w - value(w) over all w; correct `conjugate`, `shrink` or `value`"
 
@@ -91,15 +74,11 @@ SLOPES = "let `slopes` and `multipliers` be those of `value` (multipliers with t
 
 TINY = float(np.finfo(float).tiny)
 
-SHAPED = frozenset({"multipliers", "slopes", "curvature", "repair"})
-"""Methods that return arrays of the shape of what they are given."""
+SUMS = {"value": "terms", "dual_value": "dual_terms"}
+"""What a loss has the summands of."""
 
-FORMS_OF_LOSSES: Mapping[str, Callable[[Any, Array], float]] = {
-    "hinges": lambda loss, z: sum(float((p * np.maximum(sign * (k - z), 0)).sum()) for sign, k, p in loss.hinges),
-}
-"""What the value of a loss is that has something for a fast master, by its name."""
-
-FORMS_OF_PENALTIES: Mapping[str, Callable[[Any, Array], float]] = {
+FORMS: Mapping[str, Callable[[Any, Array], float]] = {
+    "linear_dual": lambda loss, z: loss.linear_dual.value(z),
     "edge_limit": lambda penalty, w: penalty.edge_limit * float(np.abs(w).sum()),
     "ridge": lambda penalty, w: penalty.ridge / 2 * float((w * w).sum()),
     "entry_sizes": lambda penalty, w: float(np.dot(penalty.entry_sizes, [np.abs(w).sum(), (w * w).sum()])),
@@ -107,7 +86,7 @@ FORMS_OF_PENALTIES: Mapping[str, Callable[[Any, Array], float]] = {
         np.dot(penalty.row_sizes, [np.linalg.norm(as_rows(w), axis=1).sum(), (w * w).sum()])
     ),
 }
-"""The same of a penalty."""
+"""What the value of a part is that has something for a fast master, by its name."""
 
 
 @dataclass(frozen=True)
@@ -176,13 +155,13 @@ def check_formulation(
     >>> from cvxens.problems.losses import Logistic
     >>> from cvxens.problems.penalties import L1
     >>> class Careless(Logistic):
-    ...     def dual_value(self, u):
-    ...         return 1.1 * super().dual_value(u)
+    ...     def dual_terms(self, u):
+    ...         return 1.1 * super().dual_terms(u)
     >>> check_formulation(Formulation(Careless(C=1.0), L1()))
     Traceback (most recent call last):
     cvxens.errors.InvalidInput: loss: found Careless with dual_value(u) = 3.72122 at u = [0.3976 0.1125 0.344  0.1606 \
 0.4129 0.2843], where value(z) + u'z = 3.38292 at z = [0.4156 2.0655 0.6455 1.6535 0.3521 0.9233]; \
-the dual value is the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
+the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms` or `terms`
     """
     validation.instance("formulation", formulation, Formulation)
     validation.whole("n_points", n_points)
@@ -206,7 +185,13 @@ the dual value is the minimum of value(z) + u'z over all z; correct `dual_value`
         scale, solved = SCALES[number % len(SCALES)], number % 10 == 0
         if not isinstance(loss, ConicLoss):
             z = scale * random.normal(size=(2, n_samples, *outputs))
-            shares = np.stack([random.uniform(0.2, 0.9, z.shape[1:]), random.choice(SHARES, z.shape[1:])])
+            # factors on multipliers: outside of a domain, at its border, and inside
+            shares = np.stack(
+                [
+                    random.uniform(0.2, 0.9, z.shape[1:]),
+                    random.choice((-0.5, 0.0, 1e-3, 0.5, 0.97, 1.0, 1.5), z.shape[1:]),
+                ]
+            )
             with np.errstate(over="ignore"):
                 _check_loss(of_loss, watched_loss, z, shares, signs if formulation.intercept else None, solved)
         w, edges = scale * random.normal(size=(2, FEW, *outputs))
@@ -246,13 +231,16 @@ class _Watched:
         return partial(self._call, name, found) if callable(found) else found
 
     def _call(self, name: str, method: Callable[..., Any], *given: Any) -> Any:
+        if name in SUMS and isinstance(self._part, Loss):
+            getattr(self, SUMS[name])(*given)
         returned = method(*given)
         values = returned if isinstance(returned, tuple) and name == "slopes" else (returned,)
         wrong = [str(value) for value in values if value is None]
-        if not wrong and name != "term" and not (name == "fixed_sum" and returned is None):
+        if not wrong and name != "model" and not (name == "fixed_sum" and returned is None):
             arrays = [np.asarray(value, np.float64) for value in values]
             wrong = [_show(array) if array.ndim else "nan" for array in arrays if np.isnan(array).any()]
-            if name in SHAPED:
+            # methods that return arrays of the shape of what they are given
+            if name in frozenset({"multipliers", "slopes", "curvature", "repair"}):
                 wrong += [f"the shape {array.shape}" for array in arrays if array.shape != np.shape(given[0])]
         if wrong:
             at = f" at {_show(given[0])}" if given and isinstance(given[0], np.ndarray) else ""
@@ -287,9 +275,10 @@ def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | 
     _check_slopes(claims, loss.value, z[0], (-largest, -least), lambda v: v)
     if np.array_equal(least, largest):
         _check_equality(claims, loss, z[0], loss.repair(least, None))
-    if hasattr(loss, "curvature"):
+    if loss.curvature is not None:
         _check_curvature(claims, loss, z[0])
-    _check_forms(claims, loss, z[0], FORMS_OF_LOSSES)
+    if loss.linear_dual is not None and loss.linear_dual.is_separable:
+        _check_forms(claims, loss, z[0], ("linear_dual",))
     if y is not None:
         f = y * z[0]
         b = loss.best_intercept(f, y)
@@ -303,13 +292,13 @@ def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | 
 
 def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array | None, solved: bool) -> None:
     """Check repaired multipliers: that they are in the domain and balanced, and that what they bound is bounded."""
-    dual, off = loss.dual_value(u), loss.dual_violation(u)
+    dual, off = loss.dual_value(u), loss.violation(u)
     claims.hold(
         "repair",
         off if np.isfinite(dual) else np.inf,
         max(1.0, float(np.abs(u).sum())),
-        f"with dual_violation(u) = {off:.3g} and dual_value(u) = {dual:.6g} at the repaired u = {_show(u)}",
-        "let `repair` return multipliers at which `dual_value` is finite and `dual_violation` is 0",
+        f"with violation(u) = {off:.3g} and dual_value(u) = {dual:.6g} at the repaired u = {_show(u)}",
+        "let `repair` return multipliers at which `dual_terms` are finite and `violation` is 0",
     )
     if y is not None:
         missed, size = float(np.abs((y * u).sum(axis=0)).max()), float(np.abs(u).sum())
@@ -323,7 +312,8 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
     size = unit + abs(loss.value(v)) + float(np.abs(u * v).sum())
     beyond = f"{found}, where value(z) + u'z = {lowest:.6g} at z = {_show(v)}"
     claims.hold("weak duality", dual - lowest, size, beyond, DUAL_VALUE)
-    for share in SHRUNK:
+    # factors on repaired multipliers, as penalties have them
+    for share in (0.5, 0.99):
         # a penalty may want a share of u, and -inf is a bound, too
         bound, least_there = loss.dual_value(share * u), loss.value(v) + share * float((u * v).sum())
         beyond = f"with dual_value(u) = {bound:.6g} at u = {_show(share * u)}, where value(z) + u'z = {least_there:.6g}"
@@ -333,17 +323,18 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
         least_there, largest_there = loss.slopes(v, 0.0)
         if np.array_equal(least_there, largest_there):
             _check_equality(claims, loss, v, u)
-    if not (solved and u.size <= MANY):
+    # margins up to which a solver is asked
+    if not (solved and u.size <= 200):
         return
     variable = cp.Variable(u.shape)
-    term = loss.term(variable)
+    term = loss.model(variable)
     if (solution := _solve(term, cp.sum(cp.multiply(u, variable)), variable)) is not None:
         v, least = solution
         at_v, linear = loss.value(v), float((u * v).sum())
         size = unit + abs(least - linear) + float(np.abs(u * v).sum())
         if np.isfinite(at_v):
             # else a solver's digits have left the domain
-            differs = f"whose `term` is {least - linear:.6g} and whose `value` is {at_v:.6g} at z = {_show(v)}"
+            differs = f"whose `model` is {least - linear:.6g} and whose `value` is {at_v:.6g} at z = {_show(v)}"
             claims.hold("model", abs(least - linear - at_v), size, differs, "let both be the same function", SOLVED)
         # a solver's least may not be one
         least = min(least, lowest)
@@ -370,7 +361,8 @@ def _check_slopes(
     """Hold the least and the largest slopes of a convex function against differences of its values."""
     random, here = np.random.default_rng(0), value(at)
     clipped = np.clip(np.stack(slopes), -LARGE, LARGE)
-    for _ in range(DIRECTIONS):
+    # random directions of such steps
+    for _ in range(3):
         direction = random.normal(size=at.shape)
         # weights that are 0 may be bound to be 0 or above
         step = STEP * float(np.abs(at).max()) * np.where(at == 0, np.abs(direction), direction)
@@ -406,22 +398,22 @@ def _check_curvature(claims: _Claims, loss: Any, z: Array) -> None:
     claims.hold("curvature", max(float(off.max()), 0.0), size, differs, remedy, DIFFERED)
 
 
-def _check_forms(claims: _Claims, part: Any, at: Array, forms: Mapping[str, Callable[[Any, Array], float]]) -> None:
+def _check_forms(claims: _Claims, part: Any, at: Array, names: Iterable[str]) -> None:
     """Hold what a part has for fast masters against its value."""
     value = part.value(at)
-    for name, evaluate in forms.items():
-        if hasattr(part, name):
-            formed = evaluate(part, at)
-            differs = f"whose `{name}` make {formed:.6g} and whose `value` is {value:.6g} at {_show(at)}"
-            remedy = f"let both be the same function, or leave `{name}` out"
-            claims.hold("forms", abs(formed - value), abs(value) + abs(formed), differs, remedy)
+    for name in names:
+        formed = FORMS[name](part, at)
+        differs = f"whose `{name}` make {formed:.6g} and whose `value` is {value:.6g} at {_show(at)}"
+        remedy = f"let both be the same function, or leave `{name}` out"
+        claims.hold("forms", abs(formed - value), abs(value) + abs(formed), differs, remedy)
 
 
 def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
     """Check a penalty at weights and at edges, shrunk to where a dual bound takes them."""
     trials = np.stack(_list_weights(penalty, w, edges, nonnegative))
     values = np.array([penalty.value(v) for v in trials])
-    for factor in FACTORS:
+    # factors on edges of the size of a penalty's mean slope: within the domain of its conjugate, and beyond
+    for factor in (0.3, 1.0, 3.0):
         e = factor * edges
         for summary in _summarise(penalty, e, nonnegative):
             _check_conjugate(claims, penalty, e, summary, trials, values)
@@ -434,17 +426,19 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         _check_slopes(claims, penalty.value, at, slopes, repair)
         if np.array_equal(*slopes):
             _check_attained(claims, penalty, at, slopes[0], nonnegative)
-    _check_forms(claims, penalty, w, FORMS_OF_PENALTIES)
+    forms = {"edge_limit": penalty.edge_limit, "ridge": penalty.ridge}
+    forms |= {"entry_sizes": penalty.entry_sizes, "row_sizes": penalty.row_sizes}
+    _check_forms(claims, penalty, w, [name for name, form in forms.items() if form is not None])
     if not solved:
         return
     known = _know_all(penalty, edges, nonnegative)
     e, conjugate = penalty.shrink(known) * edges, penalty.conjugate(known)
     variable = cp.Variable(e.shape, nonneg=nonnegative)
-    fixed, value = penalty.term(variable), penalty.value(w)
+    fixed, value = penalty.model(variable), penalty.value(w)
     if (at_w := _solve(Term(fixed.expression, (*fixed.constraints, variable == w)), 0.0, variable)) is not None:
-        differs = f"whose `term` is {at_w[1]:.6g} and whose `value` is {value:.6g} at w = {_show(w)}"
+        differs = f"whose `model` is {at_w[1]:.6g} and whose `value` is {value:.6g} at w = {_show(w)}"
         claims.hold("model", abs(at_w[1] - value), abs(value), differs, "let both be the same function", SOLVED)
-    if (solution := _solve(penalty.term(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
+    if (solution := _solve(penalty.model(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
         v, least = solution
         size = abs(penalty.value(w)) + float(np.abs(edges * w).sum())
         size += abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
@@ -556,7 +550,8 @@ def _invert(loss: Any, u: Array, z: Array) -> Array:
     """Return margins at which the multipliers are u, if it is a smooth sum over samples; some margins of any other."""
     high = np.full(z.shape, 10 * max(1.0, float(np.abs(z).max())))
     low = -high
-    for _ in range(HALVINGS):
+    # bisections for the margins with given multipliers: to ten digits
+    for _ in range(45):
         middle = (low + high) / 2
         larger = loss.multipliers(middle) > u
         low, high = np.where(larger, middle, low), np.where(larger, high, middle)

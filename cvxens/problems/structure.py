@@ -200,6 +200,17 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     return found
 
 
+def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
+    """Return phi and c of an expression ``sum_i phi(z_i) + c`` in a cvxpy variable; None of any other."""
+    try:
+        found = _Reader(z).read(expression)
+    except Unrecognised:
+        return None
+    if not isinstance(found, Structure) or found.norm is not None or found.totals or found.radial:
+        return None
+    return found.entry, found.constant
+
+
 def _check_shape(structure: Structure, nonnegative: bool) -> None:
     """Raise Unrecognised where phi is not 0 at 0, falls there, or differs between a weight and its negative."""
     entry, t = structure.entry, np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 61)])
@@ -223,16 +234,16 @@ class _Reader:
     def read(self, node: Any) -> _Node:
         if node.is_constant():
             return self._read_constant(node)
-        if getattr(node, "id", None) == self.w.id:
+        if node is self.w:
             positive = 1.0 if self.w.is_nonneg() else None
             return _Sizes(Curve.identity(), slope=1.0, size=positive, outputs_axis=1 if self.w.ndim == 2 else None)
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
             return self.read_constraints(node.args)
-        method = getattr(self, f"_read_{name}", None)
+        method = vars(_Reader).get(f"_read_{name}")
         if method is None:
             raise Unrecognised(f"`{type(node).__name__}`")
-        found: _Node = method(node, *(self.read(argument) for argument in node.args))
+        found: _Node = method(self, node, *(self.read(argument) for argument in node.args))
         return found
 
     def _read_constant(self, node: Any) -> float:
@@ -264,7 +275,7 @@ class _Reader:
         if all(argument.is_scalar() for argument in node.args):
             return self._read_multiply(node, *parts)
         if node.is_scalar() and node.args[0].ndim == node.args[1].ndim == 1:
-            return self._read_Sum(node, self._read_multiply(node, *parts))
+            return self._sum(self._read_multiply(node, *parts))
         raise Unrecognised("a product with a matrix")
 
     # shapes
@@ -288,22 +299,22 @@ class _Reader:
     # reductions
 
     def _read_Sum(self, node: Any, part: _Node) -> _Node:
-        axis = getattr(node, "axis", None)
+        return self._sum(part, node.axis)
+
+    def _sum(self, part: _Node, axis: int | tuple[int, ...] | None = None) -> _Node:
         if isinstance(part, Structure):
             return part
         if isinstance(part, float):
             raise Unrecognised("a term that does not vanish at weights of 0")
-        if axis is None:
-            return part.summed()
-        return self._norm_of_rows(1.0, axis, part)
+        return part.summed() if axis is None else self._norm_of_rows(1.0, axis, part)
 
     def _read_norm1(self, node: Any, part: _Node) -> _Node:
         if not isinstance(part, _Sizes):
             raise Unrecognised("a norm of sums")
-        return self._read_Sum(node, _absolute(part))
+        return self._sum(_absolute(part), node.axis)
 
     def _read_Pnorm(self, node: Any, part: _Node) -> _Node:
-        return self._norm_of_rows(float(_number(node.p)), node.axis, part)
+        return self._norm_of_rows(float(node.p), node.axis, part)
 
     def _read_norm_inf(self, node: Any, part: _Node) -> _Node:
         return self._norm_of_rows(inf, node.axis, part)
@@ -328,7 +339,7 @@ class _Reader:
             raise Unrecognised("a quotient of squares")
         if isinstance(part, Structure):
             return _scale(_compose(part, curves.power(2.0)), 1 / divisor)
-        return _scale(self._read_Sum(None, _squared(part)), 1 / divisor)
+        return _scale(self._sum(_squared(part)), 1 / divisor)
 
     # functions of one number
 
@@ -336,13 +347,13 @@ class _Reader:
         return _absolute(part)
 
     def _read_Power(self, node: Any, part: _Node) -> _Node:
-        p = float(_number(node.p))
+        p = _read_number(node.p)
         return _squared(part) if p == 2 else _compose(part, curves.power(p))
 
     _read_power = _read_Power
 
     def _read_huber(self, node: Any, part: _Node) -> _Node:
-        return _compose(part, curves.huber(float(_number(node.M))))
+        return _compose(part, curves.huber(_read_number(node.M)))
 
     def _read_exp(self, _: Any, part: _Node) -> _Node:
         return _compose(part, curves.exponential)
@@ -377,8 +388,9 @@ class _Reader:
         return found
 
 
-def _number(value: Any) -> Any:
-    return getattr(value, "value", value)
+def _read_number(value: Any) -> float:
+    """Return a number that an atom keeps, which some versions of cvxpy keep as a constant."""
+    return float(getattr(value, "value", value))
 
 
 def _as_structure(node: _Node) -> Structure:

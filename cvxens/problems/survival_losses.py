@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +34,10 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
 from cvxens.problems.losses import TINY, Loss, excess
 from cvxens.problems.modelling import Term, cp
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
 __all__ = ["CoxPartialLikelihood"]
-
-MOST_TERMS = 1_000_000
-"""Samples in risk sets, summed over the sets, up to which a model for cvxpy is written."""
-
-BITS = 51
-"""Bits of the mass of all events, counted in units of a grid on which sums of multipliers are exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +62,8 @@ class CoxPartialLikelihood(Loss):
     (3.0, array([ 0.667, -0.333, -0.333]))
     """
 
-    on_scores: ClassVar[bool] = True
-    of_differences: ClassVar[bool] = True
+    on_scores = True
+    of_differences = True
     times: Array
     events: Any
     C: float = 1.0
@@ -119,10 +113,11 @@ class CoxPartialLikelihood(Loss):
         sums: Any = np.bincount(self.place, values, len(self.event_times) + 1)
         return np.asarray(sums[1:], np.float64)
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         """Model a log-sum-exp for each time of events; of too many samples in them all an InvalidInput."""
         risk = [np.flatnonzero(self.place > k) for k in range(len(self.event_times))]
-        if sum(map(len, risk)) > MOST_TERMS:
+        # samples in risk sets, summed over the sets, up to which a model for cvxpy is written
+        if sum(map(len, risk)) > 1_000_000:
             found = f"found {sum(map(len, risk)):,} samples at risk, over {len(risk):,} times of events"
             raise InvalidInput("times", found, "leave out the master, or give an L1 or SquaredL2 penalty")
         logarithms = np.log(self.weights)
@@ -149,20 +144,14 @@ class CoxPartialLikelihood(Loss):
         """Return the logarithm of Breslow's cumulative hazard, of scores 0 and C = 1, at each time of events."""
         return np.logaddexp.accumulate(np.log(self.deaths / self.C) - self.log_risks(f))
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         f = self.centre(z)
-        return float(self.deaths @ self.log_risks(f)) - float(self.masses @ f)
+        return np.append(self.deaths * self.log_risks(f), -self.masses * f)
 
-    def magnitude(self, z: Array) -> float:
-        """Return ``sum_k d_k (1 + |ln of the risk|) + sum_i e_i |f_i|``, and the size of what is taken off all."""
-        f = self.centre(z)
-        sizes = 1 + np.abs(self.log_risks(f)) + 2 * float(np.abs(z).max())
-        return float(self.deaths @ sizes) + float(self.masses @ (np.abs(f) + 2 * np.abs(z)))
-
-    def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss rises within `errors` of z: the slopes are at most e and the mass of all at risk."""
-        largest = float(np.max(errors, initial=0.0))
-        return 2 * largest * float(self.masses.sum()) + len(z) * EPSILON * self.magnitude(z)
+    def rounding(self, z: Array) -> float:
+        """Bound it by ``sum_k d_k (1 + |ln of the risk|) + sum_i e_i |f_i|``, and the size of what is taken off all."""
+        taken = float((self.deaths * (1 + 2 * float(np.abs(z).max()))).sum() + 2 * (self.masses @ np.abs(z)))
+        return sum_error(len(z), float(np.abs(self.terms(z)).sum()) + taken)
 
     def multipliers(self, z: Array) -> Array:
         """Return ``e - r``: the event of a sample less the hazards that it has been under."""
@@ -186,15 +175,15 @@ class CoxPartialLikelihood(Loss):
         left[-1] = 0.0
         return self.deaths + np.concatenate([[0.0], left[:-1]]), left, np.maximum(self.masses - u, 0.0)
 
-    def dual_value(self, u: Array) -> float:
-        """Return ``sum_k (B_k ln B_k - U_k ln U_k) - sum_j r_j ln(r_j / (C weights))``, less what C adds to both."""
+    def dual_terms(self, u: Array) -> Array:
+        """Return ``B_k ln B_k - U_k ln U_k`` and ``-r_j ln(r_j / (C weights))``, less what C adds to both."""
         come, left, r = self._chain(u)
         r = np.where(self.place > 0, r, 0.0)
         chain = xlogy(come, come / self.C) - xlogy(left, left / self.C)
-        return float(chain.sum()) - float(xlogy(r, r / (self.C * self.weights)).sum())
+        return np.append(chain, -xlogy(r, r / (self.C * self.weights)))
 
-    def dual_magnitude(self, u: Array) -> float:
-        """Return the sizes of all terms, and of the logarithms that the rounding of B, U and r is multiplied by."""
+    def dual_rounding(self, u: Array) -> float:
+        """Bound it by the sizes of all terms, and the logarithms that the rounding of B, U and r is multiplied by."""
         come, left, r = self._chain(u)
 
         def size(x: Array, scale: Any) -> Array:
@@ -204,7 +193,8 @@ class CoxPartialLikelihood(Loss):
         # B and U are sums of multipliers, and r differences from them: they are off by a share of sum |u|
         logarithms = 1 + np.abs(np.log(np.maximum(r / (self.C * self.weights), EPSILON)))
         own = float(((np.abs(u) + self.masses) * logarithms).sum())
-        return own + float((size(come, self.C) + size(left, self.C)).sum()) + float(np.abs(u).sum())
+        chain = float((size(come, self.C) + size(left, self.C)).sum())
+        return sum_error(len(u), own + chain + float(np.abs(u).sum()))
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Move multipliers to where nothing is used before it has come, and all is in the end; exact in real numbers.
@@ -214,7 +204,8 @@ class CoxPartialLikelihood(Loss):
         """
         n_times = len(self.event_times)
         total = float(self.masses.sum())
-        exponent = BITS - int(np.frexp(2 * total)[1])
+        # bits of the mass of all events, counted in units of a grid on which sums of multipliers are exact
+        exponent = 51 - int(np.frexp(2 * total)[1])
         r = np.maximum(self.masses - np.nan_to_num(u), 0.0)
         r[self.place == 0] = 0.0
         size = float(r.sum())
@@ -231,7 +222,7 @@ class CoxPartialLikelihood(Loss):
             units[members] += _share(most[members] - units[members], self.weights[members], int(raise_by[k]))
         return np.ldexp(units.astype(np.float64), -exponent)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest violation of u <= e, U >= 0, U_m = 0, and u = 0 before the first event; relative."""
         left = np.cumsum(self._sum_by_place(u))
         early = float(np.abs(u[self.place == 0]).max(initial=0.0))

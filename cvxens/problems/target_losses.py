@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
 from cvxens import validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes
 from cvxens.problems.linear_dual import Hinges, LinearDual
@@ -28,19 +29,23 @@ from cvxens.types import Array
 
 __all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]
 
-KINK = 4.0
-"""Scores within so many roundings of a kink are on it: a best intercept puts them there, but for its own rounding."""
 
+class SumOverTargets(Loss):
+    """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below.
 
-class SumOverTargets(Loss, Protocol):
-    """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below."""
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Targets.
+    C : float or ndarray of shape (n_samples,)
+        Price of the loss, or of a unit of deviation, above 0; of every sample its own in an array.
+    """
 
-    on_scores: ClassVar[bool] = True
+    on_scores = True
     t: Array
     C: float | Array
 
-    def check(self) -> None:
-        """Make targets an array, and check them and their prices; for a dataclass's ``__post_init__``."""
+    def __post_init__(self) -> None:
         object.__setattr__(self, "t", validation.finite_array("t", self.t, ndim=1))
         object.__setattr__(self, "C", validation.prices("C", self.C))
         validation.same_length("C", np.atleast_1d(self.C), len(self.t) if np.ndim(self.C) else None)
@@ -59,7 +64,7 @@ class SumOverTargets(Loss, Protocol):
         u = np.clip(u, *self.bounds)
         return u if y is None else balance_classes(u, y)
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the distance from the bounds, in units of C."""
         least, largest = self.bounds
         return max(excess((least - u) / self.C), excess((u - largest) / self.C))
@@ -70,7 +75,7 @@ class SumOverTargets(Loss, Protocol):
         return float(np.abs(u / self.C - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
 
 
-class TwoHinges(SumOverTargets, Protocol):
+class TwoHinges(SumOverTargets):
     """sum_i below_i max(0, low_i - z_i) + above_i max(0, z_i - high_i), low <= high: between the two, scores are free.
 
     Its dual value is ``sum_i low_i max(u_i, 0) - high_i max(-u_i, 0)`` on -above <= u <= below.
@@ -86,25 +91,22 @@ class TwoHinges(SumOverTargets, Protocol):
         up, down = self.linear_dual.hinges
         return -down.prices, up.prices
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.linear_dual.hinges]
         return Term(cp.sum(parts[0] + parts[1]))
 
-    def value(self, z: Array) -> float:
-        return float(sum((h.prices * np.maximum(h.sign * (h.knots - z), 0)).sum() for h in self.linear_dual.hinges))
+    def terms(self, z: Array) -> Array:
+        return np.stack([h.prices * np.maximum(h.sign * (h.knots - z), 0) for h in self.linear_dual.hinges])
 
-    def dual_value(self, u: Array) -> float:
-        return float(sum((h.sign * h.knots * np.maximum(h.sign * u, 0)).sum() for h in self.linear_dual.hinges))
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |u_i| max(|low_i|, |high_i|)``."""
-        up, down = self.linear_dual.hinges
-        return float((np.abs(u) * np.maximum(np.abs(up.knots), np.abs(down.knots))).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return np.stack([h.sign * h.knots * np.maximum(h.sign * u, 0) for h in self.linear_dual.hinges])
 
     def multipliers(self, z: Array) -> Array:
         """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
         up, down = self.linear_dual.hinges
-        least, largest = self.slopes(z, KINK * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
+        # scores within so many roundings of a kink are on it: a best intercept puts them there, but for its own
+        # rounding
+        least, largest = self.slopes(z, 4.0 * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
         width = float((largest - least).sum())
         share = np.clip(-float(least.sum()) / width, 0.0, 1.0) if width > 0 else 0.0
         return least + share * (largest - least)
@@ -130,16 +132,10 @@ class TwoHinges(SumOverTargets, Protocol):
         return excess(np.stack(products)) / max(float(np.ptp(self.t)), TINY)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class AbsoluteError(TwoHinges):
     """C sum_i |t_i - z_i|: least absolute deviations, the median. Its dual value is t'u on -C <= u <= C.
-
-    Parameters
-    ----------
-    t : array-like of shape (n_samples,)
-        Targets.
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of deviation, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -151,15 +147,13 @@ class AbsoluteError(TwoHinges):
     t: Array
     C: float | Array = 1.0
 
-    def __post_init__(self) -> None:
-        self.check()
-
     @property
     def linear_dual(self) -> LinearDual:
         C = np.broadcast_to(self.C, self.t.shape)
         return LinearDual((Hinges(1.0, self.t, C), Hinges(-1.0, self.t, C)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Pinball(TwoHinges):
     """C sum_i q (t_i - z_i) where z_i < t_i, and (1 - q) (z_i - t_i) above: scores estimate the quantile of level q.
@@ -168,13 +162,9 @@ class Pinball(TwoHinges):
 
     Parameters
     ----------
-    t : array-like of shape (n_samples,)
-        Targets.
     q : float or ndarray of shape (n_samples,)
         The level of the quantile, above 0 and below 1; 0.5 is half the absolute error. Of every sample its own in an
         array.
-    C : float or ndarray of shape (n_samples,)
-        Price, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -188,7 +178,7 @@ class Pinball(TwoHinges):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         q = validation.finite_array("q", self.q)
         if q.shape not in {(), self.t.shape} or q.min() <= 0 or q.max() >= 1:
             raise InvalidInput("q", f"found {self.q!r:.100}", "give the level of a quantile, above 0 and below 1")
@@ -199,18 +189,15 @@ class Pinball(TwoHinges):
         return LinearDual((Hinges(1.0, self.t, self.q * C), Hinges(-1.0, self.t, (1 - self.q) * C)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class EpsilonInsensitive(TwoHinges):
     """C sum_i max(0, |t_i - z_i| - epsilon): support vector regression. Dual value t'u - epsilon |u|_1 on |u| <= C.
 
     Parameters
     ----------
-    t : array-like of shape (n_samples,)
-        Targets.
     epsilon : float
         The deviation that costs nothing, 0 or more.
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of deviation beyond that, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -223,7 +210,7 @@ class EpsilonInsensitive(TwoHinges):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         if not 0 <= validation.number("epsilon", self.epsilon) < np.inf:
             raise InvalidInput("epsilon", f"found {self.epsilon!r}", "give a width of 0 or more")
 
@@ -233,6 +220,7 @@ class EpsilonInsensitive(TwoHinges):
         return LinearDual((Hinges(1.0, self.t - self.epsilon, C), Hinges(-1.0, self.t + self.epsilon, C)))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class HuberError(SumOverTargets):
     """C sum_i of 1/2 r_i^2 where |r_i| <= delta and delta (|r_i| - delta/2) beyond, r = t - z (Huber 1964).
@@ -241,12 +229,8 @@ class HuberError(SumOverTargets):
 
     Parameters
     ----------
-    t : array-like of shape (n_samples,)
-        Targets.
     delta : float
         The deviation from which on it is linear, above 0.
-    C : float or ndarray of shape (n_samples,)
-        Price, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -259,26 +243,22 @@ class HuberError(SumOverTargets):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         validation.positive("delta", self.delta)
 
     @property
     def bounds(self) -> tuple[float | Array, float | Array]:
         return -self.delta * self.C, self.delta * self.C
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.huber(self.t - z, self.delta))))
 
-    def value(self, z: Array) -> float:
+    def terms(self, z: Array) -> Array:
         r = np.abs(self.t - z)
-        return float((self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))).sum())
+        return self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))
 
-    def dual_value(self, u: Array) -> float:
-        return float((self.t * u - u * u / (2 * self.C)).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |t_i u_i| + u_i^2 / (2 C_i)``."""
-        return float((np.abs(self.t * u) + u * u / (2 * self.C)).sum())
+    def dual_terms(self, u: Array) -> Array:
+        return np.stack([self.t * u, -u * u / (2 * self.C)])
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.clip(self.t - z, -self.delta, self.delta)
@@ -293,6 +273,7 @@ class HuberError(SumOverTargets):
         return find_balance(lambda b: float(self.multipliers(f + b).sum()), kinks)
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Poisson(SumOverTargets):
     """C sum_i exp(z_i) - t_i z_i - (t_i - t_i ln t_i): counts t with the means exp(z), half their deviance.
@@ -304,8 +285,6 @@ class Poisson(SumOverTargets):
     ----------
     t : array-like of shape (n_samples,)
         Counts, 0 or more, not all 0; they need not be whole.
-    C : float or ndarray of shape (n_samples,)
-        Price, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -318,7 +297,7 @@ class Poisson(SumOverTargets):
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         if self.t.min(initial=0.0) < 0 or not self.t.any():
             found = "found a count below 0" if self.t.any() else "found nothing but 0, whose best means are 0 too"
             raise InvalidInput("t", found, "give counts of 0 or more, and one above 0")
@@ -327,32 +306,17 @@ class Poisson(SumOverTargets):
     def bounds(self) -> tuple[float, Array]:
         return -np.inf, self.C * self.t
 
-    def term(self, z: Any) -> Term:
+    def model(self, z: Any) -> Term:
         likelihoods = cp.exp(z) - cp.multiply(self.t, z) - (self.t - xlogy(self.t, self.t))
         return Term(cp.sum(cp.multiply(self.C, likelihoods)))
 
-    def value(self, z: Array) -> float:
-        """Evaluate the loss; inf where it overflows."""
-        with np.errstate(over="ignore"):
-            means = np.exp(z)
-        return float((self.C * (means - self.t * z - self.t + xlogy(self.t, self.t))).sum())
+    def terms(self, z: Array) -> Array:
+        """Return ``C exp z``, ``-C t z``, ``-C t`` and ``C t ln t``: at the best means these cancel."""
+        return self.C * np.stack([np.exp(z), -self.t * z, -self.t, xlogy(self.t, self.t)])
 
-    def magnitude(self, z: Array) -> float:
-        """Return ``C sum exp(z) + |t z| + t + |t ln t|``: at the best means these cancel."""
-        with np.errstate(over="ignore"):
-            means = np.exp(z)
-        return float((self.C * (means + np.abs(self.t * z) + self.t + np.abs(xlogy(self.t, self.t)))).sum())
-
-    def dual_value(self, u: Array) -> float:
+    def dual_terms(self, u: Array) -> Array:
         v, t = np.maximum(self.C * self.t - u, 0), self.t
-        return float((v - xlogy(v, v / self.C) - self.C * (t - xlogy(t, t))).sum())
-
-    def dual_magnitude(self, u: Array) -> float:
-        """Return the sum of v + C t + |v ln(v/C)| + C |t ln t|, and (|u| + C t) |ln(v/C)| for the rounding of v."""
-        v, t = np.maximum(self.C * self.t - u, 0), self.t
-        logarithms = np.abs(np.log(np.maximum(v / self.C, TINY)))
-        rounded = (np.abs(u) + self.C * t) * np.where(v > 0, logarithms, 0.0)
-        return float((v + np.abs(xlogy(v, v / self.C)) + rounded + self.C * (t + np.abs(xlogy(t, t)))).sum())
+        return np.stack([v, -xlogy(v, v / self.C), -self.C * t, self.C * xlogy(t, t)])
 
     def multipliers(self, z: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -376,6 +340,6 @@ class Poisson(SumOverTargets):
         largest = float(f.max())
         return np.asarray(np.log((self.C * self.t).sum()) - largest - np.log((self.C * np.exp(f - largest)).sum()))
 
-    def dual_violation(self, u: Array) -> float:
+    def violation(self, u: Array) -> float:
         """Return the largest of u - C t, in units of C."""
         return excess(u / self.C - self.t)

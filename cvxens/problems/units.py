@@ -14,12 +14,6 @@ from scipy import sparse
 
 from cvxens.types import Array
 
-SWEEPS = 40
-"""Sweeps over rows and columns, each of which halves what is missed or better."""
-
-DIGITS = 6
-"""Digits of the logarithms before they are rounded, so that equal columns have equal units."""
-
 STEP = 4
 """The logarithms are multiples of this: what is within a few powers of 2 of 1 stays as it is."""
 
@@ -50,7 +44,8 @@ def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp
     of_rows, of_columns = np.zeros(n_blocks), np.zeros(int(free.sum()))
     counts = np.bincount(place, minlength=n_blocks) + np.bincount(at_given, minlength=n_blocks)
     uses = np.bincount(column, minlength=len(of_columns))
-    for _ in range(SWEEPS):
+    # sweeps over rows and columns, each of which halves what is missed or better
+    for _ in range(40):
         total = np.bincount(place, sizes + of_columns[column], n_blocks) + np.bincount(at_given, known, n_blocks)
         of_rows = -total / np.maximum(counts, 1)
         of_columns = -np.bincount(column, sizes + of_rows[place], len(of_columns)) / np.maximum(uses, 1)
@@ -65,4 +60,5 @@ def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp
 
 
 def _round(logarithms: Array) -> Array:
-    return STEP * np.rint(np.round(logarithms / STEP, DIGITS))
+    # digits of the logarithms before they are rounded, so that equal columns have equal units
+    return STEP * np.rint(np.round(logarithms / STEP, 6))

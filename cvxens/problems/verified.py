@@ -28,16 +28,8 @@ from cvxens.types import Array
 ROOM = 1e-6
 """What e is raised by, relative, so that it is above an exact one whatever rounding does to it."""
 
-SMALLEST = 1e-280
-"""Products from this on are split without underflow; the parts are 2^-53 of them."""
-
 LARGEST_BLOCK = 1_000
 """The largest block whose inverse is made."""
-
-SWEEPS = 3
-
-STABLE = 1e-3
-"""The least pivot, relative to the largest of its column: smaller ones would lose as many digits."""
 
 AMPLE = 1e-4
 """The room, relative to the largest, from which on more of it is of no use: shifts are of a solver's last digits."""
@@ -45,20 +37,11 @@ AMPLE = 1e-4
 LEAST = 1e-300
 """The share of the largest room that a row with no way to go counts as."""
 
-SIMILAR = 0.1
-"""The score, relative to the best of a column, from which on the row with the fewest entries is taken."""
-
 THIN = 30
 """Columns with no more entries are eliminated one by one, those with more together, as a dense matrix."""
 
-WIDE = 1_000
-"""Rows of that matrix for each of its columns, of those with the most room."""
-
 SINGULAR = 1e-10
 """What is left of a column of entries of 1, where it depends on the others."""
-
-MOST_DEPENDENT = 100
-"""Equations that another one may depend on: their factors are found in rational numbers."""
 
 
 def sum_columns(A: Any, dual: Array, added: Array) -> Array:
@@ -71,7 +54,8 @@ def sum_columns(A: Any, dual: Array, added: Array) -> Array:
         for first, last, rest in zip(starts[:-1], starts[1:], added.T.tolist(), strict=True)
     ]
     sizes = np.abs(A.data * factors)
-    tiny = LEAST * np.diff(A.indptr).max(initial=0) if ((sizes > 0) & (sizes < SMALLEST)).any() else 0.0
+    # products from this on are split without underflow; the parts are 2^-53 of them
+    tiny = LEAST * np.diff(A.indptr).max(initial=0) if ((sizes > 0) & (sizes < 1e-280)).any() else 0.0
     finite = sizes.max(initial=0.0) < LARGEST
     return (np.abs(sums) * (1 + 2 * EPSILON) + tiny) if finite else np.full(A.shape[1], np.inf)
 
@@ -210,7 +194,7 @@ class Equations:
         first = self._factor.solve(2 * missed)
         shifts = np.maximum(self._factor.solve(2 * missed + ROOM * (self.sizes @ np.abs(first))), 0.0)
         diagonal = self.sizes.diagonal()
-        for _ in range(SWEEPS):
+        for _ in range(3):
             # what rounding has made of small ones
             needed = (self.sizes @ shifts - diagonal * shifts + missed) / diagonal
             shifts = np.maximum(shifts, (1 + ROOM) * needed)
@@ -258,9 +242,11 @@ def _eliminate(B: Any, room: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]
             in_row[i].discard(j)
         if not real:
             continue
-        least = STABLE * max(map(abs, real.values()))
+        # the least pivot, relative to the largest of its column: smaller ones would lose as many digits
+        least = 1e-3 * max(map(abs, real.values()))
         scores = {i: abs(value) * room[i] for i, value in real.items() if abs(value) >= least}
-        enough = SIMILAR * max(scores.values())
+        # the score, relative to the best of a column, from which on the row with the fewest entries is taken
+        enough = 0.1 * max(scores.values())
         pivot = min((i for i, score in scores.items() if score >= enough), key=lambda i: (len(in_row[i]), -scores[i]))
         pairs.append((pivot, j))
         others = [(i, value) for i, value in column.items() if i != pivot]
@@ -291,7 +277,8 @@ def _pivot_dense(
 ) -> list[tuple[int, int]]:
     """Return independent rows and columns of what elimination has left of dense ones, in pairs."""
     rows = np.array(sorted({i for column in columns for i in column}), dtype=np.intp)
-    rows = rows[np.argsort(-room[rows], kind="stable")[: WIDE * len(columns)]]
+    # rows of that matrix for each of its columns, of those with the most room
+    rows = rows[np.argsort(-room[rows], kind="stable")[: 1_000 * len(columns)]]
     place = {int(i): at for at, i in enumerate(rows)}
     M = np.zeros((len(rows), len(columns)))
     for k, column in enumerate(columns):
@@ -314,7 +301,8 @@ def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> 
     """
     sizes = abs(B[:, kept]).max(axis=0).toarray().ravel()
     own = kept[np.abs(factors) * sizes > SINGULAR * np.abs(B[:, [j]]).max()]
-    if len(own) > MOST_DEPENDENT:
+    # equations that another one may depend on: their factors are found in rational numbers
+    if len(own) > 100:
         raise np.linalg.LinAlgError
     dense = B[:, np.append(own, j)].toarray()
     _, order = qr(dense[:, :-1].T, mode="r", pivoting=True) if len(own) else (None, np.empty(0, np.intp))

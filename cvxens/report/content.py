@@ -1,26 +1,39 @@
-"""What a report says of a model, as JSON has it: numbers to draw, words to read, and why something is not there."""
+"""A report on a fitted model: what it says, as JSON has it, and the page that shows it.
+
+What there is to say are numbers to draw, words to read, and why something is not there. The page is a template, a style
+and a script, which are files beside this one, with the content in between.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import date
+from functools import cached_property
+from hashlib import sha256
+from html import escape
 from inspect import signature
 from math import isfinite
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
+from sklearn.utils.validation import check_is_fitted
 
-from cvxens import validation
+from cvxens import storage, validation
 from cvxens.effects import Effects, Interaction, MainEffect
 from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
+from cvxens.features import column
 from cvxens.plotting.display import name_problems
 from cvxens.plotting.traces import Trace
-from cvxens.report.words import describe_kind, describe_proof, name_hypotheses
+from cvxens.report.words import describe_kind, describe_proofs, list_certificates, name_hypotheses
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -48,6 +61,14 @@ BINS = 32
 
 NEGLIGIBLE = 1e-9
 """Effects of at most this share of the largest one are rounding, and are not told."""
+
+FOLDER = Path(__file__).parent
+
+PLACE = re.compile(r"@(TITLE|KIND|POLICY|STYLE|SCRIPT|DATA)@")
+"""Where the template has room for what differs."""
+
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+"""Characters that could end the data or begin a tag, as JSON writes them."""
 
 SIGNIFICANT = 6
 """Digits of every number."""
@@ -83,116 +104,177 @@ class Given:
         return self.raw.iloc[rows] if hasattr(self.raw, "iloc") else self.X[rows]
 
 
-def describe_model(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    sample_weight: Any = None,
-    explain: Any = None,
-    bands: Any = None,
-    held_out: tuple[Any, Any] | None = None,
-    title: str | None = None,
-    data: str | None = None,
-) -> Content:
-    """Return the content of the report of a fitted model, on samples where there are any."""
-    given = Given.from_sample(model, X, y, sample_weight)
-    unseen = None if held_out is None else Given.from_sample(model, *held_out, None)
-    name, target = type(model).__name__, _name_target(model, y)
-    content: Content = {
-        "title": title or (f"{target}, by {name}" if target else name),
-        "kind": f"Report of a fitted model, {date.today().isoformat()}{f', on {data}' * bool(data)}",
-        "overview": _describe_overview(model, given, unseen, target, data),
-        "quality": _describe_quality(model, given, unseen),
-    }
-    content["parameters"] = [[name, repr(value)[:200]] for name, value in model.get_params(deep=False).items()]
-    content["certificates"] = _describe_certificates(model)
-    content["histories"] = _describe_histories(model)
-    content["rules"] = _describe_rules(model, given)
-    try:
-        effects = model.effects(None if given is None else given.raw, sample_weight)
-    except InvalidInput as error:
-        content["effects"] = {"lacking": f"This model has no effects to draw: {error.found}."}
-        return content
-    content["effects"] = _describe_effects(model, effects, given)
-    if bands is not None:
-        _add_bands(content["effects"], effects, bands)
-    content["explained"] = _explain(model, effects, given, explain)
-    return content
+@dataclass(eq=False)
+class Report:
+    """A report on a fitted model, on samples where there are any; `report` of the estimators writes it to a file.
 
+    It says what the model is, what its certificate proves, how good it is (the confusion of classes, the ROC curve
+    and the calibration of probabilities, or predictions beside targets), which effects matter, what every feature
+    adds to the score and every pair of features, why a sample has its score, which rules there are, and how the
+    fit went. A model that is no sum of effects has a report without these.
 
-def _name_target(model: Any, y: Any) -> str:
-    """Return the name of what is predicted, where y or the table of the fit has one."""
-    encoder = getattr(model, "encoder_", None)
-    return str(getattr(y, "name", None) or (encoder.target if encoder else ""))
+    The page stands alone: it loads nothing, and its policy lets the browser run its own script and no other. What comes
+    of the model, such as the names of features, is data, never markup.
 
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : array-like of shape (n_samples, n_features), optional
+        Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
+    y : array-like of shape (n_samples,), optional
+        Their targets, for the score on these samples and the support and precision of rules; a name that it has, as
+        that of a column of pandas, is told.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each counts; by default once.
+    explain : sequence of int, optional
+        Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
+        features of these samples are in the file: mind who reads it.
+    bands : cvxens.colgen.Bands, optional
+        What `bands` of an ensemble has found, to be drawn around its functions.
+    held_out : tuple of X and y, optional
+        Samples that the fit has not seen, on which the report says how good the model is; X and y are then taken
+        for those of the fit.
+    title, data : str, optional
+        The headline, and what the data are called.
 
-def _describe_overview(
-    model: Any, given: Given | None, unseen: Given | None, target: str, data: str | None
-) -> list[list[str]]:
-    """Return lines of a name and a text."""
-    lines = [["What it is", describe_kind(model)], ["Target", target], ["Data", data or ""]]
-    lines = [line for line in [*lines, ["Features", str(model.n_features_in_)]] if line[1]]
-    if hasattr(model, "classes_"):
-        lines.append(["Classes", ", ".join(map(str, model.classes_))])
-    parts = model._parts()
-    if hasattr(parts[0], "weak_learners_"):
-        used = sum(int(np.any(w)) for part in parts for w in part.weights_)
-        lines.append(["Weak learners in use", str(used)])
-    elif hasattr(parts[0], "support_"):
-        lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
-    prices = [price for part in parts if (price := getattr(part, "price_of_constraints_", None)) is not None]
-    if prices:
-        least, most = (sum(ends) for ends in zip(*prices, strict=True))
-        lines.append(["What its constraints cost", f"between {least:.4g} and {most:.4g} in the objective"])
-    if given is None:
-        lines.append(["Samples of this report", "none were given: shapes are over all thresholds alike"])
-        return lines
-    lines.append(["Samples of this report", str(len(given.rows))])
-    if given.y is not None:
-        found = _describe_score(model, given)
-        asked = "; a training score, if the model was fitted to them"
-        lines.append(["Score on these samples", found + asked] if unseen is None else ["Training score", found])
-    if unseen is not None:
-        lines.append([f"Score on {len(unseen.rows)} others, not seen by the fit", _describe_score(model, unseen)])
-    return lines
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> page = Report(LPBoostClassifier().fit(X, y), X, y).to_html()
+    >>> page.count("<script"), "src=" in page
+    (2, False)
+    """
 
+    model: Any
+    X: Any = None
+    y: Any = None
+    _: KW_ONLY
+    sample_weight: Any = None
+    explain: Any = None
+    bands: Any = None
+    held_out: tuple[Any, Any] | None = None
+    title: str | None = None
+    data: str | None = None
 
-def _describe_quality(model: Any, given: Given | None, unseen: Given | None) -> Content:
-    """Return what the model gets right and wrong: confusion, ROC and calibration, or predictions beside targets."""
-    of = given if unseen is None else unseen
-    if of is None or of.y is None:
-        return {"lacking": "The report was made without samples whose targets are known."}
-    on = f"On {len(of.rows)} samples that the fit has not seen."
-    if unseen is None:
-        on = "On the samples of this report: if the model was fitted to them, it does worse on others."
-    predicted = np.asarray(model.predict(of.raw))
-    if hasattr(model, "classes_"):
-        names = np.union1d(model.classes_, of.y)
-        counts = confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
-        found: Content = {
-            "on": on,
-            "classes": [str(name) for name in names],
-            "confusion": [_numbers(r) for r in counts],
+    def __post_init__(self) -> None:
+        check_is_fitted(self.model)
+        self.given = Given.from_sample(self.model, self.X, self.y, self.sample_weight)
+        self.unseen = None if self.held_out is None else Given.from_sample(self.model, *self.held_out, None)
+
+    def write(self, file: Any) -> None:
+        """Write the page to a file, in UTF-8; `InvalidInput` if it cannot be written."""
+        storage.check_place("file", file).write_text(self.to_html(), encoding="utf-8", newline="\n")
+
+    def to_html(self) -> str:
+        """Return the page."""
+        packed = json.dumps(self.content, allow_nan=False, separators=(",", ":"))
+        for character, written in UNSAFE.items():
+            packed = packed.replace(character, written)
+        style, script = (f"\n{(FOLDER / name).read_text(encoding='utf-8')}" for name in ("page.css", "page.js"))
+        policy = f"default-src 'none'; style-src {_allow(style)}; script-src {_allow(script)}"
+        parts = {"TITLE": escape(self.content["title"]), "KIND": escape(self.content["kind"])}
+        parts |= {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": packed}
+        template = (FOLDER / "page.html").read_text(encoding="utf-8")
+        return PLACE.sub(lambda place: parts[place[1]], template)
+
+    @cached_property
+    def content(self) -> Content:
+        """What the report says."""
+        model, given, name, target = self.model, self.given, type(self.model).__name__, self._target
+        content: Content = {
+            "title": self.title or (f"{target}, by {name}" if target else name),
+            "kind": f"Report of a fitted model, {date.today().isoformat()}{f', on {self.data}' * bool(self.data)}",
+            "overview": self._describe_overview(),
+            "quality": self._describe_quality(),
+            "parameters": [[name, repr(value)[:200]] for name, value in model.get_params(deep=False).items()],
+            "certificates": _describe_certificates(model),
+            "histories": _describe_histories(model),
+            "rules": _describe_rules(model, given),
         }
-        positive = of.y == model.classes_[-1]
-        if len(names) == 2 and positive.any() and not positive.all():
-            scores = np.asarray(model.decision_function(of.raw)).reshape(len(positive), -1)[:, -1]
-            wrong, right, _ = roc_curve(positive, scores, sample_weight=of.weights)
-            thin = _thin(len(wrong), MOST_CUTS)
-            area = _number(roc_auc_score(positive, scores, sample_weight=of.weights))
-            found["roc"] = {"x": _numbers(wrong[thin]), "y": _numbers(right[thin]), "area": area}
-        if len(names) == 2 and hasattr(model, "predict_proba"):
-            found["calibration"] = _describe_calibration(model.predict_proba(of.raw)[:, 1], positive, of.weights)
-        return found
-    if not is_regressor(model) or predicted.ndim > 1:
-        return {"lacking": "What there is to say is the score above."}
-    thin = _thin(len(predicted), MOST_POINTS)
-    errors = np.abs(predicted - of.y)
-    return {
-        "on": on,
-        "errors": [_number(np.average(errors, weights=of.weights)), _number(np.quantile(errors, 0.9))],
-        "points": {"x": _numbers(predicted[thin]), "y": _numbers(np.asarray(of.y)[thin])},
-    }
+        try:
+            effects = model.effects(None if given is None else given.raw, self.sample_weight)
+        except InvalidInput as error:
+            return content | {"effects": {"lacking": f"This model has no effects to draw: {error.found}."}}
+        content["effects"] = _describe_effects(model, effects, given)
+        if self.bands is not None:
+            _add_bands(content["effects"], effects, self.bands)
+        return content | {"explained": _explain(model, effects, given, self.explain)}
+
+    @property
+    def _target(self) -> str:
+        """The name of what is predicted, where y or the table of the fit has one."""
+        encoder = getattr(self.model, "encoder_", None)
+        return str(getattr(self.y, "name", None) or (encoder.target if encoder else ""))
+
+    def _describe_overview(self) -> list[list[str]]:
+        """Return lines of a name and a text."""
+        model, given, unseen = self.model, self.given, self.unseen
+        lines = [["What it is", describe_kind(model)], ["Target", self._target], ["Data", self.data or ""]]
+        lines = [line for line in [*lines, ["Features", str(model.n_features_in_)]] if line[1]]
+        if hasattr(model, "classes_"):
+            lines.append(["Classes", ", ".join(map(str, model.classes_))])
+        parts = model._parts()
+        if hasattr(parts[0], "weak_learners_"):
+            used = sum(int(np.any(w)) for part in parts for w in part.weights_)
+            lines.append(["Weak learners in use", str(used)])
+        elif hasattr(parts[0], "support_"):
+            lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
+        prices = [price for part in parts if (price := getattr(part, "price_of_constraints_", None)) is not None]
+        if prices:
+            least, most = (sum(ends) for ends in zip(*prices, strict=True))
+            lines.append(["What its constraints cost", f"between {least:.4g} and {most:.4g} in the objective"])
+        if given is None:
+            return [*lines, ["Samples of this report", "none were given: shapes are over all thresholds alike"]]
+        lines.append(["Samples of this report", str(len(given.rows))])
+        if given.y is not None:
+            found = _describe_score(model, given)
+            asked = "; a training score, if the model was fitted to them"
+            lines.append(["Score on these samples", found + asked] if unseen is None else ["Training score", found])
+        if unseen is not None:
+            lines.append([f"Score on {len(unseen.rows)} others, not seen by the fit", _describe_score(model, unseen)])
+        return lines
+
+    def _describe_quality(self) -> Content:
+        """Return what the model gets right and wrong: confusion, ROC and calibration, or predictions beside targets."""
+        model, of = self.model, self.given if self.unseen is None else self.unseen
+        if of is None or of.y is None:
+            return {"lacking": "The report was made without samples whose targets are known."}
+        on = f"On {len(of.rows)} samples that the fit has not seen."
+        if self.unseen is None:
+            on = "On the samples of this report: if the model was fitted to them, it does worse on others."
+        predicted = np.asarray(model.predict(of.raw))
+        if hasattr(model, "classes_"):
+            names = np.union1d(model.classes_, of.y)
+            counts = [
+                _numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
+            ]
+            found: Content = {"on": on, "classes": [str(name) for name in names], "confusion": counts}
+            positive = of.y == model.classes_[-1]
+            if len(names) == 2 and positive.any() and not positive.all():
+                scores = np.asarray(model.decision_function(of.raw)).reshape(len(positive), -1)[:, -1]
+                wrong, right, _ = roc_curve(positive, scores, sample_weight=of.weights)
+                thin = _thin(len(wrong), MOST_CUTS)
+                area = _number(roc_auc_score(positive, scores, sample_weight=of.weights))
+                found["roc"] = {"x": _numbers(wrong[thin]), "y": _numbers(right[thin]), "area": area}
+            if len(names) == 2 and hasattr(model, "predict_proba"):
+                found["calibration"] = _describe_calibration(model.predict_proba(of.raw)[:, 1], positive, of.weights)
+            return found
+        if not is_regressor(model) or predicted.ndim > 1:
+            return {"lacking": "What there is to say is the score above."}
+        thin, errors = _thin(len(predicted), MOST_POINTS), np.abs(predicted - of.y)
+        return {
+            "on": on,
+            "errors": [_number(np.average(errors, weights=of.weights)), _number(np.quantile(errors, 0.9))],
+            "points": {"x": _numbers(predicted[thin]), "y": _numbers(np.asarray(of.y)[thin])},
+        }
+
+
+def _allow(text: str) -> str:
+    """Return the word of a policy that allows one text in the page: its hash."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _describe_calibration(probabilities: Array, positive: NDArray, weights: Array | None) -> Content:
@@ -219,19 +301,11 @@ def _describe_score(model: Any, given: Given) -> str:
 
 def _describe_certificates(model: Any) -> list[Content]:
     """Return a sentence on each certificate, and its lines."""
-    found = model.certificate_
-    certificates = list(found) if isinstance(found, list | tuple) else [found]
-    names = name_problems(model) if len(certificates) > 1 else [""]
-    over = f"all {name_hypotheses(model)}"
-    tol, what = model.get_params().get("tol"), getattr(type(model), "certified", "the objective")
+    certificates = list_certificates(model.certificate_)
+    told = describe_proofs(certificates, model, f"all {name_hypotheses(model)}")
     return [
-        {
-            "name": name,
-            "sentence": describe_proof(certificate, tol, what, over),
-            "proven": bool(certificate.proven),
-            "rows": [list(row) for row in certificate._rows()],
-        }
-        for name, certificate in zip(names, certificates, strict=True)
+        {"name": name, "sentence": sentence, "proven": bool(each.proven), "rows": [list(row) for row in each._rows()]}
+        for (name, sentence), each in zip(told, certificates, strict=True)
     ]
 
 
@@ -334,15 +408,10 @@ def _add_bands(described: Content, effects: Effects, bands: Any) -> None:
     )
 
 
-def _column(given: Given, feature: int) -> Array:
-    X = given.X[:, [feature]]
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)[:, 0]
-
-
 def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Content:
     """Return a function as lines through points, and the density of its feature; of few values, as bars."""
     drawn: Content = {"name": effects.feature_names[main.feature]}
-    x = None if given is None else _column(given, main.feature)
+    x = None if given is None else np.asarray(column(given.X, main.feature), np.float64)
     low, high = find_span(main.cuts, x)
     if given is not None and x is not None:
         weights = np.ones(len(x)) if given.weights is None else given.weights
@@ -368,7 +437,7 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
 
 def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Content:
     """Return a pair as a table between edges, with the share of the samples in each cell."""
-    edges, table, masses = pair.crop([None if given is None else _column(given, f) for f in pair.features])
+    edges, table, masses = pair.crop([None if given is None else column(given.X, f) for f in pair.features])
     return {
         "names": [effects.feature_names[feature] for feature in pair.features],
         "edges": [_numbers(ends) for ends in edges],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from sklearn.base import is_regressor
 
 from cvxens.certificates import Certificate
+from cvxens.plotting.display import name_problems
 
 HYPOTHESES = {
     "stumps": "thresholds of single features",
@@ -75,6 +77,24 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     if certificate.relative_gap <= TO_ROUNDING:
         return f"Proven: {what} is the best possible{among}, to rounding{asked}."
     return f"Proven: {within}{asked}."
+
+
+def list_certificates(found: Any) -> list[Certificate]:
+    """Return the certificates of sub-problems, or the only one, as a list."""
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def describe_proofs(
+    certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None
+) -> list[tuple[str, str]]:
+    """Return what each sub-problem of a fitted model tells apart, "" where there is one, and what is proven of it.
+
+    `over` names the set of hypotheses, where a certificate is about one; `tol` is that of the model by default.
+    """
+    tol = model.get_params().get("tol") if tol is None else tol
+    what = getattr(type(model), "certified", "the objective")
+    names = name_problems(model) if len(certificates) > 1 else [""]
+    return [(name, describe_proof(each, tol, what, over)) for name, each in zip(names, certificates, strict=True)]
 
 
 def keeps_promise(certificate: Certificate, tol: float | None) -> bool:

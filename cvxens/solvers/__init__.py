@@ -32,7 +32,7 @@ from cvxens.solvers.rho_svm import (
 )
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
 from cvxens.solvers.svm_path import SVMPath, svm_path
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, solve_svm_path
+from cvxens.solvers.svm_solution import Ending, SVMSolution, solve_svm_path
 
 SOLVERS: Mapping[str, str] = {
     "adaptive_updates": "TK07 Algorithm 1",
@@ -64,7 +64,6 @@ __all__ = [
     "SOLVERS",
     "Ending",
     "LeastSquaresExperts",
-    "Level",
     "LowRankKernel",
     "LowRankRhoSVM",
     "PartialSVMEnsemble",

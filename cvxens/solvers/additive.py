@@ -28,13 +28,15 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
+from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, TINY, sum_error
+from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.proximal_hinge import SmoothedHinge
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [
@@ -95,8 +97,8 @@ class AdditiveKernel:
 
     @classmethod
     def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
-        """Sort a sample, or take one that is sorted, `SortedFeatures`; `scale` is 1 or shaped (n_features,)."""
-        features = X if isinstance(X, SortedFeatures) else SortedFeatures(X)
+        """Sort a sample, or take one that is sorted, `BinnedFeatures`; `scale` is 1 or shaped (n_features,)."""
+        features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
         return cls(features.X, features.order, features.values, _checked_scale(scale, features.n_features))
 
     @property
@@ -252,9 +254,33 @@ def _fill_lower(X: Array, scale: Array, K: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveMap(KernelMap):
-    """An additive kernel as the map of a problem: products by prefix sums, measured with two floats a running sum."""
+    """K = a 1' + 1 a' - sum_d scale_d |x_d - x'_d| on a sample as the map of a problem; 2 a is its diagonal.
+
+    Products are by prefix sums, and measured with two floats a running sum.
+
+    Parameters
+    ----------
+    kernel : AdditiveKernel
+        The part in two samples.
+    offsets : ndarray of shape (n_samples,) or 0
+        a, the parts in one, which do not matter where coefficients sum to 0.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import HistogramIntersection
+    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), np.array([[3.0, 1.0], [2.0, 2.0]]))
+    >>> K @ np.array([1.0, 0.0])
+    array([4., 3.])
+    """
 
     kernel: AdditiveKernel
+    offsets: Array | float = 0.0
+
+    @classmethod
+    def from_kernel(cls, kernel: Any, X: Array) -> AdditiveMap | None:
+        """Sort a sample; None for a kernel that is not additive."""
+        scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
+        return None if scale is None else cls(AdditiveKernel.of(X, scale), kernel.diag(X) / 2)
 
     @property
     def n_samples(self) -> int:
@@ -262,19 +288,32 @@ class AdditiveMap(KernelMap):
 
     @property
     def spread(self) -> float:
-        """The range of the entries of K: the ranges of the features, times their scales."""
+        """The range of the entries of K without offsets: the ranges of the features, times their scales."""
         return 2 * self.kernel.total_mass
 
     def matrix(self) -> Array:
         K = self.kernel.dense()
-        return K + K.T
+        return K + K.T + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
 
     def scores(self, c: Array) -> Array:
-        return self.kernel.product(c)
+        return self.kernel.product(c) + self._add_offsets(c)
+
+    __matmul__ = scores
+
+    def _add_offsets(self, c: Array) -> Array | float:
+        """Return ``(a 1' + 1 a') c``."""
+        return self.offsets * c.sum() + float((self.offsets * c).sum())
+
+    def among(self, chosen: NDArray[np.intp]) -> AdditiveMap:
+        """Return the map of some of the samples, given in ascending order."""
+        return AdditiveMap(self.kernel.among(chosen), np.broadcast_to(self.offsets, self.n_samples)[chosen])
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
         """Evaluate K c with running sums in twice the precision, and errors."""
-        return self.kernel.product(c, compensated=True), np.full(len(c), self.kernel.product_error(c))
+        # a 1'c + 1 a'c, of n terms each, and a itself is a sum over features
+        n_terms, largest = len(c) + len(self.kernel.scale) + 4, float(np.max(np.abs(self.offsets)))
+        error = self.kernel.product_error(c) + sum_error(n_terms, 2 * largest * float(np.abs(c).sum()))
+        return self.kernel.product(c, compensated=True) + self._add_offsets(c), np.full(len(c), error)
 
 
 class Others(NamedTuple):
@@ -331,7 +370,7 @@ class AdditiveSVM(SVMDual):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), SortedFeatures or AdditiveKernel
+        X : array-like of shape (n_samples, n_features), BinnedFeatures or AdditiveKernel
             The sample; a dense one of any type of number is kept in that type.
         y : array-like of shape (n_samples,)
             Labels -1 and +1.
@@ -761,24 +800,21 @@ def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right
 
     The residuals keep their mean, which is b: a solver that is handed a projected system would lose it.
     """
-    x, residual = np.zeros_like(right), right
-    b = float(right.mean())
-    rest = residual - b
-    precondition = CoarseModel(kernel, stiffness) if 2 * len(kernel.scale) <= RANK else _leave_mean_out
-    direction = conditioned = precondition(rest)
-    square, enough = float(rest @ conditioned), LINEAR_ACCURACY**2 * float(rest @ rest)
-    for _ in range(MAX_PRODUCTS):
-        if float(rest @ rest) <= enough or time_is_up():
-            break
-        product = kernel.product(direction) + stiffness * direction
-        length = square / float(direction @ product)
-        x, residual = x + length * direction, residual - length * product
-        b = float(residual.mean())
-        rest = residual - b
-        conditioned = precondition(rest)
-        last, square = square, float(rest @ conditioned)
-        direction = conditioned + square / last * direction
-    return x, b
+    # taken out twice: beside a large mean the first difference is not 0 to the last digits of what is left
+    model: Any = CoarseModel(kernel, stiffness) if 2 * len(kernel.scale) <= RANK else _leave_mean_out
+    enough = LINEAR_ACCURACY**2 * float((_leave_mean_out(right) ** 2).sum())
+
+    def precondition(r: Array) -> Array:
+        return np.asarray(model(_leave_mean_out(r)))
+
+    def is_solved(_: Array, r: Array, __: Array) -> bool:
+        return float((_leave_mean_out(r) ** 2).sum()) <= enough
+
+    def times(x: Array) -> Array:
+        return kernel.product(x) + stiffness * x
+
+    x, residual, _ = conjugate_gradients(times, right, precondition, is_solved, MAX_PRODUCTS)
+    return x, float(residual.mean())
 
 
 def _leave_mean_out(residual: Array) -> Array:
@@ -796,7 +832,8 @@ class CoarseModel:
 
     def __init__(self, kernel: AdditiveKernel, stiffness: Array) -> None:
         n_features, n_samples = kernel.rows.shape
-        n_bins = min(RANK // n_features, N_CODES, n_samples)
+        # a byte names 256 shares
+        n_bins = min(RANK // n_features, 256, n_samples)
         self.codes = _number_shares(kernel.rows, n_bins)
         firsts = -(-np.arange(n_bins) * n_samples // n_bins)
         ends = np.append(firsts, n_samples - 1)
@@ -840,10 +877,6 @@ class CoarseModel:
         """Return the results of a task for shares of the samples, the same with any number of threads."""
         n_samples = len(self.codes)
         return map_slices(task, n_samples, shares_for(n_samples, self.codes.size, WORTH_A_THREAD))
-
-
-N_CODES = 256
-"""The shares that a byte can name."""
 
 
 def _sum_above(sums: Array, axis: int) -> Array:
@@ -901,15 +934,9 @@ LARGE = 200_000
 SHARE = 20
 """The factor by which that sample is smaller."""
 
-SAMPLE_TOL = 1e-2
-"""The relative gap to which it is solved."""
-
 GROWTH = 2.0
 """By how much the step from the centre grows from one proximal problem to the next: a larger one leaves fewer of them,
 each with a Newton method that starts further from its solution."""
-
-RETREAT = 64.0
-"""By how much it shrinks after a proximal problem that was not solved: six problems back."""
 
 ACCURACY = 0.05
 """The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
@@ -996,7 +1023,7 @@ class ProximalSearch:
 
     def __init__(self, problem: Any, tol: float, max_steps: float, clock: Deadline) -> None:
         self.problem, self.tol, self.max_steps = problem, tol, max_steps
-        self.incumbent: Incumbent[Any] = Incumbent(clock)
+        self.incumbent: BestPoint[Any] = BestPoint(clock)
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         # no u moves by more than half its range where margins miss by 1, nor by more than a score of that size takes
@@ -1034,7 +1061,8 @@ class ProximalSearch:
             self.incumbent.waited += not solved or self._stiffest()
             self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
             if not solved:
-                self.step = self.step / RETREAT
+                # six proximal problems back: 64 = 2^6
+                self.step = self.step / 64
             elif not self._stiffest():
                 self.step = GROWTH * self.step
                 self.accuracy = max(self.accuracy / GROWTH, 1e-10)
@@ -1096,7 +1124,8 @@ def _begin_with_sample(search: ProximalSearch, sample_size: int | None, random_s
     # the loss of the sample is to weigh as much beside |w|^2 as that of all
     part = problem.among(chosen)
     part = part.priced(part.C * (n / size))
-    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=search.max_steps)
+    # a relative gap of a hundredth will do for a start
+    solution = solve_additive_svm(part, 1e-2, random_state=0, max_steps=search.max_steps)
     c = np.zeros(n)
     c[chosen] = part.y * solution.u
     search.start_at(c, solution.b)

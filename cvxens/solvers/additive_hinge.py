@@ -33,7 +33,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures, Listed
 from cvxens.limits import map_in_threads, time_left
 from cvxens.problems.duality import capped_simplex
 from cvxens.types import Array
@@ -93,12 +93,12 @@ class StepSums:
 
     Parameters
     ----------
-    features : SortedFeatures
+    features : BinnedFeatures
         Without missing values.
 
     Examples
     --------
-    >>> sums = StepSums.from_features(SortedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
+    >>> sums = StepSums.from_features(BinnedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
     >>> sums.counts, sums.starts
     (array([2., 1., 2., 1.]), array([0, 2, 4]))
     >>> sums.largest_edge(np.array([1.0, 2.0, -4.0]))
@@ -112,38 +112,23 @@ class StepSums:
     listed: Listed
 
     @classmethod
-    def from_features(cls, features: SortedFeatures) -> StepSums:
+    def from_features(cls, features: BinnedFeatures) -> StepSums:
         """Count the samples of every value of the features that vary, none of which is missing."""
         distinct, n = features.n_distinct, features.n_samples
         varying = np.flatnonzero(distinct > 1)
         distinct = distinct[varying]
         kind = _choose_kind(distinct)
-        everyone = np.arange(n, dtype=np.int32)
 
-        def encode(row: int) -> tuple[Array, NDArray[Any], NDArray[Any], int]:
-            feature = int(varying[row])
-            rows = features.ascending(feature)
-            ranks = np.cumsum(features.changes[features.entries(feature)])
-            # one entry stands for all zeros of a sparse feature
-            codes = np.full(n, ranks[rows == n][0] if features.has_zeros[feature] else 0, kind)
-            codes[rows[rows < n]] = ranks[rows < n]
+        def encode(row: int) -> tuple[Array, tuple[NDArray[Any], NDArray[np.int32], int]]:
+            codes = features.rank(int(varying[row])).astype(kind)
             counts = np.bincount(codes, minlength=distinct[row]).astype(np.float64)
-            rest = int(counts.argmax())
-            if counts[rest] < MOST * n:
-                return counts, codes, everyone, -1
+            rest = int(counts.argmax()) if counts.max() >= MOST * n else -1
             listed = np.flatnonzero(codes != rest).astype(np.int32)
-            return counts, codes[listed], listed, rest
+            return counts, (codes[listed], listed, rest)
 
-        encoded = map_in_threads(encode, range(len(distinct)))
-        ends = np.cumsum([0, *(len(codes) for _, codes, *_ in encoded)])
-        # those that list everyone share the first n rows
-        own = [rows if rest >= 0 else everyone[:0] for *_, rows, rest in encoded]
-        rests = np.array([rest for *_, rest in encoded])
-        row_starts = np.where(rests >= 0, n + np.cumsum([0, *map(len, own)])[:-1], 0)
-        codes = np.concatenate([codes for _, codes, *_ in encoded])
-        listed = Listed(codes, ends, np.concatenate([everyone, *own]), row_starts, rests)
-        counts = np.concatenate([counts for counts, *_ in encoded])
-        return cls(varying, n, counts, np.append(0, np.cumsum(distinct)), listed)
+        counts, listed = zip(*map_in_threads(encode, range(len(distinct))), strict=True)
+        starts = np.append(0, np.cumsum(distinct))
+        return cls(varying, n, np.concatenate(counts), starts, Listed.join(listed, n, kind))
 
     @cached_property
     def slices(self) -> list[tuple[int, int]]:
@@ -218,16 +203,6 @@ class StepSums:
 
 def _choose_kind(distinct: NDArray[np.intp]) -> type[np.uint16 | np.int32]:
     return np.uint16 if distinct.max() <= 2**16 else np.int32
-
-
-class Listed(NamedTuple):
-    """The samples of every feature, less those that have its most frequent value where that is the rest."""
-
-    codes: NDArray[Any]  # which values they have, feature by feature
-    ends: NDArray[Any]  # where those of each feature start, and the last end
-    rows: NDArray[np.int32]  # which samples they are
-    row_starts: NDArray[Any]
-    rests: NDArray[Any]  # -1 where all samples are listed
 
 
 class Functions(NamedTuple):

@@ -1,6 +1,6 @@
 """Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for.
 
-`Rows` of a kernel matrix are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
+`KernelRows` are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
 certifies any answer; `solve_blockwise` solves it, a block of variables at a time, each block by pairs (SMO).
 
 It works in ``v = y u``, which makes P2 ``min 1/2 v'K v - y'v`` over a box with sum v = 0. The *violation* is the
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -41,10 +41,10 @@ from cvxens.limits import (
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["KernelSVM", "Rows", "expand", "solve_blockwise"]
+__all__ = ["KernelRows", "KernelSVM", "expand", "solve_blockwise"]
 
 P = TypeVar("P", bound=Any)
 """A problem over a kernel: `KernelSVM`, or `KernelSVR`."""
@@ -75,7 +75,7 @@ def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
     return scores
 
 
-class Rows:
+class KernelRows(KernelMap):
     """The kernel on a training sample: a matrix in memory, or values that are evaluated whenever they are asked for.
 
     To write a number into memory that is new to the process costs more than to evaluate it, so there is no matrix
@@ -96,13 +96,15 @@ class Rows:
     Examples
     --------
     >>> from cvxens.kernels import SimplifiedStump
-    >>> rows, f = Rows.of(SimplifiedStump(), np.array([[1.0], [2.0], [4.0]])), np.zeros(3)
+    >>> rows, f = KernelRows.of(SimplifiedStump(), np.array([[1.0], [2.0], [4.0]])), np.zeros(3)
     >>> rows.add(np.array([2]), np.array([1.0]), f)
     >>> f, rows.largest, rows.K
     (array([-3., -2.,  0.]), 3.0, None)
-    >>> Rows.of_matrix([[0.0, -2.0], [-2.0, 0.0]]).product(np.array([1.0, -1.0]))
+    >>> KernelRows.of_matrix([[0.0, -2.0], [-2.0, 0.0]]).scores(np.array([1.0, -1.0]))
     array([ 2., -2.])
     """
+
+    n_samples: int = 0
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class Rows:
         self._largest, self._memory = 0.0, np.empty((0, 0))
 
     @classmethod
-    def of(cls, kernel: KernelFunction, X: Any, room: float = inf) -> Rows:
+    def of(cls, kernel: KernelFunction, X: Any, room: float = inf) -> KernelRows:
         """Return the rows of a kernel on a sample (n_samples, n_features)."""
         X = np.asarray(X, np.float64)
 
@@ -135,20 +137,20 @@ class Rows:
         return cls(between, len(X), kernel, X, room)
 
     @classmethod
-    def of_matrix(cls, K: Any) -> Rows:
+    def of_matrix(cls, K: Any) -> KernelRows:
         """Return the rows of a symmetric matrix."""
         rows = cls(lambda left, right: lambda i, j: K[left][i][:, right][:, j], len(K))
         rows.K = validation.symmetric(K)
         return rows
 
     @cached_property
-    def single(self) -> Rows | None:
+    def single(self) -> KernelRows | None:
         """The same rows in single precision, until there is a matrix; None where the kernel has none."""
         if self.K is not None or not isinstance(self.kernel, Kernel):
             return None
         if (kernel := self.kernel.round_to_single(self.X)) is None:
             return None
-        rows = Rows(kernel.tile, self.n_samples, self.kernel, room=0.0)
+        rows = KernelRows(kernel.tile, self.n_samples, self.kernel, room=0.0)
         rows.error, rows._memory = kernel.error, np.empty((0, 0), np.float32)
         # whatever it evaluates counts as evaluated here
         rows._largest = self._largest = max(self._largest, kernel.largest)
@@ -191,13 +193,35 @@ class Rows:
         used = np.flatnonzero(weights)
         f += self._times(slice(None), chosen[used], weights[used])
 
-    def product(self, v: Array) -> Array:
-        """Return K v, shape (n_samples,)."""
+    def matrix(self) -> Array:
+        return self.block(np.arange(self.n_samples))
+
+    @property
+    def spread(self) -> float:
+        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
+        return 2 * float(np.abs(self.block(np.arange(min(self.n_samples, 8)))).max())
+
+    def scores(self, c: Array) -> Array:
         if self.K is not None:
-            return np.asarray(self.K @ v)
+            return np.asarray(self.K @ c)
         f = np.zeros(self.n_samples)
-        self.add(np.flatnonzero(v), v[v != 0], f)
+        self.add(np.flatnonzero(c), c[c != 0], f)
         return f
+
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
+        f = self.scores(c)
+        return f, self.score_errors(c, f)
+
+    def score_errors(self, c: Array, f: Array) -> Array:
+        """Bound how far scores that are sums of at most n_samples terms are from K c, without another product for it.
+
+        Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
+        them, stands for all.
+        """
+        # |sum_j K_ij c_j| is off by (n + 1) eps (|K| |c|)_i at most
+        if was_cut():
+            return np.full(len(c), sum_error(len(c), 1.0) * self.largest * float(np.abs(c).sum()))
+        return sum_error(len(c), 1.0) * self.absolute_product(np.abs(c))
 
     def absolute_product(self, v: Array) -> Array:
         """Return |K| v for v >= 0, shape (n_samples,), or what is above it where there is no matrix."""
@@ -213,12 +237,12 @@ class Rows:
         used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
         return self._times(left, right[used], v[used])
 
-    def among(self, chosen: Indices) -> Rows:
+    def among(self, chosen: Indices) -> KernelRows:
         """Return the rows among some of the samples."""
         if self.K is not None:
-            return Rows.of_matrix(gather(self.K, chosen, chosen))
+            return KernelRows.of_matrix(gather(self.K, chosen, chosen))
         assert self.kernel is not None
-        return Rows.of(self.kernel, self.X[chosen], self.room)
+        return KernelRows.of(self.kernel, self.X[chosen], self.room)
 
     def _threads(self) -> AbstractContextManager[None]:
         """Call functions of users from one thread only."""
@@ -314,43 +338,6 @@ INDEFINITE = 1e-9
 """A negative v'K v of this size, relative to |v|'|K||v|, the sum of the sizes of its terms, is not rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class RowsMap(KernelMap):
-    """Rows of a kernel matrix, in memory or evaluated when they are asked for, as the map of a problem."""
-
-    rows: Rows
-
-    @property
-    def n_samples(self) -> int:
-        return self.rows.n_samples
-
-    @property
-    def spread(self) -> float:
-        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
-        return 2 * float(np.abs(self.rows.block(np.arange(min(self.n_samples, 8)))).max())
-
-    def matrix(self) -> Array:
-        return self.rows.block(np.arange(self.n_samples))
-
-    def scores(self, c: Array) -> Array:
-        return self.rows.product(c)
-
-    def measure_scores(self, c: Array) -> tuple[Array, Array]:
-        f = self.rows.product(c)
-        return f, self.score_errors(c, f)
-
-    def score_errors(self, c: Array, f: Array) -> Array:
-        """Bound how far scores that are sums of at most n_samples terms are from K c, without another product for it.
-
-        Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
-        them, stands for all.
-        """
-        # |sum_j K_ij c_j| is off by (n + 1) eps (|K| |c|)_i at most
-        if was_cut():
-            return np.full(len(c), sum_error(len(c), 1.0) * self.rows.largest * float(np.abs(c).sum()))
-        return sum_error(len(c), 1.0) * self.rows.absolute_product(np.abs(c))
-
-
 class KernelSVM(SVMDual):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K given by its rows.
 
@@ -359,7 +346,7 @@ class KernelSVM(SVMDual):
 
     Parameters
     ----------
-    rows : Rows
+    rows : KernelRows
         The kernel on the sample.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
@@ -373,14 +360,14 @@ class KernelSVM(SVMDual):
     True
     """
 
-    def __init__(self, rows: Rows, y: Array, C: Array) -> None:
-        self.rows, self.gram, self.y = rows, RowsMap(rows), y
+    def __init__(self, rows: KernelRows, y: Array, C: Array) -> None:
+        self.rows, self.gram, self.y = rows, rows, y
         self.C = C
 
     @classmethod
     def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
         """Check a kernel matrix (n_samples, n_samples), or rows; `C` is one number or one per sample."""
-        rows = K if isinstance(K, Rows) else Rows.of_matrix(K)
+        rows = K if isinstance(K, KernelRows) else KernelRows.of_matrix(K)
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
 
@@ -420,7 +407,7 @@ class KernelSVM(SVMDual):
         """
         if f is None:
             u = self.loss.repair(u, self.y)
-            f = self.rows.product(self.y * u)
+            f = self.rows.scores(self.y * u)
         v = self.y * u
         half_norm = float(v @ f) / 2
         # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
@@ -744,7 +731,7 @@ class _Search(Generic[P]):
 
     def __init__(self, problem: P, start: SVMSolution[P] | None, clock: Deadline, tol: float) -> None:
         self.problem, self.drift, self.tol = problem, 0.0, tol
-        self.incumbent: Incumbent[SVMSolution[P]] = Incumbent(clock)
+        self.incumbent: BestPoint[SVMSolution[P]] = BestPoint(clock)
         self.knots, self.bounds = problem.knots, problem.bounds
         self.v, self.f = np.zeros(len(self.knots)), np.zeros(problem.rows.n_samples)
         if start is not None:
@@ -790,7 +777,7 @@ class _Search(Generic[P]):
     def refine(self) -> None:
         """Evaluate the scores of the best point in double precision, and go on in that."""
         u = self.incumbent.best.u
-        self.v, self.f = self.problem.split(u), self.problem.rows.product(self.problem.coefficients(u))
+        self.v, self.f = self.problem.split(u), self.problem.rows.scores(self.problem.coefficients(u))
         self.drift, self.rows, self.target = 0.0, self.problem.rows, self.tol
         self.incumbent.restart(self._evaluate(), self.n_blocks)
 
@@ -842,7 +829,7 @@ class _Search(Generic[P]):
             within = ending is Ending.OPTIMAL and drifted.certificate.relative_gap <= self.tol
             if within or ending in {Ending.MAX_TIME, Ending.INTERRUPTED}:
                 return drifted
-        f = self.problem.rows.product(self.problem.coefficients(best.u))
+        f = self.problem.rows.scores(self.problem.coefficients(best.u))
         if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)

@@ -1,14 +1,16 @@
-"""Several large systems with a ridge at once, by conjugate gradients on products with one PSD matrix.
+"""Conjugate gradients, and several large systems with a ridge at once by products with one PSD matrix.
 
-They are *preconditioned* by what a Nystroem factor L L' ~ K knows of the matrix (C. Williams & M. Seeger, *Using the
+These are *preconditioned* by what a Nystroem factor L L' ~ K knows of the matrix (C. Williams & M. Seeger, *Using the
 Nystroem method to speed up kernel machines*, NIPS 2000).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +47,7 @@ class SupportsMatmul(Protocol):
 
 
 def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
-    """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples.
-
-    Without time for that it has no columns.
-    """
+    """Return L (n_samples, at most rank) with L L' below K, equal to it in as many columns; 0 without time."""
     n = K.shape[0]
     chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
     # L = K_:S V Lambda^-1/2 with K_SS = V Lambda V', so that L L' = K_:S K_SS^+ K_S:
@@ -90,7 +89,10 @@ class Systems:
 
     def times(self, K: SupportsMatmul, C: Array) -> Array:
         """Return (m gamma I + K_e) c of every column."""
-        return self.inside * (K @ C) + self.sizes * self.gamma * C
+        product = self.inside * (K @ C) + self.sizes * self.gamma * C
+        if (C * product).sum(axis=0).min() < 0:
+            raise make_psd_error()
+        return product
 
     def precondition(self, R: Array) -> Array:
         """Return (m gamma I + L_e L_e')^-1 r of every column, by Woodbury's identity."""
@@ -112,26 +114,50 @@ class Systems:
 def solve_systems(K: SupportsMatmul, systems: Systems, Y: Array, gap: float = GAP) -> Array:
     """Return solutions (n_samples, n_columns) to a relative gap, or as close as there is time for."""
     start = perf_counter()
-    C, R, P = np.zeros_like(Y), Y.copy(), np.zeros_like(Y)
-    size = np.full(Y.shape[1], np.inf)
-    for _ in range(MAX_STEPS):
-        if systems.relative_gap(C, R, Y) <= gap or time_is_up():
-            return C
-        with interruptible():
-            # the usual recurrences, each column with lengths of its own; one that is solved has R = 0 and stands still
-            Z = systems.precondition(R)
-            before, size = size, (R * Z).sum(axis=0)
-            P = Z + divide(size, before) * P
-            Q = systems.times(K, P)
-            curvature = (P * Q).sum(axis=0)
-            if curvature.min() < 0:
-                raise make_psd_error()
-            step = divide(size, curvature)
-            C, R = C + step * P, R - step * Q
+
+    def is_solved(C: Array, R: Array, _: Array) -> bool:
+        return systems.relative_gap(C, R, Y) <= gap
+
+    C, R, ended = conjugate_gradients(partial(systems.times, K), Y, systems.precondition, is_solved, MAX_STEPS)
+    if ended:
+        return C
     found = f"relative gap {systems.relative_gap(C, R, Y):.1e} after {MAX_STEPS} steps: give a larger gamma"
     raise SolverFailed([Attempt("conjugate gradients", "not converged", perf_counter() - start, found)])
 
 
-def divide(a: Array, b: Array) -> Array:
+def conjugate_gradients(
+    times: Callable[[Array], Array],
+    right: Array,
+    precondition: Callable[[Array], Array],
+    is_solved: Callable[[Array, Array, Any], bool],
+    max_steps: int,
+) -> tuple[Array, Array, bool]:
+    """Solve ``times(x) = right``, each column by itself, until ``is_solved(x, r, r'M^-1 r)`` or time is up.
+
+    Returns x, what it leaves of the right side, r, and whether the search ended before there were so many steps.
+
+    Examples
+    --------
+    >>> A, right = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 4.0])
+    >>> x, rest, ended = conjugate_gradients(A.__matmul__, right, np.copy, lambda x, r, size: size < 1e-20, 9)
+    >>> x.round(9), ended
+    (array([1., 1.]), True)
+    """
+    x, residual, direction, size = np.zeros_like(right), right, np.zeros_like(right), np.inf
+    for _ in range(max_steps):
+        with interruptible():
+            conditioned = precondition(residual)
+            before, size = size, (residual * conditioned).sum(axis=0)
+            if is_solved(x, residual, size) or time_is_up():
+                return x, residual, True
+            # the usual recurrences, each column with lengths of its own; one that is solved has r = 0 and stands still
+            direction = conditioned + divide(size, before) * direction
+            product = times(direction)
+            length = divide(size, (direction * product).sum(axis=0))
+            x, residual = x + length * direction, residual - length * product
+    return x, residual, False
+
+
+def divide(a: Any, b: Any) -> Any:
     """Return a / b, 0 where b is."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b != 0)
+    return np.divide(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(b, 0))

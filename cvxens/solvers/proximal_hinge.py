@@ -26,20 +26,11 @@ from cvxens.types import Array
 GROWTH = 5.0
 """The factor on sigma after a step that closed most of the gap; its square after one that did not."""
 
-CLOSED = 0.3
-"""The share of the last gap below which a proximal step closed most of it, so that a larger sigma is not needed yet."""
-
 STEEPEST = 1e3
 """The largest sigma to start with from nothing, in units of the penalty's weight over the mean of |H_i|^2."""
 
 INEXACT = 0.1
 """The share of the complementarity gap, and of the tolerance, down to which a proximal step is solved."""
-
-MAX_PROXIMAL_STEPS = 60
-"""Proximal steps after which the best point so far is returned; a handful is usual from a warm start."""
-
-PATIENCE = 8
-"""Proximal steps without progress after which rounding is taken to forbid more."""
 
 
 class SmoothedHinge(NamedTuple):
@@ -153,8 +144,10 @@ class ProximalHinge:
         at, u = Iterate(w, start.b, w @ rows + self.offset), np.minimum(start.u, self.C)
         best = last = self._point(rows, at, u)
         sigma, idle = self._first_sigma(rows, at), 0
-        for _ in range(MAX_PROXIMAL_STEPS):
-            if best.gap <= self.tol or idle == PATIENCE:
+        # a handful is usual from a warm start
+        for _ in range(60):
+            # rounding is taken to forbid more after 8 steps without progress
+            if best.gap <= self.tol or idle == 8:
                 break
             smoothed = SmoothedHinge(self.y, self.C, u, np.full(len(u), sigma))
             try:
@@ -167,7 +160,8 @@ class ProximalHinge:
                 continue
             at, u = ahead, u_ahead
             point = self._point(rows, at, u)
-            sigma *= GROWTH if point.gap < CLOSED * last.gap else GROWTH**2
+            # a larger sigma is not needed yet after a step that closed most of the gap
+            sigma *= GROWTH if point.gap < 0.3 * last.gap else GROWTH**2
             # dual values may fall on the way; one that rises by a tenth is progress, whatever the best gap does
             is_rising = point.dual > last.dual + 0.1 * abs(point.dual)
             better = best.combine(point)
@@ -218,17 +212,7 @@ class ProximalHinge:
         if not kept.all():
             s = np.where(kept, 0.0, self.y * fixed)
             rows, edges, balance = np.compress(kept, rows, axis=1), rows @ s, float(s.sum())
-        return SmoothProblem(
-            rows,
-            near.y,
-            self.weight,
-            self.intercept,
-            near.multipliers,
-            near.curvature,
-            edges,
-            balance,
-            self.nonnegative,
-        )
+        return SmoothProblem(rows, near.y, self.weight, self.intercept, near, edges, balance, self.nonnegative)
 
     def _point(self, rows: Array, at: Iterate, u: Array) -> HingePoint:
         """Evaluate, with the best intercept to w and u made feasible."""

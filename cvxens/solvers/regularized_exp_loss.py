@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from math import exp, log, sqrt
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -16,7 +17,7 @@ from cvxens.certificates import relative
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import RegularizedExpLoss
 from cvxens.rounding import EPSILON, TINY
-from cvxens.solvers.newton import FLATNESS, find_root
+from cvxens.solvers.newton import find_root, minimise_expansion
 from cvxens.types import Array, Attempt, Solution
 
 MAX_STEPS = 1000
@@ -59,20 +60,20 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
     """
     validation.instance("problem", problem, RegularizedExpLoss)
     tol, start = validation.positive("tol", tol), time.perf_counter()
-    eta = np.zeros(len(problem.y))
-    for _ in range(MAX_STEPS):
-        # u = -loss'(z), also where others would bound the optimum better: the step is the objective's own
-        point = problem.repair({"eta": eta, "u": problem.loss.multipliers(problem.y * (problem.K @ eta))})
-        value = problem.value(point)
-        gap = value - problem.dual_value(point)
-        step = _find_step(problem, eta, point["u"])
-        if gap <= tol * abs(value):
-            return _report(problem, min(eta + step, eta, key=lambda e: _measure_gap(problem, e)), start)
-        # damped: the full step of an exponential loss may overflow
-        length = _find_length(problem, eta, step)
-        if length == 0 or not problem.value({"eta": eta + length * step}) < value:
+    loss: Any = problem.loss
+    K, y, weight, eta = DenseMap(problem.K), problem.y, 2 * problem.lam, np.zeros(len(problem.y))
+    value, gap = _evaluate(problem, eta)
+    # first a multiple of K y, from where no margin is above 1
+    first = y / (float(np.abs(K @ y).max()) or 1.0)
+    for ahead in chain([eta], minimise_expansion(K, y, loss, weight, first, MAX_STEPS)):
+        after, missed = _evaluate(problem, ahead)
+        if missed <= tol * abs(after):
+            u = loss.multipliers(y * (K @ ahead))
+            last = ahead + K.solve(u, y * u - weight * ahead, weight)
+            return _report(problem, min(last, ahead, key=lambda e: abs(_evaluate(problem, e)[1])), start)
+        if ahead is not eta and not after < value:
             break
-        eta = eta + length * step
+        eta, value, gap = ahead, after, missed
     if gap <= STALLED * abs(value):
         return _report(problem, eta, start)
     raise SolverFailed([Attempt("Newton", f"stalled at a gap of {gap:.3g}", time.perf_counter() - start)])
@@ -82,32 +83,31 @@ def _report(problem: RegularizedExpLoss, eta: Array, start: float) -> Solution:
     return Solution.from_optimum(problem, {"eta": eta}, {"u": problem.repair({"eta": eta})["u"]}, "Newton", start)
 
 
-def _measure_gap(problem: RegularizedExpLoss, eta: Array) -> float:
-    point = problem.repair({"eta": eta})
-    return abs(problem.value(point) - problem.dual_value(point))
+def _evaluate(problem: RegularizedExpLoss, eta: Array) -> tuple[float, float]:
+    """Return the objective, and the gap to the dual value."""
+    # u = -loss'(z), also where others would bound the optimum better: the step is the objective's own
+    point = problem.repair({"eta": eta, "u": problem.loss.multipliers(problem.y * (problem.K @ eta))})
+    value = problem.value(point)
+    return value, value - problem.dual_value(point)
 
 
-def _find_step(problem: RegularizedExpLoss, eta: Array, u: Array) -> Array:
-    """Return Newton's step, or one that falls less steeply where 2 lam is lost against the size of K."""
-    # (diag(u) K + ridge I) d = y u - ridge eta, with d = diag(u)^1/2 x and both sides times diag(u)^-1/2
-    root, ridge = np.sqrt(np.maximum(u, TINY)), 2 * problem.lam
-    inner = root[:, None] * problem.K * root
-    # the trace is above the largest eigenvalue, whose rounding must not make the matrix indefinite
-    inner += max(ridge, 1e-15 * float(np.trace(inner))) * np.eye(len(u))
-    return root * cho_solve(cho_factor(inner), problem.y * root - ridge * eta / root)
+@dataclass(frozen=True, eq=False)
+class DenseMap:
+    """A kernel matrix that is stored, for Newton's method."""
 
+    K: Array
 
-def _find_length(problem: RegularizedExpLoss, eta: Array, step: Array) -> float:
-    """Return how far to go along the step, to where the slope of the objective has fallen to a thousandth."""
-    y, lam, f, df = problem.y, problem.lam, problem.K @ eta, problem.K @ step
+    def __matmul__(self, v: Array) -> Array:
+        return self.K @ v
 
-    # d/dt of 1/n sum exp(-y (f + t df)) + lam (eta + t d)'K (eta + t d), with f = K eta and df = K d
-    def slope(t: float) -> tuple[float, float]:
-        u = problem.loss.multipliers(y * (f + t * df))
-        rise = 2 * lam * float(step @ (f + t * df)) - float((y * u) @ df)
-        return rise, 2 * lam * float(step @ df) + float(u @ df**2)
-
-    return find_root(slope, 1.0, tolerance=FLATNESS * abs(slope(0.0)[0]), low=0.0)
+    def solve(self, D: Array, right: Array, weight: float) -> Array:
+        """Solve ``(weight I + diag(D) K) d = right``, less steeply where the weight is lost against the size of K."""
+        # d = D^1/2 x and both sides times D^-1/2
+        root = np.sqrt(np.maximum(D, TINY))
+        inner = root[:, None] * self.K * root
+        # the trace is above the largest eigenvalue, whose rounding must not make the matrix indefinite
+        inner += max(weight, 1e-15 * float(np.trace(inner))) * np.eye(len(D))
+        return root * cho_solve(cho_factor(inner), right / root)
 
 
 @dataclass(frozen=True, eq=False)

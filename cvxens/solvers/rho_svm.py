@@ -543,7 +543,7 @@ def _finish_by_newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple
     ridge = float(np.max(K.ridge))
     prices = ridge / np.broadcast_to(K.ridge, y.shape)
     loss = SquaredHinge(2 * prices)
-    problem = SmoothProblem(K.G.T, y, 2 * ridge, False, loss.multipliers, loss.curvature)
+    problem = SmoothProblem(K.G.T, y, 2 * ridge, False, loss)
     w = K.G.T @ (y * u)
     f = K.G @ w
     # the best length t of that w were all slacks above 0: min ridge t^2 |w|^2 + sum_i prices_i (1 - t y_i f_i)^2

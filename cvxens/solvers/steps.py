@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from cvxens.features import sum_joint
 from cvxens.limits import check_time, map_in_threads
+from cvxens.problems.maps import StepColumns
 from cvxens.types import Array
 
 WORTH = 65
@@ -83,81 +84,55 @@ class StepRows:
         return WORTH * n_features**2 < len(self.rows) ** 2
 
     def _refresh(self) -> None:
-        """Find the bins of every sample between the thresholds that there are, feature by feature."""
+        """Find the cells of every sample between the thresholds that there are, feature by feature."""
         if not self._is_stale:
             return
-        features = np.array([row.feature for row in self.rows])
-        thresholds = np.array([row.threshold for row in self.rows])
-        self.above, below = np.array([(row.above, row.below) for row in self.rows]).T
-        self.drop = below - self.above
-        self.cuts: list[Array] = []
-        codes = []
-        # where the bins of every feature end, and which of all cuts each row has
-        self.place = np.zeros(len(features), np.intp)
-        offset = 0
-        for feature in np.unique(features).tolist():
-            own = features == feature
-            cuts, place = np.unique(thresholds[own], return_inverse=True)
-            self.place[own] = offset + place
-            offset += len(cuts)
-            self.cuts.append(cuts)
-            codes.append(np.searchsorted(cuts, self.X[:, feature], side="right"))
-        self.codes = np.array(codes, np.int32)
-        self.offsets = np.cumsum([0, *map(len, self.cuts)])
+        # a row is y (mean + half h) of a step h
+        sides = np.array([(row.above, row.below) for row in self.rows])
+        self.mean, self.half = sides.sum(axis=1) / 2, (sides[:, 0] - sides[:, 1]) / 2
+        known, features = np.unique([row.feature for row in self.rows], return_inverse=True)
+        thresholds, places = np.array([row.threshold for row in self.rows]), np.zeros(len(self.rows), np.intp)
+        codes, counts = [], []
+        for k, feature in enumerate(known.tolist()):
+            cuts, place = np.unique(thresholds[features == k], return_inverse=True)
+            places[features == k] = place + 1
+            codes.append(np.searchsorted(cuts, self.X[:, feature], side="right").astype(np.int32))
+            counts.append(len(cuts))
+        self.steps = StepColumns(codes, counts, features, places, constant=False)
         self._is_stale = False
 
     def times(self, v: Array) -> Array:
         """Return A v, for v (n_samples,)."""
         self._refresh()
         s = self.y * v
-        below = np.empty(self.offsets[-1])
-        for codes, first, last in zip(self.codes, self.offsets[:-1], self.offsets[1:], strict=True):
-            below[first:last] = np.cumsum(np.bincount(codes, s, last - first + 1))[:-1]
-        # a row is `above` everywhere, and changed by `drop` below its threshold
-        return self.above * s.sum() + self.drop * below[self.place]
+        return self.mean * s.sum() + self.half * self.steps.edges(s)
 
     def combine(self, weights: Array) -> Array:
         """Return A' weights, for weights (n_rows,)."""
         self._refresh()
-        drops = np.bincount(self.place, self.drop * weights, self.offsets[-1])
-        f = np.full(len(self.y), float(self.above @ weights))
-        for codes, first, last in zip(self.codes, self.offsets[:-1], self.offsets[1:], strict=True):
-            # a sample of bin k is below the thresholds k, k + 1, ...
-            f += np.append(np.cumsum(drops[first:last][::-1])[::-1], 0.0)[codes]
-        return self.y * f
+        return self.y * (float(self.mean @ weights) + self.steps.scores(self.half * weights))
 
     def gram(self, theta: Array) -> Array:
         """Return A diag(theta) A'; as rows have the signs y, these cancel."""
         self._refresh()
-        total, offsets = float(theta.sum()), self.offsets
+        codes, counts = self.steps.codes, self.steps.counts
+        offsets = np.append(0, np.cumsum(counts))
         joint = np.empty((offsets[-1], offsets[-1]))
 
         def fill(first: int) -> None:
             check_time()
-            own = slice(offsets[first], offsets[first + 1])
-            n_own = offsets[first + 1] - offsets[first]
-            for second in range(first, len(self.cuts)):
-                other = slice(offsets[second], offsets[second + 1])
-                table = np.zeros((n_own + 1, offsets[second + 1] - offsets[second] + 1))
-                _count(self.codes[first], self.codes[second], theta, table)
-                # the sum of theta below both thresholds
-                joint[own, other] = table.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
-                joint[other, own] = joint[own, other].T
+            own, others = slice(offsets[first], offsets[first + 1]), slice(offsets[first], None)
+            # the sums of theta below both thresholds
+            both = sum_joint(first, np.arange(first, len(counts)), codes, counts + 1, theta)[:-1]
+            both = np.delete(both, offsets[first + 1 :] - offsets[first] + np.arange(len(counts) - first), axis=1)
+            joint[own, others], joint[others, own] = both, both.T
 
-        map_in_threads(fill, range(len(self.cuts)))
-        below = joint.diagonal()[self.place]
-        found = joint[np.ix_(self.place, self.place)]
-        found *= self.drop[:, np.newaxis]
-        found *= self.drop
-        mixed = np.multiply.outer(self.above, self.drop * below)
-        found += mixed
-        found += mixed.T
-        found += total * np.multiply.outer(self.above, self.above)
+        map_in_threads(fill, range(len(counts)))
+        place, total = offsets[self.steps.features] + self.steps.places - 1, float(theta.sum())
+        # a row is `above` everywhere, and changed by `drop` below its threshold
+        above, drop = self.mean + self.half, -2 * self.half
+        mixed = np.multiply.outer(above, drop * joint.diagonal()[place])
+        found: Array = joint[np.ix_(place, place)]
+        found *= np.multiply.outer(drop, drop)
+        found += mixed + mixed.T + total * np.multiply.outer(above, above)
         return found
-
-
-@njit(cache=True, nogil=True)
-def _count(first: NDArray[Any], second: NDArray[Any], theta: Array, table: Array) -> None:
-    """Add up theta by the bins of two features."""
-    for i in range(len(theta)):
-        table[first[i], second[i]] += theta[i]

@@ -17,7 +17,7 @@ from cvxens.problems.maps import Kernel, doubly_centred, gram
 from cvxens.problems.modelling import tell_of_fallback
 from cvxens.problems.problem import Products
 from cvxens.solvers.active_set import solve_balanced
-from cvxens.solvers.blockwise import KernelSVM, Rows, solve_blockwise
+from cvxens.solvers.blockwise import KernelRows, KernelSVM, solve_blockwise
 from cvxens.types import Array, Attempt, Solution
 
 SOLVER = "blocks of variables"
@@ -87,7 +87,7 @@ def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-10) -> So
 def _find_optimum(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array]:
     """Return multipliers and the best intercept for them."""
     centred = doubly_centred(K)
-    found = solve_blockwise(KernelSVM(Rows.of_matrix(centred), y, np.full(len(y), C)), tol)
+    found = solve_blockwise(KernelSVM(KernelRows.of_matrix(centred), y, np.full(len(y), C)), tol)
     problem = Problem(svm(C), Kernel(centred), y)
     u = min((found.u, _refine(centred, y, C, found.u, found.b)), key=lambda u: abs(_evaluate_gap(problem, u)))
     return u, Hinge(C).best_intercept(K @ (y * u), y)

@@ -9,39 +9,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import Certificate, certify_evaluated, relative
+from cvxens.certificates import Certificate, Round, certify_evaluated, relative
 from cvxens.limits import Deadline, Ending
 from cvxens.problems import Evaluated, Problem
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
-
-
-@dataclass(frozen=True)
-class Level:
-    """One certified point on the way.
-
-    Parameters
-    ----------
-    objective, bound : float
-        Of P2 and of its dual: the optimum lies between.
-    relative_gap : float
-        Of the two.
-    n_support, n_free : int
-        Samples with u > 0, and with 0 < u < C.
-    steps : int
-        Newton steps, or blocks, so far.
-    seconds : float
-        Wall-clock time so far.
-    """
-
-    objective: float
-    bound: float
-    relative_gap: float
-    n_support: int
-    n_free: int
-    steps: int
-    seconds: float
-
 
 P = TypeVar("P", bound=Problem)
 
@@ -56,7 +28,7 @@ class SVMSolution(Generic[P]):
         The multipliers, the best intercept for them, and both objectives there.
     f : ndarray of shape (n_samples,)
         K (y u): the scores on the sample less b.
-    history : sequence of Level
+    history : sequence of Round
         One row for every point that was certified.
     ending : Ending
         Why the solver ended.
@@ -66,7 +38,7 @@ class SVMSolution(Generic[P]):
 
     evaluated: Evaluated
     f: Array
-    history: Sequence[Level] = field(default=(), repr=False)
+    history: Sequence[Round] = field(default=(), repr=False)
     ending: Ending = Ending.OPTIMAL
     drift: float = 0.0
 
@@ -131,12 +103,12 @@ class SVMSolution(Generic[P]):
         evaluated = replace(self.evaluated, drift=self.drift)
         return certify_evaluated(self.problem, evaluated, evaluated.point)
 
-    def level(self, steps: int, seconds: float) -> Level:
+    def make_row(self, steps: int, seconds: float) -> Round:
         """Return the row of a history for this point; what its scores may be off by is held against both values."""
         rounding = self.certificate.rounding if self.drift > 0 else 0.0
         objective, bound = self.objective + rounding, self.bound - rounding
         gap = max(relative(objective - bound, objective, bound), 0.0)
-        return Level(objective, bound, gap, self.n_support, self.n_free, steps, seconds)
+        return Round(objective, bound, gap, self.n_support, seconds, steps)
 
     def solution(self) -> Solution:
         """Return the same as a Solution, which `SVMDual.certify` takes too."""
@@ -148,26 +120,26 @@ class SVMSolution(Generic[P]):
 S = TypeVar("S", bound=SVMSolution[Any])
 
 
-class Incumbent(Generic[S]):
+class BestPoint(Generic[S]):
     """The certified point of the smallest gap so far, and the history of all."""
 
     best: S
 
     def __init__(self, clock: Deadline) -> None:
-        self.clock, self.history = clock, list[Level]()
+        self.clock, self.history = clock, list[Round]()
         self.waited = 0  # points that have counted as no progress since the best one; whoever counts adds to it
 
     def take(self, new: S, steps: int) -> S:
         """Note a point that was reached after so many steps, and keep it if it is the best so far."""
         if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
-        self.history.append(new.level(steps, self.clock.seconds))
+        self.history.append(new.make_row(steps, self.clock.seconds))
         return new
 
     def restart(self, new: S, steps: int) -> None:
         """Note a point that is to be the best, whatever was before it."""
         self.best, self.waited = new, 0
-        self.history.append(new.level(steps, self.clock.seconds))
+        self.history.append(new.make_row(steps, self.clock.seconds))
 
     def end(self, ending: Ending) -> S:
         """Return the best point with the history."""

@@ -10,7 +10,7 @@ from cvxens.problems import Formulation, Problem
 from cvxens.problems.penalties import SquaredL2
 from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
-from cvxens.solvers.blockwise import Rows, RowsMap, solve_blockwise
+from cvxens.solvers.blockwise import KernelRows, solve_blockwise
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
@@ -25,14 +25,14 @@ class KernelSVR(Problem):
 
     Parameters
     ----------
-    rows : Rows
+    rows : KernelRows
         The kernel on the sample, PSD at least on coefficients that sum to 0.
     loss : EpsilonInsensitive
         Targets, width and prices.
     """
 
-    def __init__(self, rows: Rows, loss: EpsilonInsensitive) -> None:
-        super().__init__(Formulation(loss, SquaredL2(), intercept=True), RowsMap(rows), np.ones(rows.n_samples))
+    def __init__(self, rows: KernelRows, loss: EpsilonInsensitive) -> None:
+        super().__init__(Formulation(loss, SquaredL2(), intercept=True), rows, np.ones(rows.n_samples))
         self.rows = rows
         hinges, shape = loss.linear_dual.hinges, (rows.n_samples,)
         self.knots = np.concatenate([np.broadcast_to(hinge.knots, shape) for hinge in hinges])
@@ -59,21 +59,22 @@ class KernelSVR(Problem):
         loss = self.formulation.terms[0]
         if f is None:
             u = loss.repair(u, self.y)
-            f = self.rows.product(u)
+            f = self.rows.scores(u)
         products = Products(self.linear_map, precise=False)
         products.add_scores(u, f)
         return SVMSolution(self.evaluate_at(u, np.asarray(loss.best_intercept(f, self.y)), u, products), f)
 
 
 def solve_svr(
-    rows: Rows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_time: float = inf
+    rows: KernelRows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_time: float = inf
 ) -> SVMSolution[KernelSVR]:
     """Solve the regression of `KernelSVR` by `solve_blockwise`.
 
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> solution = solve_svr(Rows.of_matrix(X @ X.T), EpsilonInsensitive([0.0, 1.0, 2.0, 3.0], epsilon=0.5, C=10.0))
+    >>> loss = EpsilonInsensitive([0.0, 1.0, 2.0, 3.0], epsilon=0.5, C=10.0)
+    >>> solution = solve_svr(KernelRows.of_matrix(X @ X.T), loss)
     >>> (solution.f + solution.b).round(2), solution.certificate.holds(1e-6)
     (array([0.5 , 1.17, 1.83, 2.5 ]), True)
     """

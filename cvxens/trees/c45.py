@@ -22,7 +22,7 @@ from scipy.special import betaincinv
 
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_time, map_in_threads
-from cvxens.trees.tables import Table
+from cvxens.tables import Table
 from cvxens.trees.tree import Codes, Nodes, Tree
 from cvxens.types import Array
 from cvxens.validation import RandomState, generator, labels, positive, weights, whole

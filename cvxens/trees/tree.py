@@ -11,8 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.tables import Feature
-from cvxens.trees.tables import match
+from cvxens.tables import Feature, match
 from cvxens.types import Array, FieldsOnly
 
 Codes = NDArray[np.int64]

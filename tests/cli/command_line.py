@@ -60,3 +60,11 @@ WRITERS = {
     "data.svm.gz": write_libsvm_gz,
     "data.npz": write_npz,
 }
+
+
+def fit(capsys, data, *parameters, model="LPBoostClassifier"):
+    """The file of a model that `cvxens fit` made with these parameters, beside its data."""
+    out = data.with_name("model")
+    given = [part for parameter in parameters for part in ("--param", parameter)]
+    assert run(capsys, "fit", data, "--model", model, *given, "--out", out)[0] == 0
+    return out

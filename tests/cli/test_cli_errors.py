@@ -1,149 +1,204 @@
 """Whatever cannot be used is one line on standard error that names it, and exit status 2."""
 
 import gzip
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import python, run, small, write_csv, write_npz
 
+from cvxens import (
+    InfiniteEnsembleSVC,
+    LPBoostClassifier,
+    RhoSVC,
+    SupervisedKernelRLSClassifier,
+)
+from cvxens.cli import main
 from cvxens.cli.options import printing_warnings
 from cvxens.errors import InvalidInput
 from cvxens.problems import FORMULATIONS
 
 BINARY = bytes(range(256)) * 8
-
-
-def libsvm_lines(*labels):
-    return "".join(f"{label} 1:{i} 2:{i % 3}\n" for i, label in enumerate(labels)).encode()
-
-
+TOWNS = "age,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n60,Ulm,yes\n33,Bonn,no\n"
+X, Y = small()
 CONTENTS = {
-    "empty.csv": (b"", "empty file"),
-    "blank.csv": (b" \n\n", "empty file"),
-    "junk.bin": (BINARY, "neither text nor a format that is known"),
-    "latin.csv": ("a,b\n1,gr\xfcn\n2,rot\n".encode("latin-1"), "not UTF-8"),
-    "header.csv": (b"a,b,class\n", "a header only"),
-    "noheader.csv": (b"1,2,yes\n3,4,no\n", "no header"),
-    "onecolumn.csv": (b"class\nyes\nno\n", "one column only"),
-    "ragged.csv": (b"a,class\n1,yes\n2\n", "1 cells in line 3"),
-    "notarget.csv": (b"a,class\n1,yes\n2,\n", "no target in line 3"),
-    "oneclass.csv": (b"a,class\n1,yes\n2,yes\n", "one label only"),
-    "onesample.csv": (b"a,class\n1,yes\n", "one label only"),
-    "oneclass.svm": (libsvm_lines(1, 1, 1), "one label only"),
-    "badnumber.svm": (b"1 1:2\n-1 1:x\n", "malformed"),
-    "truncated.svm.gz": (gzip.compress(libsvm_lines(1, -1) * 50)[:-20], "damaged or truncated"),
-    "truncated.npz": (b"PK\x03\x04" + BINARY, "npz"),
+    "junk.bin": BINARY,
+    "ragged.csv": b"a,class\n1,yes\n2\n",
+    "oneclass.csv": b"a,class\n1,yes\n2,yes\n",
+    "three.csv": b"a,class\n1,red\n2,green\n3,blue\n",
+    "truncated.svm.gz": gzip.compress(b"1 1:2\n-1 1:3\n" * 50)[:-20],
+    "truncated.npz": b"PK\x03\x04" + BINARY,
+    "towns.csv": TOWNS.encode(),
+    "commented.csv": b"# of 1999\n" + TOWNS.encode(),
+    "missing.csv": b"age,class\n31,yes\n",
+    "words.csv": b"age,town\nold,Ulm\n",
+    "wide.svm": b"1 1:2 2:1 3:1 4:1\n-1 1:3\n",
+    "unlabelled.csv": b"x0,x1\n1,2\n",
+    "MANIFEST.tsv": b"name\tfile\nheart\theart.npz\ngone\tgone.npz\n",
 }
-
 ARRAYS = {
-    "nan.npz": ({"X": np.array([[0.0], [np.nan], [1.0]]), "y": [0, 1, 1]}, "NaN or infinity"),
-    "infinity.npz": ({"X": np.array([[0.0], [np.inf], [1.0]]), "y": [0, 1, 1]}, "NaN or infinity"),
-    "nanlabel.npz": ({"X": np.eye(3), "y": [0.0, np.nan, 1.0]}, "labels"),
-    "mismatch.npz": ({"X": np.eye(3), "y": [0, 1]}, "2 labels"),
-    "flat.npz": ({"X": np.arange(3.0), "y": [0, 1, 1]}, "shape (3,)"),
-    "nosamples.npz": ({"X": np.zeros((0, 2)), "y": np.zeros(0)}, "found"),
-    "nofeatures.npz": ({"X": np.zeros((3, 0)), "y": [0, 1, 1]}, "shape (3, 0)"),
-    "text.npz": ({"X": np.array([["a"], ["b"]]), "y": [0, 1]}, "type"),
-    "nolabels.npz": ({"X": np.eye(3)}, "y"),
-    "pickled.npz": ({"X": np.array([[None], [1]], dtype=object), "y": [0, 1]}, "pickle"),
+    "nan.npz": {"X": np.full_like(X, np.nan), "y": Y},
+    "narrow.npz": {"X": X[:, :1]},
+    "labels.npz": {"X": X, "y": [1, 2]},
+    "pickled.npz": {"X": np.array([[None], [1]], dtype=object), "y": [0, 1]},
+    "other.npz": {"Z": X},
+    "heart.npz": {"X": X, "y": Y},
+    "third.npz": {"X": X, "y": np.digitize(X[:, 0], [-0.5, 0.5])},
+}
+MODELS = {
+    "model": LPBoostClassifier(),
+    "trees": LPBoostClassifier(oracle="trees"),
+    "gaussian": InfiniteEnsembleSVC(kernel="gaussian"),
+    "middle": InfiniteEnsembleSVC(kernel="middle-stump"),
+    "rho": RhoSVC(kernel="laplacian"),
+    "experts": SupervisedKernelRLSClassifier(n_experts=2),
 }
 
 
-def refused(capsys, *arguments):
-    """Standard error of a command that is refused, one line of it."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of files and models that are wrong in one way each, or not at all."""
+    here = tmp_path_factory.mktemp("here")
+    for name, content in CONTENTS.items():
+        (here / name).write_bytes(content)
+    for name, arrays in ARRAYS.items():
+        np.savez(here / name, **arrays)
+    csv = write_csv(here / "small.csv", X, Y)
+    (here / "odd.csv").write_text(csv.read_text().replace("good", "odd"))
+    write_csv(here / "alike.csv", np.full((30, 2), 7.0), np.where(np.arange(30) % 2, 1.0, -1.0))
+    write_npz(here / "one.npz", np.ones((1, 3)), np.ones(1))
+    for name, model in MODELS.items():
+        model.fit(X, Y.astype(int)).save(here / name)
+    LPBoostClassifier().fit(ARRAYS["third.npz"]["X"], ARRAYS["third.npz"]["y"]).save(here / "three")
+    (here / "damaged").write_bytes((here / "model").read_bytes()[:-5])
+    for name, model in (("towns", "RhoSVC"), ("small", "LPBoostClassifier"), ("commented", "LPBoostClassifier")):
+        with pytest.raises(SystemExit, match="0"):
+            main(["fit", str(here / f"{name}.csv"), "--model", model, "--out", str(here / f"of_{name}.csv")])
+    return here
+
+
+FIT = ["fit", "small.csv", "--out", "made", "--model"]
+ADDITIVE = "; give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
+REFUSED = [
+    # files
+    (["crosscheck", "junk.bin"], "junk.bin: found neither text nor a format that is known"),
+    (["crosscheck", "ragged.csv"], "ragged.csv: found 1 cells in line 3"),
+    (["crosscheck", "oneclass.csv"], "one label only"),
+    (["crosscheck", "one.npz"], "one.npz: found one label only"),
+    (["crosscheck", "three.csv"], "y: found labels that are not two classes but 3: blue: 1, green: 1, red: 1"),
+    (["crosscheck", "truncated.svm.gz"], "damaged or truncated"),
+    (["crosscheck", "truncated.npz"], "npz"),
+    (["crosscheck", "nan.npz"], "NaN or infinity"),
+    (["crosscheck", "pickled.npz"], "pickle"),
+    (["crosscheck", "alike.csv"], "X: found all rows alike, so every feature is constant; give at least one feature"),
+    *(
+        (["crosscheck", name], "found no such file; check the path")
+        for name in ("no.csv", "no/no", "./no", "../no.npz")
+    ),
+    (["crosscheck", "."], "found a directory; name a file in it"),
+    (["crosscheck", "x" * 5000], "found"),
+    (["crosscheck", "x" * 5000 + ".csv"], "File name too long"),
+    (["crosscheck", "haert"], "did you mean heart?"),
+    (["crosscheck", "gone"], "gone.npz: found no such file"),
+    (["crosscheck", "--formulation", "SVM"], "formulation: found 'SVM'; name one of "),
+    (["info", "breast_cancer", "--target", "a"], "--target: found for the data set of the name 'breast_cancer'; name"),
+    # parameters
+    ([*FIT, "LPBoost"], "--model: found 'LPBoost'; did you mean LPBoostClassifier?"),
+    ([*FIT, "zzz"], "name one of AdaBoostClassifier, "),
+    ([*FIT, "LPBoostClassifier", "--param", "c=1"], "--param: found 'c=1'; give name=value for one of C, "),
+    ([*FIT, "LPBoostClassifier", "--param", "C"], "--param: found 'C'"),
+    ([*FIT, "LPBoostClassifier", "--param", "C=-1"], "C: found -1; give a finite number above 0"),
+    ([*FIT, "LPBoostClassifier", "--param", "C=[1"], "C: found '[1'"),
+    ([*FIT, "LPBoostClassifier", "--param", "oracle=stump"], "oracle: found 'stump'"),
+    ([*FIT, "SupervisedKernelRLSRegressor"], "which are no numbers to predict; take a classifier"),
+    ([*FIT, "RhoSVC", "--test-share", "1.5"], "--test-share: found 1.5; give a number between 0 and 1"),
+    ([*FIT, "RhoSVC", "--test-share", "0.999"], "--test-share: found 0.999 ("),
+    ([*FIT, "RhoSVC", "--cv", "1"], "--cv: found 1 ("),
+    ([*FIT, "RhoSVC", "--test-share", "0.5", "--test", "x.csv"], "--test-share: found it beside --test"),
+    (["fit", "heart.npz", "--model", "RhoSVC", "--out", "made", "--drop", "a"], "found no table, but --drop"),
+    # models
+    (["predict", "small.csv", "small.csv"], "model: found no model in"),
+    (["certify", "no", "small.csv"], "cannot be read"),
+    (["certify", "damaged", "small.csv"], "truncated or damaged"),
+    (["export", "small.csv", "--out", "made"], "model: found no model in small.csv; name another file"),
+    (["export", "no", "--out", "made"], "cannot be read"),
+    (["export", "trees", "--out", "made"], "found a SignedTree as a weak learner, which is no stump, tree"),
+    (["export", "gaussian", "--out", "made"], "found that the kernel 'gaussian' is not additive"),
+    (["export", "rho", "--out", "made"], "found that shape_functions_: the kernel Laplacian"),
+    (["export", "experts", "--out", "made"], "found a SupervisedKernelRLSClassifier, which is not made"),
+    (["prove", "of_towns.csv", "towns.csv", "--out", "made"], "found a RhoSVC"),
+    (["prove", "three", "third.npz", "--out", "made"], "no target of two classes"),
+    (["prove", "trees", "heart.npz", "--out", "made"], "hypotheses an exact proof cannot name"),
+    (["prove", "middle", "heart.npz", "--out", "made"], "no exact proof is known for"),
+    (
+        ["prove", "of_commented.csv", "commented.csv", "--out", "made"],
+        "a line of the data has too few or too many cells",
+    ),
+    # new samples
+    (["predict", "of_towns.csv", "missing.csv"], "missing.csv: found no column 'town'"),
+    (["predict", "of_towns.csv", "words.csv"], "words.csv: found 'old' in line 2"),
+    (["predict", "of_towns.csv", "wide.svm"], "wide.svm: found X of shape (2, 4)"),
+    (["predict", "of_towns.csv", "no.csv"], "no.csv: found no such file"),
+    (["predict", "model", "narrow.npz"], "2 features per sample"),
+    (["predict", "model", "nan.npz"], "finite numbers"),
+    (["predict", "model", "labels.npz"], "found y of shape (2,)"),
+    (["predict", "model", "other.npz"], "found no X, only Z"),
+    (["predict", "model", "small.csv"], "fitted to none"),
+    (["certify", "of_small.csv", "unlabelled.csv"], "found no target"),
+    (["certify", "of_small.csv", "odd.csv"], "found the classes ['bad' 'odd']"),
+    (["report", "of_small.csv", "small.csv", "--out", "made", "--explain", "99"], "explain: found [99]"),
+    (["report", "no", "--out", "made"], "no"),
+    (
+        ["report", "of_small.csv", "--test", "small.csv", "--out", "made"],
+        "--test: found it without DATA; give the samples",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "found"), REFUSED)
+def test_what_cannot_be_used_is_named_in_one_line(capsys, folder, monkeypatch, arguments, found):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CVXENS_DATA", str(folder))
     status, out, err = run(capsys, *arguments)
-    assert status == 2
-    assert out == ""
+    assert (status, out) == (2, "")
     assert err.startswith("error: ")
+    assert found in err
     assert err.count("\n") == 1
-    assert "Traceback" not in err
-    return err
+    if "SVM" in arguments:
+        assert all(formulation.__name__ in err for formulation in FORMULATIONS)
+    if arguments[0] == "export" and arguments[1] in MODELS:
+        assert err.endswith(f"{ADDITIVE}\n")
+    assert not Path("made").exists()
 
 
-@pytest.mark.parametrize("name", CONTENTS)
-def test_malformed_files(capsys, tmp_path, name):
-    content, found = CONTENTS[name]
-    (tmp_path / name).write_bytes(content)
-    err = refused(capsys, "crosscheck", tmp_path / name)
-    assert name in err
-    assert found in err
+PLACES = {"nowhere/made": "found no folder for it", ".": "found a folder", "x" * 300: "File name too long"}
+WRITERS = [
+    ["fit", "small.csv", "--model", "RhoSVC", "--out"],
+    ["export", "model", "--out"],
+    ["report", "model", "--out"],
+    ["prove", "of_small.csv", "small.csv", "--out"],
+]
 
 
-@pytest.mark.parametrize("name", ARRAYS)
-def test_archives_that_cannot_be_used(capsys, tmp_path, name):
-    arrays, found = ARRAYS[name]
-    np.savez(tmp_path / name, **arrays)
-    err = refused(capsys, "crosscheck", tmp_path / name)
-    assert name in err
-    assert found in err
-
-
-def test_three_classes(capsys, tmp_path):
-    (tmp_path / "three.csv").write_text("a,class\n1,red\n2,green\n3,blue\n")
-    err = refused(capsys, "crosscheck", tmp_path / "three.csv")
-    assert "y: found labels that are not two classes but 3: blue: 1, green: 1, red: 1" in err
-
-
-@pytest.mark.parametrize("n_samples", [2, 30])
-def test_all_rows_alike(capsys, tmp_path, n_samples):
-    y = np.where(np.arange(n_samples) % 2, 1.0, -1.0)
-    err = refused(capsys, "crosscheck", write_csv(tmp_path / "alike.csv", np.full((n_samples, 2), 7.0), y))
-    assert (
-        err == "error: X: found all rows alike, so every feature is constant; give at least one feature that varies\n"
-    )
-
-
-def test_one_sample(capsys, tmp_path):
-    err = refused(capsys, "crosscheck", write_npz(tmp_path / "one.npz", np.ones((1, 3)), np.ones(1)))
-    assert "one.npz: found one label only" in err
-
-
-@pytest.mark.parametrize("name", ["missing.csv", "folder/missing", "./missing", "../missing.npz"])
-def test_missing_files(capsys, tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    err = refused(capsys, "crosscheck", name)
-    assert err.endswith("found no such file; check the path\n")
-    assert name.removeprefix("./") in err
-
-
-def test_a_directory(capsys, tmp_path):
-    assert f"{tmp_path}: found a directory; name a file in it" in refused(capsys, "crosscheck", tmp_path)
-
-
-def test_an_unreadable_path(capsys):
-    assert "found" in refused(capsys, "crosscheck", "x" * 5000)
-    assert "File name too long" in refused(capsys, "crosscheck", "x" * 5000 + ".csv")
-
-
-def test_an_unknown_name_without_a_data_directory(capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("CVXENS_DATA", str(tmp_path))
-    assert "CVXENS_DATA: found no MANIFEST.tsv" in refused(capsys, "crosscheck", "heart")
-
-
-def test_an_unknown_name_in_the_data_directory(capsys, tmp_path, monkeypatch):
-    write_npz(tmp_path / "heart.npz", *small())
-    (tmp_path / "MANIFEST.tsv").write_text("name\tfile\nheart\theart.npz\ngone\tgone.npz\n")
-    monkeypatch.setenv("CVXENS_DATA", str(tmp_path))
-    assert "name: found 'haert'" in refused(capsys, "crosscheck", "haert")
-    assert "did you mean heart?" in refused(capsys, "crosscheck", "haert")
-    assert "gone.npz: found no such file" in refused(capsys, "crosscheck", "gone")
-
-
-def test_an_unknown_formulation_lists_all(capsys):
-    err = refused(capsys, "crosscheck", "--formulation", "SVM")
-    assert err.startswith("error: formulation: found 'SVM'; name one of ")
-    assert all(formulation.__name__ in err for formulation in FORMULATIONS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("arguments", WRITERS, ids=lambda arguments: arguments[0])
+def test_a_place_that_cannot_be_written_is_told_before_the_work(capsys, folder, monkeypatch, arguments, place):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(RhoSVC, "fit", None)
+    status, out, err = run(capsys, *arguments, place)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: --out: found ")
+    assert PLACES[place] in err
 
 
 @pytest.mark.parametrize(
     ("target", "reason"),
     [("nowhere/report.json", "No such file or directory"), (".", "Is a directory"), ("x" * 300, "File name too long")],
 )
-def test_a_report_that_cannot_be_written(capsys, tmp_path, monkeypatch, target, reason):
-    csv = write_csv(tmp_path / "small.csv", *small())
-    monkeypatch.chdir(tmp_path)
-    err = refused(capsys, "crosscheck", csv, "--json", target)
+def test_a_report_that_cannot_be_written(capsys, folder, monkeypatch, target, reason):
+    monkeypatch.chdir(folder)
+    err = run(capsys, "crosscheck", "small.csv", "--json", target)[2]
     assert err == f"error: --json: found {target!r}, which cannot be written ({reason}); name another file\n"
 
 
@@ -163,9 +218,15 @@ def test_a_disk_that_is_full_in_the_end(capsys, tmp_path, monkeypatch):
     assert "report.json', which cannot be written (No space left on device); name another file" in err
 
 
-def test_bad_data_leave_no_report(capsys, tmp_path):
-    refused(capsys, "crosscheck", tmp_path / "missing.csv", "--json", tmp_path / "report.json")
-    assert not (tmp_path / "report.json").exists()
+def test_a_data_directory_without_a_manifest(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("CVXENS_DATA", str(tmp_path))
+    assert "CVXENS_DATA: found no MANIFEST.tsv" in run(capsys, "crosscheck", "heart")[2]
+
+
+def test_without_onnx(capsys, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    err = run(capsys, "export", folder / "model", "--out", folder / "made")[2]
+    assert err == "error: onnx: found no such package; install it: pip install 'cvxens[onnx]'\n"
 
 
 @pytest.mark.parametrize(
@@ -175,21 +236,20 @@ def test_bad_data_leave_no_report(capsys, tmp_path):
         (["crosscheck", "a", "b"], "unexpected extra argument"),
         (["crosscheck", "--nonsense"], "No such option"),
         (["crosscheck", "--json"], "requires an argument"),
+        (["export", "model"], "Missing option '--out'"),
+        (["fit", "a", "--out", "b", "--decimal", "x"], "is not one of"),
     ],
 )
 def test_usage(capsys, arguments, found):
     status, out, err = run(capsys, *arguments)
-    assert status == 2
-    assert out == ""
+    assert (status, out) == (2, "")
     assert found in err
     assert "Error: " in err
 
 
-def test_no_traceback_from_a_process_either(tmp_path):
-    (tmp_path / "junk.csv").write_bytes(BINARY)
-    done = python("-c", "from cvxens.cli import main; main()", "crosscheck", tmp_path / "junk.csv")
-    assert done.returncode == 2
-    assert done.stdout == ""
+def test_no_traceback_from_a_process_either(folder):
+    done = python("-c", "from cvxens.cli import main; main()", "crosscheck", folder / "junk.bin")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
 

@@ -3,7 +3,7 @@
 import inspect
 
 import pytest
-from command_line import python, run
+from command_line import python
 
 from cvxens import estimators, kernels, problems, solvers
 from cvxens.cli.names import describe_rooms, read_names
@@ -79,10 +79,3 @@ def test_each_has_its_source(listed):
     things = [*ESTIMATORS.values(), *FORMULATIONS, *KERNELS.values(), *ORACLES.values(), *MASTERS.values()]
     for source in [*SOLVERS.values(), *(thing.source for thing in things)]:
         assert source.split()[0] in unwrapped
-
-
-def test_in_this_process_too(capsys):
-    status, out, err = run(capsys, "list")
-    assert (status, err) == (0, "")
-    for title in ("Estimators", "Formulations", "Kernels", "Oracles", "Masters", "Solvers"):
-        assert title in out

@@ -56,16 +56,3 @@ def test_without_data_no_sample_is_in_the_page(capsys, tmp_path, model):
     out = tmp_path / "model.html"
     assert run(capsys, "report", model, "--out", out)[1] == f"report of LPBoostClassifier; saved to {out}\n"
     assert content_of(out)["explained"] is None
-
-
-def test_what_cannot_be_done_is_one_line(capsys, tmp_path, model, data):
-    for arguments, found in (
-        ([model, data, "--out", tmp_path / "no" / "model.html"], "--out: found no folder"),
-        ([model, data, "--out", tmp_path / "model.html", "--explain", 99], "explain: found [99]"),
-        ([tmp_path / "none", "--out", tmp_path / "model.html"], "none"),
-    ):
-        status, told, err = run(capsys, "report", *arguments)
-        assert (status, told) == (2, "")
-        assert found in err
-        assert err.count("\n") == 1
-    assert not (tmp_path / "model.html").exists()

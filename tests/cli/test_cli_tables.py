@@ -324,31 +324,6 @@ def test_parts_of_an_archive(capsys, tmp_path):
     assert err == f"note: of the archive's parts, X_test is taken\nscore {score:.4f}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--test-share", "1.5"], "--test-share: found 1.5; give a number between 0 and 1"),
-        (["--test-share", "0.999"], "--test-share: found 0.999 ("),
-        (["--cv", "1"], "--cv: found 1 ("),
-        (["--test-share", "0.5", "--test", "x.csv"], "--test-share: found it beside --test"),
-        (["--decimal", "x"], "is not one of"),
-    ],
-)
-def test_options_that_cannot_be_used(capsys, people, arguments, message):
-    status, out, err, _ = fit(capsys, people, *arguments)
-    assert (status, out) == (2, "")
-    assert message in err
-
-
-def test_options_of_tables_for_what_is_none(capsys, tmp_path):
-    X, y = numbers()
-    np.savez(tmp_path / "x.npz", X=X.to_numpy(), y=y)
-    assert "found no table, but --drop" in fit(capsys, tmp_path / "x.npz", "--drop", "a")[2]
-    status, _, err = run(capsys, "info", "breast_cancer", "--target", "a")
-    assert status == 2
-    assert "--target: found for the data set of the name 'breast_cancer'; name a file" in err
-
-
 def test_what_is_proven_in_plain_words(capsys, people):
     told, _ = fitted(capsys, people)
     assert re.search(
@@ -399,8 +374,6 @@ def test_sub_problems_bear_the_names_of_classes(capsys, people):
     assert [line for line in told.splitlines() if line.endswith("vs rest")] == heads
     assert all(f"{head}: Proven: " in told for head in heads)
     assert model.to_text(most=100).count("[Ulm vs rest] ") == len(model.weights_[2].nonzero()[0])
-    told, _ = fitted(capsys, people, *arguments, "--param", "multi_class=ovo")
-    assert "Rome vs Bonn: Proven: " in told
 
 
 def test_a_model_from_python_takes_tables_by_the_names_of_its_features(capsys, tmp_path):

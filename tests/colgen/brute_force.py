@@ -46,6 +46,9 @@ class PlainTable:
     def __init__(self, H: np.ndarray, count: int = 3, *, bounded: bool = True) -> None:
         self.H, self.sample, self.count, self.bounded = H, H, count, bounded
 
+    def has(self, hypothesis):
+        return isinstance(hypothesis, Tabulated)
+
     def price(self, s, exclude=()):
         return self._priced(s, None)
 

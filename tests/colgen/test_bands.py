@@ -21,7 +21,7 @@ from cvxens.problems.level_sets import LevelSet
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError
-from cvxens.report.content import describe_model
+from cvxens.report import Report
 
 
 def draw(n_samples=14, n_features=2, seed=0):
@@ -47,7 +47,7 @@ def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
     w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
     f = H @ w + (b if formulation.intercept else 0.0)
     z = f if y is None else cp.multiply(y, f)
-    loss, penalty = (term.term(at) for term, at in zip(formulation.terms, (z, w), strict=True))
+    loss, penalty = (term.model(at) for term, at in zip(formulation.terms, (z, w), strict=True))
     within = loss.expression + penalty.expression <= level
     value = (c * (features == d)) @ w
     problem = cp.Problem(cp.Maximize(sign * value), [within, *loss.constraints, *penalty.constraints])
@@ -208,7 +208,7 @@ def test_bands_are_drawn_and_reported():
         ends = np.array([segment[:, 1] for segment in lines.get_segments()])
         np.testing.assert_allclose(ends, np.stack([bands.bands[0].shape.least, bands.bands[0].shape.most], axis=1))
     assert len(ax.collections) == 2
-    described = describe_model(model, frame, classes, bands=bands)["effects"]
+    described = Report(model, frame, classes, bands=bands).content["effects"]
     main = next(main for main in described["mains"] if main["name"] == "dose")
     assert main["band"]["x"] == bands.bands[0].points.tolist()
     assert "does without" in described["bands"] or "None of these" in described["bands"]

@@ -22,7 +22,7 @@ from cvxens.colgen import (
     formulations,
     iterate,
 )
-from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster, NewtonMaster
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput
@@ -208,7 +208,7 @@ def test_squares_are_between_their_bounds_in_every_round(case, oracle, tol):
         SVMPrimal(H, y, 0.2).solve(solver="CLARABEL").objective
         for H in (columns_of(X, start, free=True), with_copies(X, start))
     )
-    run = column_generation(formulations.svm(0.2), ORACLES[oracle](X), y, start=start, tol=tol, master=HingeMaster)
+    run = column_generation(formulations.svm(0.2), ORACLES[oracle](X), y, start=start, tol=tol, master=NewtonMaster)
     assert all(row.bound <= most * (1 + 1e-7) and row.objective >= least * (1 - 1e-7) for row in run.history)
     assert run.certificate.dual <= most * (1 + 1e-7)
     assert run.certificate.primal >= least * (1 - 1e-7)
@@ -401,3 +401,29 @@ def test_a_bound_beyond_the_objective_is_none():
         assert not run.certificate.proven
         assert not run.certificate.holds(tol)
     assert inf > run.certificate.primal
+
+
+@pytest.mark.parametrize(
+    ("conditions", "tol", "kept"),
+    [
+        (("", "if small"), 0.1, (0.95, "")),
+        (("", "if small"), 0.01, (0.99, "if small")),
+        (("if small", ""), 0.1, (0.99, "")),
+        (("", ""), 0.1, (0.99, "")),
+    ],
+)
+def test_a_bound_under_no_condition_is_kept_where_it_is_enough(conditions, tol, kept):
+    """Two rounds with the objective 1 and the bounds 0.95 and 0.99: the higher one may be a bound on a condition."""
+
+    class Bounding(Scripted):
+        bounds = iter((0.95, 0.99))
+
+        def bound(self, solution, priced):
+            return next(self.bounds)
+
+    told = iter(conditions)
+    answer = Priced([Column(Tabulated(0, 1.0), TABLE, 1.0)], 1.0)
+    master = Bounding(2 * S, free=True)
+    *_, last = iterate(master, Fixed(TABLE, answer), condition=lambda *_: next(told), tol=tol)
+    assert last.number == 2
+    assert (last.incumbent.bound, last.incumbent.condition) == kept

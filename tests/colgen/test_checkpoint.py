@@ -1,8 +1,8 @@
-"""Checkpoints: runs cut anywhere and resumed take the way of an uninterrupted one; other files are refused."""
+"""Checkpoints: runs cut anywhere go on with all that they have found; files of other problems are refused."""
 
-import io
+import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from itertools import count
 from math import inf
@@ -15,14 +15,14 @@ import pytest
 from brute_force import Table, all_stumps, noisy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from killed_run import Events, Killed, identical
+from killed_run import Events, Killed, goes_on, read_rows
 from numpy.testing import assert_array_equal
 from scipy.sparse import csc_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, formulations
-from cvxens.colgen.checkpoint import FILE, Saved, digest
+from cvxens.colgen import Checkpoint, Ending, Formulation, column_generation, formulations
+from cvxens.colgen.checkpoint import Keeper, decode, encode
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import (
     Constant,
@@ -35,9 +35,8 @@ from cvxens.colgen.oracles import (
     Stumps,
     Trees,
 )
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
+from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import DataFileError, InvalidInput, NotSeparable
-from cvxens.storage import Encoding, nothing_else
 from cvxens.trees import Feature
 
 FSYNC, REPLACE = os.fsync, os.replace
@@ -82,70 +81,61 @@ def dying(oracle, at):
     return oracle
 
 
+def gap_to(run, whole):
+    return abs(run.certificate.primal - whole.certificate.primal) / abs(whole.certificate.primal)
+
+
 @pytest.mark.parametrize("name", ORACLES)
-def test_resumed_with_any_oracle_it_takes_the_same_way(tmp_path, name):
+def test_resumed_with_any_oracle_it_has_what_was_found(tmp_path, name):
     make = ORACLES[name]
     whole = column_generation(SOFT, make(), y, max_columns=16)
     kept = Checkpoint(tmp_path / "run", every_rounds=1)
     assert len(whole.history) > 3
-    for _ in range(2):
+    for killed, n_rounds in enumerate((2, 3), start=1):
         with pytest.raises(Killed):
-            column_generation(SOFT, dying(make(), 3), y, max_columns=16, checkpoint=kept)
+            # one question more is to read a file, and one more where hypotheses refer to functions
+            column_generation(SOFT, dying(make(), 3 + killed // 2 * (name == "KernelColumns")), y, checkpoint=kept)
+        assert len(read_rows(kept.path)) == n_rounds
     resumed = column_generation(SOFT, make(), y, max_columns=16, checkpoint=kept)
-    assert identical(resumed, whole)
-    assert_array_equal(
-        resumed.decision_function(resumed.columns[0].sample), whole.decision_function(whole.columns[0].sample)
-    )
+    assert [row.objective for row in resumed.history[:2]] == [row.objective for row in whole.history[:2]]
+    assert resumed.certificate.primal <= min(row.objective for row in resumed.history) * (1 + 1e-12)
+    assert len(resumed.columns) >= 16 or resumed.ending is whole.ending
+    assert resumed.certificate.proven == whole.certificate.proven
+    sample = resumed.columns[0].sample
+    assert resumed.decision_function(sample).shape == whole.decision_function(sample).shape
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 @pytest.mark.parametrize("first", [1, 4, 9])
-def test_resumed_with_any_formulation_it_takes_the_same_way(tmp_path, name, first):
+@pytest.mark.parametrize("start", ["none", "own", "foreign"])
+def test_resumed_with_any_formulation_it_ends_at_the_optimum(tmp_path, name, first, start):
     formulation, labels = FORMULATIONS[name]
-    limits = {"tol": 1e-9, "max_columns": 40}
-    whole = column_generation(formulation, Stumps(X, columns_per_round=3), labels, **limits)
+    start = {
+        "none": [],
+        "own": [c.hypothesis for c in column_generation(formulation, Stumps(X), labels, max_columns=2).columns],
+        "foreign": [c.hypothesis for c in Fourier(X, pool=9, random_state=0).price(y).columns],
+    }[start]
     kept = Checkpoint(tmp_path / "run")
-    part = column_generation(
-        formulation, Stumps(X, columns_per_round=3), labels, tol=1e-9, max_columns=first, checkpoint=kept
-    )
+
+    def run(**limits):
+        return column_generation(formulation, Stumps(X, columns_per_round=3), labels, tol=1e-7, start=start, **limits)
+
+    whole, part = run(), run(max_columns=first, checkpoint=kept)
     assert len(part.history) < len(whole.history)
-    again = column_generation(formulation, Stumps(X, columns_per_round=3), labels, **limits, checkpoint=kept)
-    assert identical(again, whole)
+    again = run(checkpoint=kept)
+    assert again.history[: len(part.history) - 1] == part.history[:-1]
+    assert again.certificate.holds(1e-7)
+    assert gap_to(again, whole) <= 1e-7
+    assert {c.hypothesis for c in part.columns} <= {c.hypothesis for c in again.columns}
 
 
-@pytest.mark.parametrize("name", ["soft margin", "exponential", "least squares"])
-@pytest.mark.parametrize("foreign", [False, True])
-def test_resumed_from_starting_columns_it_takes_the_same_way(tmp_path, name, foreign):
-    formulation, labels = FORMULATIONS[name]
-    first = column_generation(formulation, Stumps(X, columns_per_round=2), labels, max_columns=12)
-    start = [c.hypothesis for c in first.columns]
-    start += [c.hypothesis for c in Fourier(X, pool=9, random_state=0).price(y).columns] if foreign else []
-
-    def run(oracle, **options):
-        return column_generation(formulation, oracle, labels, tol=1e-9, start=start, max_columns=40, **options)
-
-    whole, kept = run(Stumps(X, columns_per_round=2)), Checkpoint(tmp_path / "run", every_rounds=1)
-    assert len(whole.history) >= 3
-    for at in (2, 3):
-        with pytest.raises(Killed):
-            run(dying(Stumps(X, columns_per_round=2), at), checkpoint=kept)
-    assert identical(run(Stumps(X, columns_per_round=2), checkpoint=kept), whole)
-    assert identical(run(Stumps(X, columns_per_round=2), checkpoint=kept), whole)
-    start = start[:-1]
-    with pytest.raises(DataFileError, match="found the file of a run with another start; give what that run was given"):
-        run(Stumps(X, columns_per_round=2), checkpoint=kept)
-
-
-def test_without_a_seed_the_generator_is_that_of_the_file(tmp_path):
+def test_without_a_seed_the_generators_go_on(tmp_path):
     kept = Checkpoint(tmp_path / "run")
-    for rows in (3, 12):
-        run = column_generation(
-            SOFT, Perceptrons(X, n_directions=9, columns_per_round=1), y, max_columns=rows, checkpoint=kept
-        )
-    state = Saved.read(kept.path).state["generators"][0][0]
     oracle = Perceptrons(X, n_directions=9, columns_per_round=1)
-    oracle._random.bit_generator.state = Encoding(nothing_else, nothing_else).read(state)
-    assert identical(column_generation(SOFT, oracle, y, max_columns=12), run)
+    column_generation(SOFT, oracle, y, max_columns=3, checkpoint=kept)
+    other = Perceptrons(X, n_directions=9, columns_per_round=1)
+    Keeper(kept, other, ()).read()
+    assert other._random.bit_generator.state == oracle._random.bit_generator.state
 
 
 CUTS = 25
@@ -156,106 +146,92 @@ def whole():
     return killed_run.run()
 
 
-def events_of_a_run(folder, monkeypatch, start=()):
-    events = Events()
-    watch_writing(events, monkeypatch)
-    killed_run.run(Checkpoint(folder / "counted", every_rounds=1), events, start=start)
-    return next(events.seen) - 1
-
-
 def watch_writing(events, monkeypatch):
     monkeypatch.setattr(os, "replace", events.around(REPLACE))
     monkeypatch.setattr(os, "fsync", events.around(FSYNC))
 
 
-def test_killed_at_random_moments_it_takes_the_same_way(tmp_path, monkeypatch, whole):
-    total = events_of_a_run(tmp_path, monkeypatch)
-    assert total > 10 * CUTS
+@pytest.mark.parametrize("started", [False, True])
+def test_killed_at_random_moments_it_goes_on(tmp_path, monkeypatch, whole, started):
+    start = [column.hypothesis for column in whole.columns[::3]] if started else []
+    whole = killed_run.run(start=start) if started else whole
+    events = Events()
+    watch_writing(events, monkeypatch)
+    killed_run.run(Checkpoint(tmp_path / "counted", every_rounds=1), events, start=start)
+    total = next(events.seen) - 1
+    assert total > 4 * CUTS
     for at in np.random.default_rng(0).choice(total, CUTS, replace=False) + 1:
         kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
         events = Events(at)
         watch_writing(events, monkeypatch)
         with pytest.raises(Killed):
-            killed_run.run(kept, events)
-        assert identical(killed_run.run(kept), whole), f"killed at event {at}"
-
-
-def test_killed_at_random_moments_after_a_start_it_takes_the_same_way(tmp_path, monkeypatch, whole):
-    start = [column.hypothesis for column in whole.columns[::3]]
-    started = killed_run.run(start=start)
-    assert not identical(started, whole)
-    total = events_of_a_run(tmp_path, monkeypatch, start)
-    for at in np.random.default_rng(1).choice(total, 10, replace=False) + 1:
-        kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
-        events = Events(at)
-        watch_writing(events, monkeypatch)
-        with pytest.raises(Killed):
             killed_run.run(kept, events, start=start)
-        assert identical(killed_run.run(kept, start=start), started), f"killed at event {at}"
+        rows = read_rows(kept.path)
+        assert goes_on(killed_run.run(kept, start=start), rows, whole), f"killed at event {at}"
 
 
 def test_killed_again_and_again(tmp_path, monkeypatch, whole):
-    kept = Checkpoint(tmp_path / "run", every_rounds=2)
-    for at in (60, 70, 50, 90, 100):
+    kept, rows = Checkpoint(tmp_path / "run", every_rounds=2), []
+    for at in (60, 40, 30, 20, 30):
         events = Events(at)
         watch_writing(events, monkeypatch)
         with pytest.raises(Killed):
             killed_run.run(kept, events)
-    assert identical(killed_run.run(kept), whole)
+        before, rows = rows, read_rows(kept.path)
+        assert rows[: len(before)] == before
+        assert len(rows) > len(before)
+    run = killed_run.run(kept)
+    assert [row.objective for row in run.history[: len(rows)]] == rows
+    assert run.certificate.primal <= min(rows)
+    assert run.ending in {Ending.EXHAUSTED, Ending.MAX_COLUMNS}
 
 
 def test_killed_by_the_system(tmp_path, whole):
     for seconds in (0.05, 0.15, 0.3):
         kept = Checkpoint(tmp_path / str(seconds))
         killed_run.killed_after(seconds, kept.path)
-        assert identical(killed_run.run(kept), whole)
+        rows = read_rows(kept.path)
+        assert goes_on(killed_run.run(kept), rows, whole)
 
 
 def test_what_is_done_is_returned_at_once(tmp_path):
     kept = Checkpoint(tmp_path / "run")
     whole = column_generation(SOFT, Stumps(X, columns_per_round=1), y, checkpoint=kept)
-    calls = count()
+    before, asked = Path(kept.path).read_bytes(), count()
 
-    class Counted(HighsMaster):
-        def solve(self):
-            next(calls)
-            return super().solve()
+    class Counted(Stumps):
+        def price(self, *arguments, **told):
+            next(asked)
+            return super().price(*arguments, **told)
 
-    Counted.__module__, Counted.__qualname__ = HighsMaster.__module__, HighsMaster.__qualname__
-    before = Path(kept.path).read_bytes()
-    for limits in ({}, {"max_time": 1e-9}, {"max_columns": 1000}):
-        again = column_generation(SOFT, Stumps(X, columns_per_round=1), y, master=Counted, checkpoint=kept, **limits)
-        assert identical(again, whole)
-        assert again.history == whole.history
-    assert next(calls) == 3
-    assert Path(kept.path).read_bytes() == before
-
-
-def test_looser_limits_end_earlier_and_leave_the_file_alone(tmp_path):
-    kept = Checkpoint(tmp_path / "run")
-    column_generation(SOFT, Stumps(X, columns_per_round=1), y, checkpoint=kept)
-    before = Path(kept.path).read_bytes()
-    for limits in ({"tol": 0.1}, {"max_columns": 3}):
-        early = column_generation(SOFT, Stumps(X, columns_per_round=1), y, checkpoint=kept, **limits)
-        assert identical(early, column_generation(SOFT, Stumps(X, columns_per_round=1), y, **limits))
+    for limits in ({}, {"max_time": 1e-9}, {"max_columns": 1000}, {"tol": 0.1}, {"max_columns": 3}):
+        again = column_generation(SOFT, Counted(X, columns_per_round=1), y, checkpoint=kept, **limits)
+        assert again.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-12)
+        assert again.certificate.dual == pytest.approx(whole.certificate.dual, rel=1e-12)
+        assert_array_equal(again.weights, whole.weights)
+        assert len(again.history) == len(whole.history)
+    assert next(asked) == 5
     assert Path(kept.path).read_bytes() == before
 
 
 def test_every_call_with_a_time_limit_gets_further(tmp_path):
     kept, whole = Checkpoint(tmp_path / "run"), column_generation(SOFT, Stumps(X, columns_per_round=1), y)
-    for rounds in range(1, len(whole.history) + 1):
+    for rounds in count(1):
         run = column_generation(SOFT, Stumps(X, columns_per_round=1), y, max_time=1e-9, checkpoint=kept)
         assert len(run.history) == rounds
-        assert (run.ending is Ending.MAX_TIME) == (rounds < len(whole.history))
-    assert identical(run, whole)
+        if run.ending is not Ending.MAX_TIME:
+            break
+    assert run.certificate.holds(1e-6)
+    assert gap_to(run, whole) <= 1e-6
+    assert rounds < 3 * len(whole.history)
 
 
-@pytest.mark.parametrize(("method", "at"), [("solve", 3), ("bound", 2), ("bound", 7)])
-def test_an_interrupt_is_written_down_and_one_while_catching_up_returns_the_file_s_state(tmp_path, method, at):
+def test_an_interrupt_is_written_down_and_one_before_the_first_round_returns_the_state_of_the_file(tmp_path):
     kept = Checkpoint(tmp_path / "run", every_seconds=inf)
 
-    def interrupted(oracle, at):
-        price, calls = oracle.price, count(1)
+    def interrupted(at):
+        oracle, calls = Stumps(X, columns_per_round=1), count(1)
+        price = oracle.price
 
         @wraps(price)
         def pressed(*arguments, **told):
@@ -266,27 +242,18 @@ def test_an_interrupt_is_written_down_and_one_while_catching_up_returns_the_file
         oracle.price = pressed
         return oracle
 
-    def master_interrupted(formulation, signs):
-        made, calls = HighsMaster(formulation, signs), count(1)
-        original = getattr(made, method)
-
-        def pressed(*arguments):
-            if next(calls) == at:
-                raise KeyboardInterrupt
-            return original(*arguments)
-
-        setattr(made, method, pressed)
-        return made
-
-    first = column_generation(SOFT, interrupted(Stumps(X, columns_per_round=1), 8), y, checkpoint=kept)
+    first = column_generation(SOFT, interrupted(8), y, checkpoint=kept)
     assert (first.ending, len(first.history)) == (Ending.INTERRUPTED, 7)
     before = Path(kept.path).read_bytes()
-    second = column_generation(SOFT, Stumps(X, columns_per_round=1), y, master=master_interrupted, checkpoint=kept)
-    assert identical(second, first)
+    second = column_generation(SOFT, interrupted(2), y, checkpoint=kept)
+    assert second.ending is Ending.INTERRUPTED
+    assert_array_equal(second.weights, first.weights)
+    assert second.certificate.primal == pytest.approx(first.certificate.primal, rel=1e-12)
+    assert second.certificate.dual == pytest.approx(first.certificate.dual, rel=1e-12)
     assert Path(kept.path).read_bytes() == before
     final = column_generation(SOFT, Stumps(X, columns_per_round=1), y, checkpoint=kept)
-    assert identical(final, column_generation(SOFT, Stumps(X, columns_per_round=1), y))
-    assert final.history[:7] == first.history
+    assert final.certificate.holds(1e-6)
+    assert final.history[:6] == first.history[:6]
 
 
 def test_classes_that_are_not_separable_stay_so(tmp_path):
@@ -311,27 +278,45 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("other", "what"),
+    "other",
     [
-        ({"formulation": formulations.soft_margin(1.5)}, "another formulation; give what that run was given"),
-        ({"labels": -y}, "another labels"),
-        ({"oracle": Pool(H)}, "another oracle"),
-        ({"master": CvxpyMaster}, "another master"),
-        ({"formulation": formulations.lpboost(0.1), "labels": -y}, "another formulation and labels"),
-        ({"master": stabilised(HighsMaster, InOut(0.5))}, "another stabilisation"),
-        ({"master": stabilised(CvxpyMaster, InOut(0.5))}, "another master and stabilisation"),
-        ({"start": [Constant(1)]}, "another start"),
-        ({"oracle": Stumps(X + 1e-12, columns_per_round=2)}, "another sample or oracle"),
-        ({"oracle": Stumps(X[:, ::-1], columns_per_round=2)}, "another sample or oracle"),
-        ({"oracle": Stumps(X, columns_per_round=1)}, "another sample or oracle"),
+        {"formulation": formulations.soft_margin(1.5)},
+        {"formulation": formulations.lpboost(0.1)},
+        {"labels": -y},
+        {"labels": y[:-1], "oracle": Stumps(X[:-1])},
+        {"oracle": Stumps(X[:, ::-1], columns_per_round=2)},
+        {"oracle": Stumps(X[:, :1])},
+        {"oracle": Pool(10 * H)},
     ],
+    ids=str,
 )
-def test_files_of_other_runs_are_refused(file, other, what):
+def test_files_of_other_problems_are_refused(file, other):
     path, call = file
     before = path.read_bytes()
-    with pytest.raises(DataFileError, match=f"^checkpoint: found the file of a run with {what}"):
+    with pytest.raises(
+        DataFileError, match=r"^checkpoint: found the file of a run with another .*; give what that run"
+    ):
         call(**other)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"master": CvxpyMaster},
+        {"master": stabilised(HighsMaster, InOut(0.5))},
+        {"start": [Constant(1)]},
+        {"oracle": Stumps(X, columns_per_round=1)},
+    ],
+    ids=["master", "stabilisation", "start", "columns_per_round"],
+)
+def test_the_way_may_change(file, other):
+    """What is in the file is evaluated on the problem, whoever found it."""
+    _, call = file
+    whole = column_generation(SOFT, Stumps(X), y)
+    again = call(**other)
+    assert again.certificate.holds(1e-6)
+    assert gap_to(again, whole) <= 1e-6
 
 
 OWN = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm1(w))
@@ -343,48 +328,19 @@ OWN = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm
         Formulation(lambda z: 0.6 * cp.sum(cp.pos(1 - z)), OWN.penalty),
         # the first multipliers, at w = 0, do not depend on it
         Formulation(OWN.loss, lambda w: 0.7 * cp.norm1(w)),
-        Formulation(OWN.loss, OWN.penalty, constraints=lambda z: [z[0] <= 0.9]),
+        Formulation(OWN.loss, OWN.penalty, constraints=lambda z: [z[0] <= -9]),
     ],
     ids=["loss", "penalty", "constraints"],
 )
 def test_expressions_are_told_apart_by_what_they_are(tmp_path, other):
-    """Every lambda has the same name, so a finished run would have been returned for another formulation."""
-
     def run(formulation):
         return column_generation(formulation, Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"), max_rounds=3)
 
     whole = run(OWN)
-    with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another formulation; give"):
+    with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another formulation"):
         run(other)
     again = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm1(w))
-    assert run(again).certificate.primal == whole.certificate.primal
-
-
-@pytest.mark.parametrize("other", [InOut(0.5), Averaged(0.3), None])
-def test_a_run_with_another_rule_of_stabilisation_is_refused(tmp_path, other):
-    def run(rule, **limits):
-        master = HighsMaster if rule is None else stabilised(HighsMaster, rule)
-        oracle, kept = Stumps(X, columns_per_round=2), Checkpoint(tmp_path / "run")
-        return column_generation(SOFT, oracle, y, master=master, checkpoint=kept, **limits)
-
-    run(InOut(0.3), max_columns=4)
-    with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another stabilisation; give"):
-        run(other)
-    whole = column_generation(SOFT, Stumps(X, columns_per_round=2), y, master=stabilised(HighsMaster, InOut(0.3)))
-    assert identical(run(InOut(0.3)), whole)
-
-
-def test_a_master_that_takes_another_way_is_told_of(file):
-    _, call = file
-
-    def master(formulation, signs):
-        made = HighsMaster(formulation, signs)
-        solve = made.solve
-        made.solve = lambda: replace(solution := solve(), s=solution.s + (made.restricted.n_columns > 0) * 1e-15)
-        return made
-
-    with pytest.raises(DataFileError, match="run with other multipliers from answer 2 on"):
-        call(master=master)
+    assert run(again).certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-9)
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -416,20 +372,13 @@ def test_foreign_files_are_refused(file, content):
         call()
 
 
-def test_a_file_of_a_later_version_is_refused(file):
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_file_of_another_version_is_refused(file, version):
     path, call = file
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 4 ", b"checkpoint 5 ", 1))
-    with pytest.raises(DataFileError, match=r"found version 5 of the format .* this one writes version 4"):
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 5 ", b"checkpoint %d " % version, 1))
+    with pytest.raises(DataFileError, match=rf"found version {version} of the format .* this release writes version 5"):
         call()
-    assert FILE.version == 4
-
-
-def test_the_file_has_no_pickle_and_names_no_code(file):
-    path, _ = file
-    content = path.read_bytes()
-    with np.load(io.BytesIO(content[content.index(b"\n") + 1 :]), allow_pickle=False) as archive:
-        assert {array.dtype.kind for array in archive.values()} <= set("iuf")
-    assert sorted(entry.name for entry in path.parent.iterdir()) == ["run"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["run"]
 
 
 def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_path):
@@ -447,21 +396,11 @@ def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_pat
     @dataclass(frozen=True)
     class Local:
         def __call__(self, X):
-            return np.ones(len(X))
+            return np.where(X[:, 0] > 4, 1.0, -1.0)
 
     with pytest.raises(InvalidInput, match=r"found the hypothesis Local.* is not a dataclass at the top of a loaded"):
         column_generation(SOFT, Pool.of([Local()], X), y, checkpoint=Checkpoint(tmp_path / "run"))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_sample_that_changes_is_refused(tmp_path):
-    class Copying(Table):
-        def price(self, s, exclude=()):
-            priced = super().price(s, exclude)
-            return Priced([Column(c.hypothesis, c.sample.copy(), c.edge) for c in priced.columns], priced.edge_bound)
-
-    with pytest.raises(InvalidInput, match="its sample is none of the first round's"):
-        column_generation(SOFT, Copying(H, 1), y, checkpoint=Checkpoint(tmp_path / "run"))
 
 
 def test_where_it_cannot_be_written(tmp_path, monkeypatch):
@@ -504,11 +443,45 @@ def test_it_is_written_after_the_first_round_when_due_and_at_the_end(tmp_path, m
     assert kept.due(0, inf)
 
 
-def test_digests_tell_contents_apart():
-    parts = [1, 1.0, True, "1", None, (1,), ((1,),), np.array(1), np.array([1]), np.array([1.0]), csc_array([[1.0]])]
-    parts += [csc_array([[0.0, 1.0]]), Feature("1"), SOFT, formulations.soft_margin(2.0), np.cos, np.sin, object()]
-    assert len({digest(part) for part in parts}) == len(parts)
-    assert digest(formulations.soft_margin(1.0)) == digest(SOFT)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda parts: st.lists(parts, max_size=4).map(tuple) | st.builds(Feature, st.text(), parts),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_values_are_read_as_they_were_written(value):
+    assert decode(json.loads(json.dumps(encode(value, {}))), {}) == value
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(6.0).reshape(2, 3), np.zeros((0, 3)), np.array(True), np.array(["a", "bc"]), np.array(2**63 - 1)],
+)
+def test_arrays_are_read_as_they_were_written(array):
+    again = decode(json.loads(json.dumps(encode(array, {}))), {})
+    assert_array_equal(again, array, strict=True)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"a", np.array([None]), Stumps, cp.Variable()], ids=str)
+def test_nothing_else_is_written(value):
+    with pytest.raises(TypeError):
+        encode((1, value) if value is not Stumps else [Stumps], {})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *({"record": name, "of": ["true"]} for name in ("os:system", "os:path.join", "os", ":", "json:JSONDecoder")),
+        {"record": f"{__name__}:Feature", "of": []},
+        {"function": "os:getcwd"},
+        [],
+    ],
+)
+def test_forged_values_name_no_code(written):
+    with pytest.raises((KeyError, TypeError)):
+        decode(written, {})
 
 
 def test_a_path_is_a_checkpoint_and_anything_else_is_named(tmp_path):

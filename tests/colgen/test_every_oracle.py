@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Ending, column_generation, formulations, oracles
 from cvxens.problems import SLSSVM, SoftMarginBoosting, SVMPrimal, simplex_codes
-from cvxens.trees import Table, read_csv
+from cvxens.trees import Table
 
 KERNEL = partial(rbf_kernel, gamma=0.5)
 DIRECTIONS = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 1.0]])
@@ -132,15 +132,11 @@ CELLS = {
     "count": [1, 2, None, 4, 5, 1, 2, 3, None, 5],
 }
 LABELS = np.array([-1.0, 1, 1, -1, 1, -1, -1, 1, -1, 1])
-CSV = [
-    ",".join("?" if cell is None else str(cell) for cell in row)
-    for row in [(*CELLS, "label"), *zip(*CELLS.values(), LABELS, strict=True)]
-]
+FRAME = pd.DataFrame(CELLS)
 TABLES = {
-    "pandas": lambda: pd.DataFrame(CELLS),
+    "pandas": lambda: FRAME,
     "polars": lambda: pl.DataFrame(CELLS),
-    "CSV": lambda: read_csv(CSV)[0],
-    "rows": lambda: Table.read(list(zip(*CELLS.values(), strict=True)), names=list(CELLS)),
+    "texts": lambda: Table.read(FRAME.astype(str).where(FRAME.notna(), "?")),
 }
 
 
@@ -154,7 +150,7 @@ def test_a_table_with_gaps_goes_from_training_to_new_rows(formulation, make):
     assert (np.sign(scores) == LABELS).mean() >= 0.8
     new = {"count": [None, 3], "kind": ["never seen", "b"], "size": [3.2, None], "other": [1, 2]}
     expected = column_generation(
-        formulation, oracles.Trees(TABLES["rows"](), min_cases=1), LABELS, max_columns=5
+        formulation, oracles.Trees(TABLES["texts"](), min_cases=1), LABELS, max_columns=5
     ).decision_function(pd.DataFrame(new))
     np.testing.assert_array_equal(run.decision_function(pd.DataFrame(new)), expected)
     np.testing.assert_array_equal(run.decision_function(pl.DataFrame(new)), expected)

@@ -14,8 +14,8 @@ from cvxens.colgen.masters import (
     ConicMaster,
     CvxpyMaster,
     HighsMaster,
-    HingeMaster,
     InteriorPointMaster,
+    NewtonMaster,
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
@@ -85,7 +85,7 @@ def test_a_constrained_formulation_has_the_master_that_takes_everything():
         held = Formulation(Hinge(0.7), penalty, intercept=True, constraints=CONSTRAINTS["bounded"])
         assert isinstance(fastest_master(held, signs), ConicMaster)
         assert not isinstance(fastest_master(plain, signs), (ConicMaster, CvxpyMaster))
-        assert not any(master.supports(held) for master in (HighsMaster, HingeMaster, InteriorPointMaster))
+        assert not any(master.supports(held) for master in (HighsMaster, NewtonMaster, InteriorPointMaster))
         assert plain.has_conjugate
         assert held.has_conjugate
         assert "conic" in held.basis

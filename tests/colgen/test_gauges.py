@@ -40,7 +40,7 @@ def sample(seed, n=30, d=3):
 def truth(blocks, y, loss, weight, norms, *, intercept=True):
     """min loss + weight sum_m norms_m(w_m) over all columns of the blocks, by cvxpy."""
     ws, b, z = [cp.Variable(B.shape[1]) for B in blocks], cp.Variable(), cp.Variable(len(y))
-    on_z = loss.term(z)
+    on_z = loss.model(z)
     f = sum(B @ w for B, w in zip(blocks, ws, strict=True)) + (b if intercept else 0)
     total = weight * sum(norm(w) for norm, w in zip(norms, ws, strict=True))
     problem = cp.Problem(cp.Minimize(on_z.expression + total), [z == cp.multiply(y, f), *on_z.constraints])

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, HingeMaster, hinge_path
+from cvxens.colgen.masters import NewtonMaster, hinge_path
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMPrimal
@@ -95,22 +95,6 @@ def test_the_optimum_is_that_of_libsvm(C):
     assert point.dual == pytest.approx(objectives(H, y, C, replace(point, w=machine.coef_[0], u=u))[1], rel=1e-8)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weight", [0.2, 5.0])
-@pytest.mark.parametrize("nonnegative", [False, True])
-def test_both_masters_agree_with_any_weight_and_intercept(intercept, weight, nonnegative):
-    H, y = drawn(11, "normal", 40, 12)
-    formulation = Formulation(Hinge(0.6), SquaredL2(weight), intercept=intercept, nonnegative=nonnegative)
-    fast, reference = HingeMaster(formulation, y), CvxpyMaster(formulation, y, solver="CLARABEL")
-    for block in np.array_split(H, 4, axis=1):
-        fast.add(columns(block))
-        reference.add(columns(block))
-        mine, other = fast.solve(), reference.solve()
-        assert mine.objective == pytest.approx(other.objective, rel=1e-6)
-        assert_allclose(mine.w, other.w, atol=1e-4)
-        assert intercept or mine.b == 0
-
-
 @settings(deadline=None, max_examples=60)
 @given(
     st.integers(0, 10**6),
@@ -126,7 +110,7 @@ def test_weights_of_one_sign_end_where_their_gap_does(seed, kind, n, J, exponent
     # with opposed columns weights meet their bounds
     H = np.hstack([H, -H[:, : J // 2]]) if opposed else -H
     formulation = Formulation(Hinge(10.0**exponent), SquaredL2(), intercept=True, nonnegative=True)
-    master = HingeMaster(formulation, y)
+    master = NewtonMaster(formulation, y)
     master.add(columns(H))
     found = master.solve()
     primal = 10.0**exponent * np.maximum(1 - y * (H @ found.w + found.b), 0).sum() + found.w @ found.w / 2
@@ -141,7 +125,7 @@ def test_weights_of_one_sign_end_where_their_gap_does(seed, kind, n, J, exponent
 @pytest.mark.parametrize("kind", KINDS)
 def test_growing_in_blocks_equals_all_at_once(kind):
     H, y = drawn(5, kind, 80, 24)
-    grown, cold = (HingeMaster(formulations.svm(0.5), y) for _ in range(2))
+    grown, cold = (NewtonMaster(formulations.svm(0.5), y) for _ in range(2))
     for block in np.array_split(H, 6, axis=1):
         grown.add(columns(block))
         last = grown.solve()
@@ -181,30 +165,12 @@ def test_shrinking_leaves_the_solution_alone():
     assert 0 < np.count_nonzero((point.u > 1e-9) & (point.u < 2 - 1e-9)) <= 4
 
 
-def test_an_interrupt_leaves_a_usable_master(monkeypatch):
-    H, y = drawn(2, "normal", 50, 9)
-    master = HingeMaster(formulations.svm(1.0), y)
-    master.add(columns(H[:, :5]))
-    master.solve()
-    master.add(columns(H[:, 5:]))
-    with monkeypatch.context() as patched:
-        patched.setattr(ProximalHinge, "_proximal", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            master.solve()
-    (cold,) = hinge_path(H, y, [1.0])
-    assert master.solve().objective == pytest.approx(cold.primal, rel=1e-8)
-
-
-def interrupted(*_):
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("count", [1, 6])
 @pytest.mark.parametrize("C", [0.01, 0.3, 20.0])
 def test_a_run_over_all_stumps_closes_the_exact_gap(count, C):
     X, y = noisy()
     H = all_stumps(X)
-    run = column_generation(formulations.svm(C), Stumps(X, columns_per_round=count), y, tol=1e-8, master=HingeMaster)
+    run = column_generation(formulations.svm(C), Stumps(X, columns_per_round=count), y, tol=1e-8, master=NewtonMaster)
     (everything,) = hinge_path(H, y, [C])
     assert run.certificate.proven
     assert run.certificate.relative_gap <= 1e-8
@@ -216,7 +182,7 @@ def test_a_run_over_all_stumps_closes_the_exact_gap(count, C):
 def test_what_cannot_be_used_is_named():
     y = np.array([1.0, -1.0])
     with pytest.raises(InvalidInput, match=r"^tol: found 0"):
-        HingeMaster(formulations.svm(1.0), y, tol=0)
+        NewtonMaster(formulations.svm(1.0), y, tol=0)
     with pytest.raises(InvalidInput, match=r"^C: found -1"):
         list(hinge_path(np.eye(2), y, [-1.0]))
     with pytest.raises(InvalidInput, match=r"^C: found 0 dimensions"):

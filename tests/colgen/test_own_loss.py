@@ -13,10 +13,8 @@ from scipy.optimize import minimize_scalar
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
     HighsMaster,
-    HingeMaster,
     LeastSquaresMaster,
-    SmoothMaster,
-    SparseMaster,
+    NewtonMaster,
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
@@ -24,7 +22,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Term
-from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
+from cvxens.problems.penalties import L1, SquaredL2
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +35,13 @@ class SmoothedHinge(Loss):
     C: float
     d: float = 0.5
 
-    def term(self, z):
+    def model(self, z):
         xi = cp.Variable(z.shape)
         return Term(self.C * cp.sum(cp.square(1 - z - xi) / (2 * self.d) + cp.pos(xi)))
 
-    def value(self, z):
+    def terms(self, z):
         short = np.maximum(1 - z, 0)
-        return float(self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2).sum())
+        return self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)
 
     def multipliers(self, z):
         return self.C * np.clip((1 - z) / self.d, 0, 1)
@@ -51,13 +49,13 @@ class SmoothedHinge(Loss):
     def curvature(self, u):
         return np.where((u > 0) & (u < self.C), self.C / self.d, 0.0)
 
-    def dual_value(self, u):
-        return float((u - self.d / (2 * self.C) * u**2).sum())
+    def dual_terms(self, u):
+        return u - self.d / (2 * self.C) * u**2
 
     def repair(self, u, y):
         return clip_box(u, self.C, y)
 
-    def dual_violation(self, u):
+    def violation(self, u):
         return max(0.0, float(-u.min()), float(u.max()) - self.C) / self.C
 
     def slackness(self, z, u):
@@ -67,8 +65,8 @@ class SmoothedHinge(Loss):
 X, y = noisy(60, 3, seed=4)
 H = all_stumps(X)
 CASES = [
-    (SquaredL2(0.7), SmoothMaster, lambda w: 0.35 * cp.sum_squares(w)),
-    (L1(0.6), SparseMaster, lambda w: 0.6 * cp.norm1(w)),
+    (SquaredL2(0.7), lambda w: 0.35 * cp.sum_squares(w)),
+    (L1(0.6), lambda w: 0.6 * cp.norm1(w)),
 ]
 
 
@@ -82,13 +80,13 @@ def test_the_conjugate_is_the_supremum(share, d):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize(("penalty", "master", "model"), CASES, ids=["l2", "l1"])
-def test_it_gets_a_fast_master_and_a_proof_of_the_optimum(penalty, master, model, intercept):
+@pytest.mark.parametrize(("penalty", "model"), CASES, ids=["l2", "l1"])
+def test_it_gets_a_fast_master_and_a_proof_of_the_optimum(penalty, model, intercept):
     formulation = Formulation(SmoothedHinge(0.3), penalty, intercept=intercept)
-    assert type(fastest_master(formulation, y)) is master
+    assert type(fastest_master(formulation, y)) is NewtonMaster
     run = column_generation(formulation, Stumps(X), y, tol=1e-7)
     w, b = cp.Variable(H.shape[1]), cp.Variable()
-    term = SmoothedHinge(0.3).term(cp.multiply(y, H @ w + (b if intercept else 0)))
+    term = SmoothedHinge(0.3).model(cp.multiply(y, H @ w + (b if intercept else 0)))
     problem = cp.Problem(cp.Minimize(term.expression + model(w)))
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
     assert run.certificate.proven
@@ -100,11 +98,13 @@ def test_it_gets_a_fast_master_and_a_proof_of_the_optimum(penalty, master, model
 @pytest.mark.parametrize(
     ("master", "penalty", "missing"),
     [
-        (HingeMaster, SquaredL2(), "but SmoothedHinge has no `linear_dual`;"),
         (HighsMaster, L1(), "but SmoothedHinge has no `linear_dual`; or"),
         (LeastSquaresMaster, SquaredL2(), "but SmoothedHinge has no `targets` and intercept is not True;"),
-        (SmoothMaster, ElasticNet(), "but ElasticNet has no `ridge`;"),
-        (SparseMaster, SquaredL2(), "but SquaredL2 has no `edge_limit`; or SmoothedHinge has no `hessian` and"),
+        (
+            NewtonMaster,
+            lambda w: [0, cp.abs(w) <= 1],
+            "; or SmoothedHinge has no `hessian` and StructuredExpression has no",
+        ),
     ],
 )
 def test_a_master_names_the_term_and_what_it_lacks(master, penalty, missing):

@@ -7,8 +7,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation, oracles
+from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.problems import Problem
 from cvxens.problems.conic import ConicFunction, canonicalise
+from cvxens.problems.modelling import Term
 from cvxens.problems.penalties import L1
 
 LOSSES = {
@@ -116,8 +118,8 @@ def test_forms_in_balanced_units_are_the_same_form():
 
 def test_inequalities_that_a_variable_of_no_cost_satisfies_are_left_out():
     own = cp.Variable(4)
-    conic = ConicFunction.from_expression(
-        lambda z: cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (4,), lambda z: [own[0] >= z[1]]
+    conic = ConicFunction.from_term(
+        lambda z: Term(cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,)
     )
     # t >= 1 - z and t >= 0 alone
     assert conic.cones.nonnegative == len(conic.b) == 8
@@ -139,17 +141,24 @@ def test_a_number_that_changes_between_runs_is_read_again(kind):
     )
     for C in (1.0, 3.0, 0.3):
         set_price(C)
-        found = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6).certificate
+        run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6)
+        found = run.certificate
         fresh = Formulation(lambda z, C=C: C * loss(z), L1(1.0), intercept=True)
         assert found.holds(1e-6)
         assert found.primal == pytest.approx(
             column_generation(fresh, oracles.Stumps(X), y, tol=1e-6).certificate.primal, rel=1e-6
         )
-        if kind == "parameter":
-            # a problem over fixed columns shares the formulation with others
-            H = np.column_stack([X[:, 0], -X[:, 1]])
-            problem = Problem(formulation, H, y)
-            assert 0 <= problem.certify(problem.solve()).relative_gap < 1e-5
+        # a problem over fixed columns, and a certificate of an ensemble, share the formulation with others
+        H = np.column_stack([X[:, 0], -X[:, 1]])
+        known = Problem(fresh, H, y).solve()
+        again, expected = (Problem(each, H, y).certify(known) for each in (formulation, fresh))
+        assert again.primal == pytest.approx(expected.primal, rel=1e-9)
+        assert again.dual == pytest.approx(expected.dual, rel=1e-6)
+        again, expected = (
+            certify_ensemble(each, oracles.Stumps(X), y, [oracles.Constant(1)], run.u, [0.1], 0.0)
+            for each in (formulation, fresh)
+        )
+        assert again.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
 def test_a_parameter_without_a_value_is_named():

@@ -9,7 +9,7 @@ from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredError
-from cvxens.problems.penalties import L1, Box, Budget, OfNorm1, OfNorm2, RowNorms, Separable
+from cvxens.problems.penalties import RowNorms
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 
@@ -73,30 +73,6 @@ def test_weights_of_one_sign_may_have_a_sum_that_is_wanted(penalty):
     assert run.certificate.proven
     assert run.certificate.relative_gap <= 1e-6
     assert run.certificate.primal == pytest.approx(optimum(penalty, nonnegative=True), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("penalty", "express"),
-    [
-        (Budget(1.0), lambda w: cp.transforms.indicator([cp.norm1(w) <= 1])),
-        (
-            L1(0.2) + Box(0.3) + Budget(1.0),
-            lambda w: 0.2 * cp.norm1(w) + cp.transforms.indicator([cp.abs(w) <= 0.3, cp.norm1(w) <= 1]),
-        ),
-        (OfNorm1(lambda t: cp.power(t, 3)), lambda w: cp.power(cp.norm1(w), 3)),
-        (
-            Separable(lambda w: 0.3 * cp.abs(w) + cp.power(cp.abs(w), 1.5)),
-            lambda w: 0.3 * cp.norm1(w) + cp.sum(cp.power(cp.abs(w), 1.5)),
-        ),
-        (Separable(lambda w: 0.3 * cp.abs(w)), lambda w: 0.3 * cp.norm1(w)),
-        (OfNorm2(lambda t: 2 * t + cp.square(t)), lambda w: 2 * cp.norm2(w) + cp.sum_squares(w)),
-    ],
-)
-def test_a_library_class_is_the_expression_that_it_says(penalty, express):
-    run = column_generation(Formulation(Logistic(1.0), penalty), Stumps(X), y)
-    assert run.certificate.proven
-    assert run.certificate.relative_gap <= 1e-6
-    assert run.certificate.primal == pytest.approx(optimum(express), rel=1e-6)
 
 
 def rows_optimum(H, L, C, penalty, nonnegative=False):

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
 from cvxens.colgen import Column, Ending, Formulation, Priced, Round, column_generation, formulations
-from cvxens.colgen.loop import Limits
+from cvxens.colgen.loop import RunLimits
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.protocols import relative_gap
@@ -51,7 +51,7 @@ def test_a_run_to_the_optimum_says_so():
     assert run.certificate.note == "over every hypothesis of the oracle"
     assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-6)
     assert run.certificate.dual == run.history[-1].bound
-    assert len(run.columns) == len(run.weights) == run.history[-1].n_columns
+    assert len(run.columns) == len(run.weights) == run.history[-1].size
     assert run.intercept.shape == ()
 
 
@@ -72,7 +72,7 @@ def test_max_columns_ends_a_run_with_a_valid_gap():
     run = column_generation(SOFT, Table(H, 2), y, max_columns=5)
     assert run.ending is Ending.MAX_COLUMNS
     assert 5 <= len(run.columns) <= 6
-    assert [row.n_columns < 5 for row in run.history] == [True] * (len(run.history) - 1) + [False]
+    assert [row.size < 5 for row in run.history] == [True] * (len(run.history) - 1) + [False]
     assert run.certificate.dual < OPTIMUM < run.certificate.primal
     assert run.certificate.proven
 
@@ -104,16 +104,16 @@ def test_limits_that_are_none(limits, message):
 
 def test_limits_in_their_order():
     def row(gap, n_columns):
-        return [Round(1.0, 0.5, 0.0, n_columns, 0.0, 0.0, relative_gap=gap)]
+        return [Round(1.0, 0.5, gap, n_columns, 0.0)]
 
-    limits = Limits(1e-3, max_columns=4, max_rounds=1)
+    limits = RunLimits(1e-3, max_columns=4, max_rounds=1)
     assert limits.reached(row(5e-4, 9), time_over=True) is Ending.OPTIMAL
     assert limits.reached(row(-5e-4, 9), time_over=True) is Ending.VIOLATED
     assert limits.reached(row(0.5, 4), time_over=True) is Ending.MAX_COLUMNS
     assert limits.reached(row(0.5, 3), time_over=True) is Ending.MAX_ROUNDS
-    assert Limits(1e-3).reached(row(0.5, 3), time_over=True) is Ending.MAX_TIME
-    assert Limits(1e-3).reached(row(0.5, 3)) is None
-    assert Limits(1e-3).reached(row(inf, 3)) is None
+    assert RunLimits(1e-3).reached(row(0.5, 3), time_over=True) is Ending.MAX_TIME
+    assert RunLimits(1e-3).reached(row(0.5, 3)) is None
+    assert RunLimits(1e-3).reached(row(inf, 3)) is None
     assert relative_gap(inf, 1.0) == relative_gap(1.0, -inf) == inf
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(-1.0, -2.0) == 0.5
@@ -124,7 +124,7 @@ def test_an_interrupt_returns_the_best_state_with_its_proof(at):
     run = column_generation(SOFT, Failing(at), y)
     assert run.ending is Ending.INTERRUPTED
     assert len(run.history) == at - 1
-    assert len(run.columns) == run.history[-1].n_columns == at - 2
+    assert len(run.columns) == run.history[-1].size == at - 2
     assert run.certificate.dual <= OPTIMUM <= run.certificate.primal == run.history[-1].objective
     assert run.certificate.proven
     assert run.decision_function(H).shape == (N,)
@@ -216,7 +216,7 @@ def test_the_callback_is_told_of_every_round():
     assert [step.number for step in told] == list(range(1, len(run.history) + 1))
     assert [-step.solution.objective for step in told] == [row.objective for row in run.history]
     assert [-step.incumbent.bound for step in told] == [row.bound for row in run.history]
-    assert [len(step.columns) for step in told] == [row.n_columns for row in run.history]
+    assert [len(step.columns) for step in told] == [row.size for row in run.history]
     best = [min(step.solution.objective for step in told[:k]) for k in range(1, len(told) + 1)]
     assert [step.incumbent.solution.objective for step in told] == best
     assert all(len(step.incumbent.columns) == len(step.incumbent.solution.w) for step in told)

@@ -62,7 +62,7 @@ def test_margin_losses_on_scores_are_those_of_one_class(loss):
     penalty = SquaredL2(2.0)
     run = column_generation(Formulation(loss, penalty, scores=True), Stumps(X), tol=1e-7)
     w = cp.Variable(H.shape[1])
-    term = loss.term(z := cp.Variable(N))
+    term = loss.model(z := cp.Variable(N))
     problem = cp.Problem(cp.Minimize(term.expression + cp.sum_squares(w)), [z == H @ w, *term.constraints])
     assert run.certificate.primal == pytest.approx(problem.solve(solver="CLARABEL", **TIGHT), rel=1e-6)
     assert run.certificate.proven

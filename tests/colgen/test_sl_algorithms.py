@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from cvxens import CGEnsClassifier, CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
+from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.oracles import Fourier, Pool, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import LinearForm, negate
@@ -71,7 +71,7 @@ def test_algorithm_1_as_printed(C, epsilon, solver):
     model = CGEnsClassifier(C, oracle=features, min_edge=epsilon, solver=solver).fit(X, Y)
     assert chosen(model) == W
     np.testing.assert_allclose(np.abs(model.weights_), np.abs(w), atol=1e-4 * np.abs(w).max())
-    assert [row.n_columns for row in model.history_] == list(range(1, len(W) + 1))
+    assert [row.size for row in model.history_] == list(range(1, len(W) + 1))
     # the start of the print is not balanced, that of ours is, and the first of either is another one here
     assert abs(Y.sum()) > 0
     balanced = CGEnsClassifier(C, oracle=features, columns_per_round=1).fit(X, Y)
@@ -105,7 +105,7 @@ def test_edges_that_are_small_end_a_run_and_say_so():
         Y,
         tol=1e-12,
         min_edge=1.0,
-        master=lambda *given: HingeMaster(*given, share=0),
+        master=lambda *given: NewtonMaster(*given, share=0),
     )
     assert run.ending is Ending.SMALL_EDGES
     inside = {c.hypothesis for c in run.columns} | {negate(c.hypothesis) for c in run.columns}
@@ -164,7 +164,7 @@ def test_claim_iv_1_and_the_two_parts_of_9(seed, n_columns, C):
     rest = np.setdiff1d(np.arange(H.shape[1]), W)
     pool = Pool(H[:, W])
     run = column_generation(
-        formulations.svm(C), pool, y, tol=1e-10, master=lambda *given: HingeMaster(*given, tol=1e-11, share=0.0)
+        formulations.svm(C), pool, y, tol=1e-10, master=lambda *given: NewtonMaster(*given, tol=1e-11, share=0.0)
     )
     u = run.u
     quadratic = [(y * u) @ H[:, part] @ H[:, part].T @ (y * u) for part in (W, rest)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from cvxens import LPBoostClassifier, load_model
 from cvxens.colgen import Formulation, column_generation, formulations
@@ -23,7 +23,7 @@ from cvxens.problems.penalties import L1, SquaredL2
 @st.composite
 def cases(draw):
     n, d, k = draw(st.integers(2, 12)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    X = draw(arrays(float, (n, d), elements=st.integers(-2, 3)))
+    X = draw(arrays(float, (n, d), elements=st.integers(-2, 3) | st.floats(-10, 10)))
     X[0, 0] = X[1, 0] + 1
     s = draw(arrays(float, (n, k), elements=st.floats(-1, 1, width=32)))
     signs = draw(arrays(float, d, elements=st.sampled_from([-1.0, 0.0, 1.0])))
@@ -37,7 +37,8 @@ def every_stump(X, signs, costs, constant):
         for low, high in pairwise(np.unique(X[:, j]).tolist()):
             for sign in (1, -1):
                 if sign * signs[j] >= 0:
-                    stump = Stump(j, low / 2 + high / 2, sign)
+                    middle = low / 2 + high / 2
+                    stump = Stump(j, middle if middle > low else high, sign)
                     yield stump if costs[j] == 1 else Scaled(stump, 1 / costs[j])
     if constant:
         yield from (Constant(1), Constant(-1))
@@ -57,7 +58,7 @@ def sum_exactly(values, s):
 @given(
     cases(),
     st.booleans(),
-    st.sampled_from([np.asarray, csr_array]),
+    st.sampled_from([np.asarray, csr_array, csc_array]),
     st.booleans(),
     st.sampled_from([1.0, 2.0, np.inf]),
     st.data(),
@@ -126,7 +127,7 @@ def dense(X, y, signs, costs, loss, penalty):
     hypotheses = list(every_stump(X, signs, costs, constant=True))
     H = np.column_stack([h(X) for h in hypotheses])
     w, z = cp.Variable(H.shape[1], nonneg=True), cp.Variable(len(y))
-    on_z, on_w = loss.term(z), penalty.term(w)
+    on_z, on_w = loss.model(z), penalty.model(w)
     links = [z == cp.multiply(y, H @ w), *on_z.constraints]
     return cp.Problem(cp.Minimize(on_z.expression + on_w.expression), links).solve(cp.CLARABEL)
 

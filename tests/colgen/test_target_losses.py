@@ -9,11 +9,9 @@ from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
     CvxpyMaster,
     HighsMaster,
-    HingeMaster,
     InteriorPointMaster,
     LeastSquaresMaster,
-    SmoothMaster,
-    SparseMaster,
+    NewtonMaster,
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
@@ -51,7 +49,7 @@ LOSSES = {
 }
 MARGINS = {"huberized", "cvar"}
 L1_MASTERS = {"absolute": HighsMaster, "pinball": HighsMaster, "insensitive": HighsMaster, "cvar": HighsMaster}
-L2_MASTERS = {"absolute": HingeMaster, "pinball": HingeMaster, "insensitive": HingeMaster, "cvar": CvxpyMaster}
+L2_MASTERS = {"cvar": CvxpyMaster}
 
 
 def enumerate_all(loss, signs, penalty, *, intercept):
@@ -82,7 +80,7 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     assert run.certificate.dual == pytest.approx(optimum, rel=1e-6)
     # residuals are of the size of the root of the gap
     assert run.certificate.kkt_residual < 1e-3
-    chosen = (L1_MASTERS if sparse else L2_MASTERS).get(name, SparseMaster if sparse else SmoothMaster)
+    chosen = (L1_MASTERS if sparse else L2_MASTERS).get(name, NewtonMaster)
     if name == "squared" and intercept and not sparse:
         chosen = LeastSquaresMaster
     assert type(fastest_master(formulation, formulation.signs(labels, N))) is chosen
@@ -164,7 +162,7 @@ def test_squares_of_several_outputs_with_an_l1_norm_go_to_the_sparse_master(inte
     residuals = targets - H @ W - intercept * (np.ones((N, 1)) @ b)
     objective = cp.sum(cp.multiply(np.tile(PRICES[:, None], 3), cp.square(residuals))) / 2 + 0.4 * cp.sum(cp.abs(W))
     optimum = cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10)
-    assert type(fastest_master(formulation, formulation.signs(None, N))) is SparseMaster
+    assert type(fastest_master(formulation, formulation.signs(None, N))) is NewtonMaster
     assert run.certificate.holds(1e-6)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert run.intercept.shape == (3,)

@@ -34,7 +34,7 @@ def all_hypotheses(X, *, constant=True):
 def truth(H, y, loss, penalty, costs=1.0, *, nonnegative=False, intercept=True):
     """The optimum over the columns of H divided by their costs, by cvxpy."""
     w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
-    on_z, on_w = loss.term(z), penalty.term(w)
+    on_z, on_w = loss.model(z), penalty.model(w)
     link = z == cp.multiply(y, (H / costs) @ w + (b if intercept else 0))
     problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
     return problem.solve(cp.CLARABEL)

@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from cvxens import InfiniteEnsembleSVC
 from cvxens.dask import DaskInfiniteEnsembleSVC, additive
 from cvxens.dask.additive import (
+    AdditiveSearch,
     Curve,
     Doubtful,
     Knots,
-    PartialSVM,
-    Search,
+    SVMOverRows,
     bound_form,
     choose_reach,
     integrate,
@@ -192,7 +192,7 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
     settled = np.where(fixed, y * known.u, 0.0)
     others = Others(given_f, float(settled.sum()))
     alone = float(known.u[fixed].sum() - settled @ whole.kernel.product(settled) / 2)
-    part = PartialSVM(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
+    part = SVMOverRows(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
     assert part.is_feasible
     with limit_time(np.inf) as clock:
         search = ProximalSearch(part, 1e-8, np.inf, clock)
@@ -230,7 +230,7 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
     found = []
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
-        at, firsts = Search(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
+        at, firsts = AdditiveSearch(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
         told = additive.settle, at, 1.5, 3
         found.append(sample.ask(*told, each=firsts, combine=partial(merge_settled, 3)))
     (sums, rows), *others = found

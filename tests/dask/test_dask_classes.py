@@ -172,7 +172,9 @@ def test_a_limit_of_time_is_of_each_sub_problem_and_each_has_its_checkpoint(fitt
     assert len(told) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"fit.checkpoint.{k}" for k in range(3)]
     model.set_params(max_columns=None).fit(cut(X, [3, 30]), cut(y, [3, 30]))
-    assert all_bits(model) == all_bits(fitted)
+    for own, whole in zip(model.certificate_, fitted.certificate_, strict=True):
+        assert own.holds(fitted.tol)
+        assert own.primal == pytest.approx(whole.primal, rel=2 * fitted.tol)
     with pytest.warns(ConvergenceWarning, match="max_time") as told:
         short = clone(fitted).set_params(max_time=1e-9, tol=1e-9).fit(cut(X, [20]), cut(y, [20]))
     assert len(told) == 3

@@ -1,4 +1,6 @@
 import gzip
+import subprocess
+import sys
 from hashlib import sha256
 
 import numpy as np
@@ -107,3 +109,14 @@ def test_the_bundled_set_is_what_its_notes_say():
     assert len(data.feature_names) == 30
     assert data.notes == ("y: 0 = malignant, 1 = benign",)
     assert load("breast_cancer", sparse=True).X.toarray().tolist() == data.X.tolist()
+
+
+@pytest.mark.parametrize("name", [None, 3, ["breast_cancer"], {}, np.array(["breast_cancer"])])
+def test_names_that_are_no_text(name):
+    with pytest.raises(InvalidInput, match=r"^name: found"):
+        load(name)
+
+
+def test_importing_the_package_is_light():
+    code = "import sys, cvxens.datasets; print({'sklearn', 'scipy', 'pandas', 'cvxpy'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -14,9 +14,10 @@ import pytest
 
 from cvxens import load_model, storage
 from cvxens.colgen import Checkpoint, column_generation, formulations, oracles
+from cvxens.colgen.checkpoint import read_record
 from cvxens.datasets import load_file, reading
 from cvxens.errors import DataFileError
-from cvxens.storage import FileKind, Oversized, inflation_limit, read_bounded, read_file
+from cvxens.storage import Oversized, inflation_limit, read_bounded, read_file
 
 MEBIBYTE = 2**20
 
@@ -175,11 +176,10 @@ def test_files_larger_than_what_is_left(tmp_path, monkeypatch):
     with path.open("wb") as file:
         file.truncate(2**40)
     assert "MiB" in refusal(lambda: load_file(path))
-    kind = FileKind("sample", 1, "write it anew")
-    assert "no sample in" in refusal(lambda: kind.read(path))
+    assert "no checkpoint in" in refusal(lambda: read_record(path))
     with path.open("r+b") as file:
-        file.write(b"cvxens sample 1 " + b"0" * 64 + b"\n")
-    assert "cannot be read" in refusal(lambda: kind.read(path))
+        file.write(b"cvxens checkpoint 5 " + b"0" * 64 + b"\n")
+    assert "cannot be read" in refusal(lambda: read_record(path))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.uint8, bool, "<U3"])

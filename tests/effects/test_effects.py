@@ -70,7 +70,6 @@ MODELS = {
     "boxes": (LPBoostClassifier(C=0.1, oracle="boxes"), two),
     "ramps": (LPBoostClassifier(C=0.1, oracle="ramps"), two),
     "one-vs-rest": (LPBoostClassifier(C=0.1, oracle="depth_two_trees"), three),
-    "one-vs-one": (LPBoostClassifier(C=0.1, multi_class="ovo"), three),
     "codes": (CGEnsSLSClassifier(max_columns=8), three),
     "two codes": (AdaBoostMHClassifier(n_rounds=8), two),
     "three outputs": (AdaBoostMHClassifier(n_rounds=8), three),

@@ -7,7 +7,7 @@ from public_estimators import X, Y
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from cvxens import EqualMeanScores, InfiniteEnsembleSVC, LPBoostClassifier
+from cvxens import Convex, EqualMeanScores, InfiniteEnsembleSVC, Interactions, LPBoostClassifier, Monotone
 from cvxens.colgen import formulations, oracles
 from cvxens.kernels import Stump
 
@@ -164,10 +164,12 @@ PARAMETERS = {
     "loss": NOT_A_NAME,
     "quantile": [0, 1, -0.1, 1.1, np.nan, np.inf, "half", True, [], [0.5, 2.0], 0.5j],
     "max_rounds": NOT_WHOLE,
-    "monotone": ["up", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}, [1, -1, 0, 1]],
-    "curvature": ["convex", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}],
-    "constraints": ["equal", 3, ["sex"], [None], {"sex": 0.1}, EqualMeanScores(0), [EqualMeanScores(0, -1.0)]],
-    "interactions": ["all", 3, [(0, 9)], [("a", "b")], [(0, 1, 2, 3, 4)]],
+    "constraints": [
+        *["equal", 3, ["sex"], [None], {"sex": 0.1}, EqualMeanScores(0), [EqualMeanScores(0, -1.0)]],
+        *([Monotone(signs)] for signs in ("up", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}, [1, -1, 0, 1])),
+        *([Convex(features)] for features in ("weight", 9, [0, 9], None)),
+        *([Interactions(groups)] for groups in ("all", 3, [(0, 9)], [("a", "b")], [(0, 1, 2, 3, 4)])),
+    ],
     "cache_size": NOT_POSITIVE,
     "tol": [*NOT_POSITIVE, None],
     "max_time": [value for value in NOT_POSITIVE if value is not np.inf],
@@ -183,7 +185,6 @@ PARAMETERS = {
     "random_state": [-1, 1.5, np.nan, "seed", object(), int],
     "warm_start": ["yes", 0, 1, np.nan, None, [True], np.array([True, False]), bool],
     "solver": NOT_A_NAME,
-    "multi_class": NOT_A_NAME,
     "penalty": [*NOT_A_NAME, None],
     "oracle": [*NOT_A_NAME, oracles.Stumps(X), LPBoostClassifier(), np.asarray],
     "kernel": [*NOT_A_NAME, Stump, 0.5, LogisticRegression()],

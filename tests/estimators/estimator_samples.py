@@ -29,7 +29,7 @@ BOOSTING = [
 VOTES = [*BOOSTING, *EVERY]
 """Every estimator that is a weighted vote."""
 
-BY_MARGINS = [estimator for estimator in EVERY if hasattr(estimator, "multi_class")]
+BY_MARGINS = [estimator for estimator in EVERY if estimator.one_by_one]
 
 
 def called(estimator):

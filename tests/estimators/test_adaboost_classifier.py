@@ -139,11 +139,6 @@ def test_probabilities_of_three_classes():
     np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
     peer = OneVsRestClassifier(AdaBoostClassifier(n_rounds=40)).fit(X, y)
     np.testing.assert_allclose(p, peer.predict_proba(X), atol=1e-12)
-    pairs = AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X, y).predict_proba(X)
-    assert pairs.shape == (len(X), 3)
-    assert pairs.min() >= 0
-    np.testing.assert_allclose(pairs.sum(axis=1), 1)
-    assert hasattr(AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X[y > 0], y[y > 0]), "predict_proba")
     assert not hasattr(AdaBoostClassifier(nu=0.2), "predict_proba")
 
 

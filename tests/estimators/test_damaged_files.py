@@ -43,7 +43,7 @@ def files(tmp_path_factory):
         keep(kind.__name__, kind(**{name: value for name, value in quick.items() if name in known}), *two_classes())
     for name, model in VARIANTS.items():
         keep(name, model, *two_classes())
-    for model in (LPBoostClassifier(tol=0.1), InfiniteEnsembleSVC(multi_class="ovo")):
+    for model in (LPBoostClassifier(tol=0.1), InfiniteEnsembleSVC()):
         keep(f"{type(model).__name__} of three", model, *three_classes())
     return contents
 

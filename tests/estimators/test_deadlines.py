@@ -214,8 +214,8 @@ def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
     ("formulation", "master"),
     [
         (formulations.soft_margin(0.5), masters.InteriorPointMaster),
-        (formulations.svm(1.0), masters.HingeMaster),
-        (formulations.exponential(len(X), 0.1), masters.SmoothMaster),
+        (formulations.svm(1.0), masters.NewtonMaster),
+        (formulations.exponential(len(X), 0.1), masters.NewtonMaster),
     ],
 )
 @pytest.mark.parametrize("looks", [4, 10, 25, 60, 150])

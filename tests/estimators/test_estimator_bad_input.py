@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from estimator_samples import EVERY, called, three_classes, two_classes
+from estimator_samples import EVERY, called, two_classes
 from public_estimators import PUBLIC
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -39,14 +39,6 @@ DENSE = [name for name in PUBLIC if not PUBLIC[name].__sklearn_tags__().input_ta
 def test_parameters_that_do_not_go_together(estimator, name):
     with pytest.raises(InvalidInput, match=f"^{name}: found"):
         estimator.fit(X, Y)
-
-
-@pytest.mark.parametrize("name", [name for name in PUBLIC if "multi_class" in PUBLIC[name].get_params()])
-def test_a_decomposition_without_a_scheme(name):
-    estimator = clone(PUBLIC[name]).set_params(multi_class="both")
-    for sample in (two_classes(), three_classes()):
-        with pytest.raises(InvalidInput, match="multi_class: found 'both'"):
-            estimator.fit(*sample)
 
 
 @pytest.mark.parametrize("name", DENSE)

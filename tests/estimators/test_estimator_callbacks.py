@@ -119,10 +119,9 @@ def test_fits_without_rounds_are_one_task(estimator):
 
 
 @pytest.mark.parametrize("backend", ["sequential", "threading"])
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_sub_problems_are_tasks_of_the_fit(backend, multi_class):
+def test_sub_problems_are_tasks_of_the_fit(backend):
     follower, own = FollowingParts(), Following()
-    model = LPBoostClassifier(multi_class=multi_class, n_jobs=2)
+    model = LPBoostClassifier(n_jobs=2)
     with parallel_config(backend=backend):
         model.set_callbacks(follower, own).fit(*three_classes())
     lengths = sorted(len(history) for history in model.history_)
@@ -130,7 +129,7 @@ def test_sub_problems_are_tasks_of_the_fit(backend, multi_class):
     assert sorted(len(part) for part in parts.values()) == lengths
     assert sorted(follower.ended) == sorted(own.ended) == sorted(follower.begun)
     assert follower.life == own.life == ["setup", "teardown"]
-    plain = LPBoostClassifier(multi_class=multi_class).fit(*three_classes())
+    plain = LPBoostClassifier().fit(*three_classes())
     assert vars(model).keys() == vars(plain).keys() | {"_skl_callbacks"}
     for part, alone in zip(model.estimators_, plain.estimators_, strict=True):
         assert vars(part).keys() == vars(alone).keys()

@@ -13,6 +13,7 @@ from cvxens import (
     FeatureBudget,
     LPBoostClassifier,
     LPBoostRegressor,
+    Monotone,
     load_model,
 )
 from cvxens.errors import InvalidInput
@@ -123,17 +124,18 @@ def test_rules_pay_for_each_feature_and_keep_their_shape(tmp_path):
     X, t = draw(7)
     y = np.where(t > np.median(t), "yes", "no")
     budget = FeatureBudget(0.5)
-    model = LPBoostClassifier(C=0.5, oracle="pair_rules", monotone={0: 1}, constraints=[budget]).fit(X, y)
+    model = LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[Monotone({0: 1}), budget]).fit(X, y)
     assert model.certificate_.holds(1e-3)
     assert 0.45 < use_of(model, [1.0] * 3) <= 0.5
     model.save(tmp_path / "model.cvxens")
     again = load_model(tmp_path / "model.cvxens")
-    assert again.constraints == [budget]
+    assert again.constraints == model.constraints
     assert (again.decision_function(X) == model.decision_function(X)).all()
-    free = LPBoostClassifier(C=0.5, oracle="pair_rules", monotone={0: 1}, constraints=[FeatureBudget(1e6)]).fit(X, y)
+    shaped, large = Monotone({0: 1}), FeatureBudget(1e6)
+    free = LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[shaped, large]).fit(X, y)
     assert free.prices_ == {"feature budget": 0.0}
     np.testing.assert_array_equal(
-        free.weights_, LPBoostClassifier(C=0.5, oracle="pair_rules", monotone={0: 1}).fit(X, y).weights_
+        free.weights_, LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[shaped]).fit(X, y).weights_
     )
 
 
@@ -144,6 +146,7 @@ def test_rules_pay_for_each_feature_and_keep_their_shape(tmp_path):
         (CGEnsClassifier(constraints=[FeatureBudget(1.0)]), "penalty SquaredL2"),
         (LPBoostClassifier(C="auto", constraints=[FeatureBudget(1.0)]), "with C='auto'"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0), ClassLoss(1, 0.5)]), "a FeatureBudget among 2"),
+        (LPBoostClassifier(constraints=[FeatureBudget(1.0), FeatureBudget(2.0)]), "a FeatureBudget among 2"),
         (LPBoostClassifier(constraints=[FeatureBudget(-1.0)]), "at_most=-1"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0, {0: -2.0})]), "a price of -2"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0, {7: 2.0})]), "the feature 7"),

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from cvxens import LPBoostClassifier, load_model
+from cvxens import LPBoostClassifier, Monotone, load_model
 from cvxens.colgen.oracles import Boxes, DepthThreeTrees, DepthTwoTrees, PairRules
 from cvxens.export import to_onnx
 
@@ -53,7 +53,7 @@ def test_models_of_samples_with_gaps(name, sample, tmp_path):
 
 def test_rules_of_one_side_rise_wherever_the_value_is_known(sample):
     X, y = sample
-    model = LPBoostClassifier(C=0.5, oracle="pair_rules", monotone={0: 1}).fit(X, y)
+    model = LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[Monotone({0: 1})]).fit(X, y)
     assert model.certificate_.proven
     assert model.price_of_constraints_[0] > 0
     ages = np.linspace(-1.0, 6.0, 50)

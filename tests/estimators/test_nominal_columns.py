@@ -1,7 +1,6 @@
 """Data frames with nominal columns: taken by stumps and trees, told apart by type, refused by what wants numbers."""
 
 from functools import partial
-from importlib import import_module
 from itertools import islice
 
 import numpy as np
@@ -23,6 +22,7 @@ from cvxens import (
     InfiniteEnsembleSVC,
     LPBoostClassifier,
     LPBoostRegressor,
+    Monotone,
     MultiBoostClassifier,
     RhoSVC,
     load_model,
@@ -30,7 +30,6 @@ from cvxens import (
 from cvxens.colgen import boosting_steps, gathered
 from cvxens.colgen.oracles import LevelStump, Stumps, Trees
 from cvxens.errors import InvalidInput
-from cvxens.estimators import trusted
 from cvxens.trees import Feature
 
 random = np.random.default_rng(0)
@@ -142,13 +141,6 @@ def test_fitted_ones_are_certified_on_frames(estimator, y):
     primal = [c.primal for c in certificates] if isinstance(certificates, list) else certificates.primal
     known = fitted.certificate_
     assert primal == pytest.approx([c.primal for c in known] if isinstance(known, list) else known.primal)
-
-
-@pytest.mark.parametrize("name", trusted.MOVED)
-def test_files_of_earlier_versions_find_what_has_moved(name):
-    module, _, kind = name.rpartition(".")
-    assert f"{getattr(import_module(module), kind).__module__}.{kind}" in trusted.TRUSTED_TYPES
-    assert name in trusted.TRUSTED_TYPES
 
 
 def test_weights_count_the_rows_of_a_frame():
@@ -284,11 +276,11 @@ def test_regressors_take_them():
 
 
 def test_monotone_features_may_have_gaps():
-    fitted = LPBoostClassifier(C=0.5, monotone={"age": 1}).fit(X, Y)
+    fitted = LPBoostClassifier(C=0.5, constraints=[Monotone({"age": 1})]).fit(X, Y)
     ages = X.iloc[:30].assign(age=np.linspace(-4, 4, 30), town="Ulm", flag=True)
     assert (np.diff(fitted.decision_function(ages)) >= 0).all()
-    with pytest.raises(InvalidInput, match="monotone: found it for 'town', whose levels have no order"):
-        LPBoostClassifier(monotone={"town": 1}).fit(X, Y)
+    with pytest.raises(InvalidInput, match="constraints: found Monotone for 'town', whose levels have no order"):
+        LPBoostClassifier(constraints=[Monotone({"town": 1})]).fit(X, Y)
 
 
 @pytest.mark.parametrize("estimator", [STUMPS[2], STUMPS[5]], ids=called)

@@ -134,7 +134,6 @@ def test_kernel_machines_and_adaboost(tmp_path, estimator, sample):
 
 
 VARIANTS = {
-    "pairs": LPBoostClassifier(multi_class="ovo"),
     "fourier": LPBoostClassifier(oracle="fourier", random_state=0, tol=0.1),
     "trees": LPBoostClassifier(oracle="trees"),
     "an oracle's class": LPBoostClassifier(oracle=oracles.Stumps),

@@ -1,5 +1,6 @@
 """Monotone features and allowed interactions: kept everywhere, optimal among all that do, at a certified price."""
 
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -14,13 +15,22 @@ from cvxens import (
     CGEnsClassifier,
     ColumnGenerationClassifier,
     ColumnGenerationRegressor,
+    ColumnGenerationSurvival,
+    Concave,
+    Constraint,
+    Convex,
+    EqualMeanScores,
+    Interactions,
     LPBoostClassifier,
+    LPBoostRanker,
     LPBoostRegressor,
+    Monotone,
+    MultiBoostClassifier,
     load_model,
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch
+from cvxens.hypotheses import Branch, Stump
 from cvxens.problems.losses import Logistic, SquaredError
 from cvxens.problems.penalties import L1, SquaredL2
 
@@ -30,6 +40,7 @@ Y = np.where(X[:, 0] - X[:, 1] + np.sin(3 * X[:, 2]) + 0.7 * RNG.normal(size=60)
 SIGNS = np.where(Y == "up", 1.0, -1.0)
 FRAME = pd.DataFrame(X, columns=["age", "dose", "height"])
 MONOTONE = {"age": 1, "dose": -1}
+FALLING = [Monotone({0: 1, 1: -1})]
 MANY = RNG.normal(size=(1_000_000, 3))
 
 
@@ -51,7 +62,7 @@ def linear_optimum(H, C):
 
 @pytest.mark.parametrize("monotone", [MONOTONE, {0: 1, 1: -1}, {"age": 1, 1: -1, "height": 0}])
 def test_the_optimum_and_its_price_are_those_of_all_stumps_that_are_left(monotone):
-    model = LPBoostClassifier(C=0.1, monotone=monotone, tol=1e-6).fit(FRAME, Y)
+    model = LPBoostClassifier(C=0.1, constraints=[Monotone(monotone)], tol=1e-6).fit(FRAME, Y)
     held, free = linear_optimum(all_stumps([-1, 1, 0]), 0.1), linear_optimum(all_stumps([0, 0, 0]), 0.1)
     rises = linear_optimum(all_stumps([1, -1, 0]), 0.1)
     # classes are sorted, so that "up" is the second one and the score is for it
@@ -75,7 +86,7 @@ def test_the_optimum_and_its_price_are_those_of_all_stumps_that_are_left(monoton
     ids=["stumps", "a margin", "quantiles", "rules"],
 )
 def test_a_million_points_keep_the_order(model):
-    model = clone(model).set_params(monotone={0: 1, 1: -1}, tol=1e-2).fit(X, Y)
+    model = clone(model).set_params(constraints=FALLING, tol=1e-2).fit(X, Y)
     assert model.certificate_.proven
     scores = model.decision_function(MANY)
     for feature, sign in ((0, 1), (1, -1)):
@@ -87,7 +98,7 @@ def test_a_million_points_keep_the_order(model):
 
 
 def test_squared_weights_of_one_side():
-    model = CGEnsClassifier(C=0.1, oracle=partial(oracles.QuantileStumps, n_thresholds=4), monotone={0: 1, 1: -1})
+    model = CGEnsClassifier(C=0.1, oracle=partial(oracles.QuantileStumps, n_thresholds=4), constraints=FALLING)
     model.fit(X, Y)
     sides = np.array([1, -1, 0, 0])
     stumps = oracles.QuantileStumps(X, n_thresholds=4, columns_per_round=99).price(np.ones(60)).columns
@@ -146,7 +157,7 @@ REGRESSORS = {
 def test_regressors_and_formulations_of_ones_own_keep_it_and_price_it(name):
     model, loss, penalty, outputs = REGRESSORS[name]
     classifies = hasattr(model, "classes_") or isinstance(model, ColumnGenerationClassifier)
-    model = clone(model).set_params(tol=1e-6, monotone={"age": 1, "dose": -1})
+    model = clone(model).set_params(tol=1e-6, constraints=[Monotone({"age": 1, "dose": -1})])
     model.fit(FRAME, Y if classifies else T)
     optima = []
     for sides in ([1, -1, 0], [0, 0, 0]):
@@ -174,13 +185,13 @@ def test_regressors_and_formulations_of_ones_own_keep_it_and_price_it(name):
 
 
 def test_a_regression_is_convex_and_has_the_interactions_that_are_named():
-    model = LPBoostRegressor(C=0.3, oracle="ramps", curvature={"age": 1}).fit(FRAME, T)
+    model = LPBoostRegressor(C=0.3, oracle="ramps", constraints=[Convex("age")]).fit(FRAME, T)
     assert model.certificate_.holds(1e-3)
     low, far = MANY[:1000], MANY[:1000] + np.abs(MANY[1000:2000]) * [1.0, 0, 0]
     at = [model.predict(pd.DataFrame(p, columns=FRAME.columns)) for p in (low, far, (low + far) / 2)]
     assert (at[0] / 2 + at[1] / 2 - at[2]).min() >= -1e-9
     few = partial(oracles.DepthTwoTrees, n_bins=6)
-    paired = LPBoostRegressor(C=0.2, oracle=few, interactions=[("age", "dose")], tol=0.05).fit(FRAME, T)
+    paired = LPBoostRegressor(C=0.2, oracle=few, constraints=[Interactions([("age", "dose")])], tol=0.05).fit(FRAME, T)
     trees = [h for h in paired.weak_learners_ if isinstance(h, Branch)]
     assert trees
     assert all(2 not in tree.feature_shares[0] or set(tree.feature_shares[0]) == {2} for tree in trees)
@@ -194,12 +205,14 @@ def test_variables_of_ones_own_may_break_it():
             lambda f: cp.sum_squares(t - f - X @ line), L1(4.0), intercept=True, scores=True, decide=lambda f, X, own: f
         )
 
-    with pytest.raises(InvalidInput, match="monotone: found it with a formulation that decides by variables of its"):
-        ColumnGenerationRegressor(with_a_line, monotone={0: 1}).fit(X, T)
+    with pytest.raises(InvalidInput, match="constraints: found Monotone with a formulation that decides by variables"):
+        ColumnGenerationRegressor(with_a_line, constraints=[Monotone({0: 1})]).fit(X, T)
 
 
 def test_interactions_are_those_that_are_named():
-    model = LPBoostClassifier(C=0.3, oracle="depth_two_trees", interactions=[("age", "dose")], tol=0.01).fit(FRAME, Y)
+    model = LPBoostClassifier(
+        C=0.3, oracle="depth_two_trees", constraints=[Interactions([("age", "dose")])], tol=0.01
+    ).fit(FRAME, Y)
     trees = [h for h in model.weak_learners_ if isinstance(h, Branch)]
     assert trees
     assert all(set(tree.feature_shares[0].tolist()) <= {0, 1} or set(tree.feature_shares[0]) == {2} for tree in trees)
@@ -208,44 +221,49 @@ def test_interactions_are_those_that_are_named():
     assert least <= model.certificate_.primal - free.certificate_.dual
     assert most >= model.certificate_.dual - free.certificate_.primal
     assert free.price_of_constraints_ is None
-    stumps = LPBoostClassifier(C=0.3, interactions=[]).fit(FRAME, Y)
+    stumps = LPBoostClassifier(C=0.3, constraints=[Interactions()]).fit(FRAME, Y)
     assert stumps.price_of_constraints_ is None
 
 
 def test_files_keep_constraints_and_their_price(tmp_path):
-    model = LPBoostClassifier(C=0.1, monotone=MONOTONE, interactions=[("age", "dose")]).fit(FRAME, Y)
+    kept = [Monotone(MONOTONE), Interactions([("age", "dose")])]
+    model = LPBoostClassifier(C=0.1, constraints=kept).fit(FRAME, Y)
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again.price_of_constraints_ == model.price_of_constraints_
-    assert again.monotone == MONOTONE
+    assert again.constraints == kept
     assert clone(again).fit(FRAME, Y).to_text() == model.to_text()
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("constraints", "parameters", "told"),
     [
-        ({"monotone": {"weight": 1}}, "monotone: found the feature 'weight'; give the names age, dose, height"),
-        ({"monotone": {3: 1}}, "monotone: found the feature 3; .*indices from 0 to 2"),
-        ({"monotone": {"age": 2}}, "monotone: found 2 for 'age'; give"),
-        ({"monotone": {"age": True}}, "monotone: found True for 'age'; give"),
-        ({"monotone": {"age": 1}, "oracle": "perceptrons"}, "monotone: found it with oracle='perceptrons'"),
-        ({"interactions": [("age", "weight")]}, "interactions: found the feature 'weight'"),
-        ({"interactions": [(0, 1)], "oracle": "trees"}, "interactions: found them with oracle='trees'"),
-        ({"interactions": [(0,)], "oracle": "boxes"}, "interactions: found .*give groups of at least two"),
+        ([Monotone({"weight": 1})], {}, "found the feature 'weight'; give the names age, dose, height"),
+        ([Monotone({3: 1})], {}, "found the feature 3; .*indices from 0 to 2"),
+        ([Monotone({"age": 2})], {}, "found Monotone with 2 for 'age'; give"),
+        ([Monotone({"age": True})], {}, "found Monotone with True for 'age'; give"),
+        ([Monotone({"age": 1})], {"oracle": "perceptrons"}, "found Monotone with weak learners of 'perceptrons'"),
+        ([Monotone({"age": 1}), Monotone({"age": -1})], {}, "found Monotone for 'age' against another constraint"),
+        ([Convex("age")], {}, "found Convex with weak learners of 'stumps', which cannot keep it; take 'ramps'"),
+        ([Monotone([1])], {}, r"found \[1\]"),
+        ([Interactions([("age", "weight")])], {}, "found the feature 'weight'"),
+        ([Interactions([(0, 1)])], {"oracle": "trees"}, "found Interactions with weak learners of 'trees'"),
+        ([Interactions([(0,)])], {"oracle": "boxes"}, "found .*give groups of at least two"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(parameters, told):
+def test_what_cannot_be_kept_is_refused(constraints, parameters, told):
     with pytest.raises(InvalidInput, match=told):
-        LPBoostClassifier(**parameters).fit(FRAME, Y)
+        LPBoostClassifier(constraints=constraints, **parameters).fit(FRAME, Y)
 
 
 def test_three_classes_have_no_order():
-    with pytest.raises(InvalidInput, match="monotone: found it for 3 classes"):
-        LPBoostClassifier(monotone={0: 1}).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    with pytest.raises(InvalidInput, match="constraints: found Monotone for 3 classes"):
+        LPBoostClassifier(constraints=[Monotone({0: 1})]).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
 
 
 def test_a_score_is_convex_where_it_is_to_be():
-    model = LPBoostClassifier(C=0.3, oracle="ramps", curvature={"age": -1}, monotone={"dose": -1}).fit(FRAME, Y)
+    kept = [Concave("age"), Monotone({"dose": -1})]
+    model = LPBoostClassifier(C=0.3, oracle="ramps", constraints=kept).fit(FRAME, Y)
     assert model.certificate_.holds(1e-3)
     least, most = model.price_of_constraints_
     assert 0 <= least <= most
@@ -254,10 +272,6 @@ def test_a_score_is_convex_where_it_is_to_be():
         model.decision_function(pd.DataFrame(p, columns=FRAME.columns)) for p in (*ends, sum(ends) / 2)
     )
     assert (middle - low / 2 - high / 2).min() >= -1e-9
-    with pytest.raises(
-        InvalidInput, match="curvature: found it with oracle='stumps', which cannot keep it; take 'ramps'"
-    ):
-        LPBoostClassifier(curvature={"age": 1}).fit(FRAME, Y)
 
 
 def test_monotone_quantiles_and_features_beside_others_hold_where_boosted_trees_have_not():
@@ -265,17 +279,20 @@ def test_monotone_quantiles_and_features_beside_others_hold_where_boosted_trees_
     random = np.random.default_rng(1)
     x = random.uniform(0, 10, 100)
     t = x * np.sin(x) + random.normal(0, 1.5 + random.random(100))
-    high = LPBoostRegressor("quantile", quantile=0.9, C=0.3, monotone={0: 1}, tol=1e-2).fit(x[:, None], t)
+    rising = [Monotone({0: 1})]
+    high = LPBoostRegressor("quantile", quantile=0.9, C=0.3, constraints=rising, tol=1e-2).fit(x[:, None], t)
     assert (np.diff(high.predict(np.linspace(0, 10, 2001)[:, None])) >= 0).all()
     two = np.column_stack([np.linspace(0, 10, 100), random.random(100)])
-    grown = LPBoostRegressor(C=0.3, monotone={0: 1}, tol=1e-2).fit(two, two[:, 0] ** 2 + 10 - 20 * random.random(100))
+    grown = LPBoostRegressor(C=0.3, constraints=[Monotone({0: 1})], tol=1e-2).fit(
+        two, two[:, 0] ** 2 + 10 - 20 * random.random(100)
+    )
     for other in (0.0, 0.5, 1.0):
         line = np.column_stack([np.linspace(0, 10, 2001), np.full(2001, other)])
         assert (np.diff(grown.predict(line)) >= 0).all()
 
 
 def test_floats_next_to_thresholds_keep_the_order():
-    model = LPBoostClassifier(C=0.2, monotone={0: 1, 1: -1}, tol=1e-2).fit(X, Y)
+    model = LPBoostClassifier(C=0.2, constraints=FALLING, tol=1e-2).fit(X, Y)
     steps = [(h.feature, h.threshold) for h in model.weak_learners_ if hasattr(h, "threshold")]
     points = MANY[:50]
     for feature, sign in ((0, 1), (1, -1)):
@@ -287,3 +304,75 @@ def test_floats_next_to_thresholds_keep_the_order():
             moved[:, feature] = value
             scores.append(model.decision_function(moved))
         assert (sign * np.diff(scores, axis=0) >= 0).all()
+
+
+@dataclass(frozen=True)
+class Only(Constraint):
+    """A stranger's own: weak learners of some features alone, and a price of a weight."""
+
+    features: tuple[int, ...]
+    price: float
+
+    bounds = "learners"
+    several_scores = True
+
+    def narrow(self, oracle, sample):
+        def make(X):
+            at = [(j, t, sign) for j in self.features for t in np.unique(X[:, j])[1:] - 0.05 for sign in (1, -1)]
+            return oracles.Pool.of([Stump(*place) for place in at], X)
+
+        return make
+
+    def constrain(self, formulation, sample):
+        return replace(formulation, penalty=L1(self.price))
+
+
+RANKED = LPBoostRanker(C=10.0)
+HAZARDS = np.array(list(zip(X[:, 2] < 1, np.exp(X[:, 0]), strict=True)), dtype=[("event", bool), ("time", float)])
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"),
+    [
+        (LPBoostClassifier(C=0.1), Y),
+        (LPBoostClassifier(C=0.1), np.digitize(X[:, 0], [-0.5, 0.5])),
+        (MultiBoostClassifier(C=0.1), np.digitize(X[:, 0], [-0.5, 0.5])),
+        (LPBoostRegressor(C=0.2), T),
+        (RANKED, np.digitize(T, [-1, 0, 1])),
+        (ColumnGenerationSurvival(), HAZARDS),
+    ],
+    ids=["classes", "parts", "several scores", "targets", "grades", "hazards"],
+)
+def test_a_constraint_of_a_stranger_holds_for_every_estimator(model, targets):
+    free, held = (clone(model).set_params(constraints=of).fit(X, targets) for of in (None, [Only((0, 2), 1.5)]))
+    for part, beside in zip(held._parts(), free._parts(), strict=True):
+        assert part.certificate_.holds(1e-3)
+        assert {h.feature for h in part.weak_learners_} <= {0, 2}
+        least, most = part.price_of_constraints_
+        assert least <= part.certificate_.primal - beside.certificate_.primal + 2e-3 * part.certificate_.primal
+        assert most >= part.certificate_.dual - beside.certificate_.primal
+
+
+def test_hazards_of_groups_have_equal_means():
+    model = ColumnGenerationSurvival(tol=1e-4, constraints=[EqualMeanScores(at_most=0.01)])
+    f = model.fit(X, HAZARDS, sensitive_features=Y).predict(X)
+    assert abs(f[Y == "up"].mean() - f[Y == "down"].mean()) <= 0.01
+    assert model.certificate_.holds(1e-4)
+    assert max(model.prices_.values()) > 0
+
+
+def test_rankings_have_shapes_and_no_bounds_on_scores():
+    grades = np.digitize(T, [-1, 0, 1])
+    model = clone(RANKED).set_params(constraints=FALLING).fit(X, grades)
+    further = MANY[:1000] + np.abs(MANY[1000:2000]) * [1.0, 0, 0]
+    assert (model.predict(further) - model.predict(MANY[:1000])).min() >= 0
+    with pytest.raises(InvalidInput, match="constraints: found EqualMeanScores for a ranking, whose loss is of pairs"):
+        clone(RANKED).set_params(constraints=[EqualMeanScores(1)]).fit(X, grades)
+
+
+def test_parameters_that_became_constraints_say_so():
+    for name, value in (("monotone", {0: 1}), ("curvature", {0: 1}), ("interactions", [])):
+        with pytest.raises(
+            InvalidInput, match=f"{name}: found .* for what is no parameter any more; give constraints="
+        ):
+            LPBoostClassifier(**{name: value})

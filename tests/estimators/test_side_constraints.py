@@ -255,11 +255,11 @@ def test_what_does_not_fit_the_estimator_is_refused():
         LPBoostClassifier().fit(X, Y, sensitive_features=np.where(X[:, 0] > 0, np.nan, 1.0))
     with pytest.raises(InvalidInput, match="constraints: found a bound on losses for a formulation whose margins"):
         LPBoostClassifier(nu=0.3, constraints=[ClassLoss("good", 0.3)]).fit(X, Y)
-    with pytest.raises(InvalidInput, match="constraints: found them for 3 classes"):
+    with pytest.raises(InvalidInput, match="constraints: found EqualMeanScores for 3 classes"):
         LPBoostClassifier(constraints=[EqualMeanScores()]).fit(X, AGE, sensitive_features=SEX)
     with pytest.raises(InvalidInput, match="constraints: found GroupLoss for a regression"):
         LPBoostRegressor(constraints=[GroupLoss()]).fit(X, T, sensitive_features=SEX)
-    with pytest.raises(InvalidInput, match="constraints: found some with 2 quantiles"):
+    with pytest.raises(InvalidInput, match="constraints: found EqualMeanScores with 2 quantiles"):
         LPBoostRegressor("quantile", quantile=[0.2, 0.8], constraints=[EqualMeanScores()]).fit(
             X, T, sensitive_features=SEX
         )

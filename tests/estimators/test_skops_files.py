@@ -37,9 +37,9 @@ SAMPLES = [pytest.param(two_classes(), id="two classes"), pytest.param(three_cla
 
 VOTE = {"Certificate", "Round", "Stump", "Constant"}
 BOOSTED = {"Certificate", "BoostingRound", "Stump", "Constant"}
-ADDITIVE = {"Certificate", "Level", "TrainingKernel", "AdditiveModel"}
+ADDITIVE = {"Certificate", "Round", "TrainingKernel", "AdditiveModel"}
 STUMP = ADDITIVE | {"Stump", "SimplifiedStump"}
-EXPANSION = {"Certificate", "Level", "TrainingKernel", "Expansion"}
+EXPANSION = {"Certificate", "Round", "TrainingKernel", "Expansion"}
 MIDDLE_STUMPS = {"MiddleStump"}
 FOREST_EXPERTS = {"Certificate", "LeastSquaresExperts", "TreeEnsemble", "Tree"}
 
@@ -72,7 +72,7 @@ BY_DEFAULT = {
 CHANCE = {"Constant", "Ramp"}
 """What the data decide whether there are."""
 
-TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "LeftOutColumn", "Numerals", "Dates"}
+TABLE = {"TableEncoder", "TableColumn", "Numerals", "Dates"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 TREES_OF_DEPTH_TWO = {"Certificate", "Round", "Branch", "Stump"}
@@ -89,7 +89,6 @@ VARIANTS = {
         LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0),
         {"Certificate", "Round", "Wave"},
     ),
-    "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
     "middle-stump": (InfiniteEnsembleSVC("middle-stump"), EXPANSION | MIDDLE_STUMPS),
     "histogram-intersection": (
         InfiniteEnsembleSVC("histogram-intersection"),
@@ -221,6 +220,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         },
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
         {"EqualMeanScores", "GroupLoss", "ClassLoss", "FeatureBudget"},
+        {"Monotone", "Convex", "Concave", "Interactions"},
         set(oracles.__all__),
         {"Among"},
     ]
@@ -264,7 +264,6 @@ EVERY_KERNEL = {
     "Stump, of given ranges": STUMPS,
     "StumpRegion": kernels.StumpRegion(2, LOW, HIGH),
     "StumpRegion, of open ranges": kernels.StumpRegion(2),
-    "StumpRegion, printed": kernels.StumpRegion(3, LOW, HIGH, "printed"),
     "Sum": STUMPS + kernels.Linear(np.eye(3)),
     "TreeEnsemble": GROWN,
     **{

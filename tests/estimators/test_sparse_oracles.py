@@ -89,7 +89,6 @@ def test_an_oracle_is_handed_sparse_samples_as_they_are(given, handed, monkeypat
     "estimator",
     [
         AdaBoostClassifier(TREE, n_rounds=3),
-        AdaBoostClassifier(TREE, n_rounds=3, multi_class="ovo"),
         AdaBoostECCClassifier(Coordinates, n_rounds=3),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from estimator_samples import every_stump
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cvxens import ColumnGenerationSurvival, load_model
+from cvxens import ColumnGenerationSurvival, Monotone, load_model
 from cvxens.colgen import Formulation, column_generation, oracles
 from cvxens.errors import InvalidInput
 from cvxens.estimators.survival import find_concordance
@@ -105,7 +105,7 @@ def test_the_concordance_index_counts_comparable_pairs():
 
 
 def test_what_it_has_learnt_is_kept_told_and_certified(tmp_path):
-    model = ColumnGenerationSurvival(monotone={0: 1}).fit(X, Y)
+    model = ColumnGenerationSurvival(constraints=[Monotone({0: 1})]).fit(X, Y)
     assert (np.diff(model.predict(np.column_stack([np.linspace(-1, 7, 50), np.ones(50)]))) >= 0).all()
     assert model.price_of_constraints_[0] >= 0
     model.save(tmp_path / "model")

@@ -134,10 +134,8 @@ def test_a_price_is_a_number_or_scale():
 
 def test_prices_of_sub_problems_and_certificates_on_other_samples():
     sample, y = three_classes(45)
-    model = InfiniteEnsembleSVC("perceptron", multi_class="ovo", tol=1e-6).fit(sample, y)
-    for (first, second), C in zip([(0, 1), (0, 2), (1, 2)], model.C_, strict=True):
-        rows = np.isin(y, model.classes_[[first, second]])
-        assert pytest.approx(PRICE / variance("perceptron", sample[rows], 1), rel=1e-9) == C
+    model = InfiniteEnsembleSVC("perceptron", tol=1e-6).fit(sample, y)
+    assert pytest.approx([PRICE / variance("perceptron", sample, 1)] * 3, rel=1e-9) == model.C_
     assert all(certificate.holds(1e-4) for certificate in model.certify(sample, y))
 
 
@@ -169,10 +167,8 @@ def test_the_default_gamma_is_the_documented_one(kernel, estimator):
     assert gamma(weighted) == pytest.approx(GAMMAS[kernel](np.repeat(sample, weights, axis=0)), rel=1e-12)
     of_three, classes = three_classes(45)
     of_three, classes = of_three[REPEATED % 45], classes[REPEATED % 45]
-    for scheme in ("ovr", "ovo"):
-        model = estimator(kernel, multi_class=scheme, class_weight="balanced").fit(of_three, classes)
-        for part in model.estimators_:
-            assert gamma(part) == pytest.approx(GAMMAS[kernel](of_three), rel=1e-12)
+    for part in estimator(kernel, class_weight="balanced").fit(of_three, classes).estimators_:
+        assert gamma(part) == pytest.approx(GAMMAS[kernel](of_three), rel=1e-12)
 
 
 def fitted_to(model, merged, monkeypatch, *sample):
@@ -253,7 +249,6 @@ def test_rows_are_in_one_order_sparse_or_dense(seed):
 SPARSE = {
     "lpboost": LPBoostClassifier(),
     "lpboost nu": LPBoostClassifier(nu=0.3),
-    "lpboost, ovo": LPBoostClassifier(multi_class="ovo"),
     "cgens": CGEnsClassifier(C=0.1),
     "adaboost": AdaBoostClassifier(n_rounds=10),
     "coded": AdaBoostMHClassifier(n_rounds=10),

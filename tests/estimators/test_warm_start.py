@@ -70,11 +70,10 @@ def test_to_a_finer_tolerance_or_more_columns(estimator):
     assert primals(model) == pytest.approx(primals(clone(estimator).set_params(**EXACT).fit(X, Y)), rel=2e-6)
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("estimator", BY_MARGINS, ids=called)
-def test_each_sub_problem_starts_from_its_own(estimator, multi_class, monkeypatch):
+def test_each_sub_problem_starts_from_its_own(estimator, monkeypatch):
     Z, labels = three_classes(90)
-    model = warm(estimator, multi_class=multi_class, **EXACT).fit(Z, labels)
+    model = warm(estimator, **EXACT).fit(Z, labels)
     own, starts = list(model.weak_learners_), []
 
     def listening(*arguments, start, **options):
@@ -90,12 +89,11 @@ def test_each_sub_problem_starts_from_its_own(estimator, multi_class, monkeypatc
         assert vars(part).keys() == vars(fresh).keys()
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_sub_problems_in_other_processes_do_so_too(multi_class):
+def test_sub_problems_in_other_processes_do_so_too():
     sample = three_classes(90)
-    models = [warm(CGEnsClassifier(), multi_class=multi_class, n_jobs=n).fit(*sample).fit(*sample) for n in (None, 2)]
+    models = [warm(CGEnsClassifier(), n_jobs=n).fit(*sample).fit(*sample) for n in (None, 2)]
     assert rounds(models[0]) == rounds(models[1])
-    assert max(rounds(models[0])) < max(rounds(CGEnsClassifier(multi_class=multi_class).fit(*sample)))
+    assert max(rounds(models[0])) < max(rounds(CGEnsClassifier().fit(*sample)))
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
@@ -150,9 +148,6 @@ def test_a_first_fit_and_other_classes_start_from_nothing():
         model.fit(*sample)
         cold = CGEnsClassifier().fit(*sample)
         assert primals(model) == pytest.approx(primals(cold), rel=2e-3)
-    other = warm(CGEnsClassifier()).fit(*three)
-    other.set_params(multi_class="ovo").fit(*three)
-    assert rounds(other) == rounds(CGEnsClassifier(multi_class="ovo").fit(*three))
 
 
 def test_a_failed_fit_leaves_the_start_of_the_next_alone():

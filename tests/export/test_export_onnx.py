@@ -65,14 +65,12 @@ def sample(n_classes, n_samples=48):
 
 STUMPS = {
     "LPBoost": LPBoostClassifier(tol=0.01),
-    "LPBoost, by pairs": LPBoostClassifier(tol=0.01, multi_class="ovo"),
     "CGEns": CGEnsClassifier(),
     "column generation": ColumnGenerationClassifier(oracle="quantile_stumps"),
     "AdaBoost": AdaBoostClassifier(n_rounds=12),
     "trees of depth 2": AdaBoostClassifier("depth_two_trees", n_rounds=5),
     "trees of depth 3": AdaBoostClassifier("depth_three_trees", n_rounds=3),
     "rules": LPBoostClassifier(oracle="pair_rules", tol=0.1),
-    "AdaBoost, by pairs": AdaBoostClassifier(n_rounds=7, multi_class="ovo"),
     "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
     "AdaBoost.ECC": AdaBoostECCClassifier(n_rounds=9),
     "MultiBoost": MultiBoostClassifier(tol=0.01),
@@ -80,7 +78,6 @@ STUMPS = {
 }
 ADDITIVE = {
     "stumps": InfiniteEnsembleSVC(C=0.1),
-    "stumps, by pairs": InfiniteEnsembleSVC(C=0.1, multi_class="ovo"),
     "decision stumps": InfiniteEnsembleSVC("decision-stump"),
     "stumps in a range": InfiniteEnsembleSVC(StumpKernel((-9.0,) * 3, (9.0,) * 3)),
     "stumps whatever the range": InfiniteEnsembleSVC(SimplifiedStump(), solver="additive"),
@@ -317,7 +314,6 @@ def test_levels_and_gaps(terms, intercept, rows):
 
 GAPS = {
     "a side": LPBoostClassifier(tol=0.1),
-    "by pairs": LPBoostClassifier(tol=0.1, multi_class="ovo"),
     "zero": ColumnGenerationClassifier(oracle=partial(Stumps, levels="subsets", missing="zero"), tol=0.1),
     "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
 }

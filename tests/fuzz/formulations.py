@@ -163,15 +163,10 @@ def on_weights(random, nonnegative):
         Part("elastic net", penalties.ElasticNet(a, b), lambda w: a * cp.norm1(w) + b / 2 * cp.sum_squares(w)),
         Part("square of l1", None, lambda w: a / 2 * cp.square(cp.norm1(w))),
         Part("kinked l1", None, lambda w: a * cp.norm1(w) + 10 * cp.pos(cp.norm1(w) - b)),
+        Part("budget", None, lambda w: (0.0, [cp.norm1(w) <= b])),
+        Part("l1 in a box", None, lambda w: (a * cp.norm1(w), [cp.abs(w) <= b])),
         Part("l1 and huber", None, lambda w: a * cp.norm1(w) + cp.sum(cp.huber(w, b))),
     ]
-    if hasattr(penalties, "Budget"):
-        small = penalties.L1(a) + penalties.Box(b)
-        known += [
-            Part("budget", penalties.Budget(b), lambda w: (0.0, [cp.norm1(w) <= b])),
-            Part("l1 in a box", small, lambda w: (a * cp.norm1(w), [cp.abs(w) <= b])),
-            Part("of l1", penalties.OfNorm1(lambda t: a * cp.square(t)), lambda w: a * cp.square(cp.norm1(w))),
-        ]
     if nonnegative:
         known.append(Part("simplex", penalties.Simplex(), lambda w: (0.0, [cp.sum(w) == 1])))
     return known[random.integers(len(known))]

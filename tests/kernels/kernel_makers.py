@@ -23,6 +23,7 @@ from cvxens.kernels import (
     and_,
     or_,
 )
+from reproduction.ll08_checks import print_regions
 
 
 def box(X):
@@ -63,8 +64,8 @@ EMBODYING = {
     "regions of level 1": lambda X: StumpRegion(1, *box(X)),
     "regions of level 2": lambda X: StumpRegion(2, *box(X)),
     "regions of level 3": lambda X: StumpRegion(3, *box(X)),
-    "regions of level 3, printed": lambda X: StumpRegion(3, *box(X), "printed"),
-    "regions of level 3, of stumps": lambda X: StumpRegion(3, *box(X), "stumps"),
+    "regions of level 3, printed": lambda X: print_regions(3, stump(X)),
+    "regions of level 3, of stumps": lambda X: and_(and_(stump(X), stump(X)), stump(X)),
     "decision trees": lambda X: trees(X, 0.5),
     "decision trees, large gamma": lambda X: trees(X, 0.99),
     "decision trees beyond Theorem 18": lambda X: trees(X, 1.7),

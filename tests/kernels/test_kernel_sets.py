@@ -121,7 +121,7 @@ def test_degrees():
     degrees = {name: make(X).homogeneity for name, make in EVERY.items()}
     assert {name for name, degree in degrees.items() if degree is None} == {
         *("decision trees", "decision trees, large gamma", "decision trees beyond Theorem 18"),
-        *("Laplacian", "Gaussian", "weak learners"),
+        *("Laplacian", "Gaussian", "weak learners", "regions of level 3, printed"),
         *("same leaf", "common depth", "common ancestors", "simplified Laplacian", "simplified Gaussian"),
     }
     assert [degrees[name] for name in ("stump", "middle stump", "linear", "regions of level 3")] == [1, 0, 2, 3]

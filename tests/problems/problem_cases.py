@@ -20,6 +20,8 @@ from cvxens.problems import (
     SVMDual,
     SVMPrimal,
 )
+from cvxens.problems.conic import ConicFunction
+from cvxens.problems.modelling import Term
 
 C, D, LAM, GAMMA = 0.15, 0.2, 0.05, 0.02
 N, M = 12, 8
@@ -186,3 +188,8 @@ CASES = {
         lambda p: 0.0,
     ),
 }
+
+
+def conic_of(express, shape, constraints=lambda v: ()):
+    """Return the conic function of a convex expression, infinite where the constraints do not hold."""
+    return ConicFunction.from_term(lambda v: Term(express(v), tuple(constraints(v))), shape)

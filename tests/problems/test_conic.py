@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from problem_cases import conic_of
 from scipy.special import entr, rel_entr
 
 from cvxens.problems import Formulation, Problem
@@ -15,6 +16,7 @@ from cvxens.problems.conic import ConicFunction
 from cvxens.problems.expressions import CONDITION, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.rounding import EPSILON
 
 N = 6
 y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
@@ -68,8 +70,15 @@ FUNCTIONS = {
 functions = pytest.mark.parametrize("name", FUNCTIONS)
 
 
+def bound_of(conic, u, y=None):
+    """Return multipliers near u, a bound at them, and what rounding may do to that."""
+    proof = conic.prove(u, y)
+    rounding = 4 * EPSILON * (abs(proof.bound) + abs(conic.offset)) if np.isfinite(proof.bound) else 0.0
+    return proof.u, proof.bound, rounding
+
+
 def make(name):
-    return ConicFunction.from_expression(FUNCTIONS[name][0], (N,))
+    return conic_of(FUNCTIONS[name][0], (N,))
 
 
 def inside(name, share):
@@ -97,7 +106,7 @@ def inside(name, share):
 def test_bounds_are_the_conjugate_where_it_is_finite(name, share):
     conic, (_, conjugate) = make(name), FUNCTIONS[name]
     given_u = inside(name, share)
-    u, bound, rounding = conic.bound(given_u)
+    u, bound, rounding = bound_of(conic, given_u)
     assert np.abs(u - given_u).max() < 1e-6
     exact = conjugate(u)
     assert np.isfinite(exact)
@@ -111,7 +120,7 @@ def test_bounds_are_the_conjugate_where_it_is_finite(name, share):
 @given(u=shares, balanced=st.booleans(), scale=st.sampled_from([0.3, 1.0, 20.0]))
 def test_any_multipliers_are_moved_to_where_the_bound_holds_at_every_margin(name, u, balanced, scale):
     conic, (express, _) = make(name), FUNCTIONS[name]
-    moved, bound, rounding = conic.bound(scale * u, y if balanced else None)
+    moved, bound, rounding = bound_of(conic, scale * u, y if balanced else None)
     assert np.isfinite(bound)
     assert not balanced or float((y * moved).sum()) == 0
     rng = np.random.default_rng(0)
@@ -126,7 +135,7 @@ def test_any_multipliers_are_moved_to_where_the_bound_holds_at_every_margin(name
 @example(z=np.array([-1.0, 0.875, -3.0, 2.0, 0.25, 2.0]), share=0.0)
 def test_minus_a_subgradient_has_a_bound_that_meets_the_value(name, z, share):
     conic, (express, _) = make(name), FUNCTIONS[name]
-    value, u = float(express(cp.Constant(z)).value), -conic.subgradient(z)
+    value, u = float(express(cp.Constant(z)).value), conic.prove_at(z).u
     gap = value + u @ z - conic.dual_value(u)
     assert -1e-13 * max(1.0, abs(value)) <= gap <= 1e-7 * max(1.0, abs(value))
     # and u shrunk is on a segment of bounds, if the function has a least value
@@ -212,7 +221,7 @@ def test_the_best_shift_balances(name):
     b_star = cp.Variable()
     optimum = cp.Problem(cp.Minimize(express(z + y * b_star))).solve(solver="CLARABEL")
     assert float(express(cp.Constant(z + y * b)).value) == pytest.approx(optimum, abs=1e-6)
-    u = -conic.subgradient(z + y * b)
+    u = conic.prove_at(z + y * b).u
     assert float(y @ u) == 0
     assert conic.dual_value(u) == pytest.approx(optimum + u @ z, abs=1e-6)
 
@@ -224,8 +233,8 @@ def equal_means(z):
 @settings(deadline=None, max_examples=10)
 @given(u=shares, balanced=st.booleans())
 def test_a_bound_under_constraints_is_the_constrained_minimum(u, balanced):
-    conic = ConicFunction.from_expression(FUNCTIONS["logistic"][0], (N,), equal_means)
-    moved, bound, rounding = conic.bound(1.7 * u, y if balanced else None)
+    conic = conic_of(FUNCTIONS["logistic"][0], (N,), equal_means)
+    moved, bound, rounding = bound_of(conic, 1.7 * u, y if balanced else None)
     z = cp.Variable(N)
     least = cp.Problem(cp.Minimize(cp.sum(cp.logistic(-z)) + moved @ z), equal_means(z))
     optimum = least.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
@@ -235,20 +244,20 @@ def test_a_bound_under_constraints_is_the_constrained_minimum(u, balanced):
 
 def test_own_variables_are_minimised_over():
     slack, level = cp.Variable(N, nonneg=True), cp.Variable()
-    conic = ConicFunction.from_expression(lambda z: cp.sum(slack) + level**2, (N,), lambda z: [slack >= 1 + level - z])
+    conic = conic_of(lambda z: cp.sum(slack) + level**2, (N,), lambda z: [slack >= 1 + level - z])
     z = np.array([0.5, 2.0, -1.0, 0.0, 0.3, 1.5])
     # min over l of sum max(0, 1 + l - z_i) + l^2
     least = cp.Variable()
     optimum = cp.Problem(cp.Minimize(cp.sum(cp.pos(1 + least - z)) + least**2)).solve(solver="CLARABEL")
-    u = -conic.subgradient(z)
+    u = conic.prove_at(z).u
     assert optimum + u @ z == pytest.approx(conic.dual_value(u), abs=1e-6)
 
 
 def test_several_outputs_are_balanced_one_by_one():
     ones, rng = np.ones((N, 1)), np.random.default_rng(0)
-    conic = ConicFunction.from_expression(lambda Z: cp.sum(cp.norm(Z - 1, 2, axis=1)), (N, 3))
+    conic = conic_of(lambda Z: cp.sum(cp.norm(Z - 1, 2, axis=1)), (N, 3))
     U = rng.normal(size=(N, 3)) / 3
-    moved, bound, _ = conic.bound(U, ones)
+    moved, bound, _ = bound_of(conic, U, ones)
     np.testing.assert_array_equal(moved.sum(axis=0), np.zeros(3))
     assert np.linalg.norm(moved, axis=1).max() <= 1 + 1e-15
     # the conjugate of |z - 1| is the sum of u on |u| <= 1
@@ -258,21 +267,21 @@ def test_several_outputs_are_balanced_one_by_one():
 def test_terms_of_losses_agree_with_their_conjugates():
     rng = np.random.default_rng(1)
     for loss in (Hinge(0.7), Logistic(0.7)):
-        conic = ConicFunction.from_term(loss.term, (N,))
-        u, bound, _ = conic.bound(0.7 * rng.random(N), y)
+        conic = ConicFunction.from_term(loss.model, (N,))
+        u, bound, _ = bound_of(conic, 0.7 * rng.random(N), y)
         assert bound == pytest.approx(loss.dual_value(u), rel=1e-9)
 
 
 def test_functions_without_a_least_value_have_no_bound_at_shrunk_multipliers():
-    conic = ConicFunction.from_expression(lambda z: -cp.sum(z), (N,))
+    conic = conic_of(lambda z: -cp.sum(z), (N,))
     assert conic.dual_value(np.ones(N)) == pytest.approx(0.0, abs=1e-8)
     assert conic.dual_value(np.full(N, 0.5)) == -np.inf
     assert conic.dual_value(np.zeros(N)) == -np.inf
 
 
 def test_margins_that_the_expression_does_without_have_multipliers_of_zero():
-    conic = ConicFunction.from_expression(lambda z: cp.sum(cp.pos(1 - z[:2])), (N,))
-    u, bound, _ = conic.bound(np.full(N, 0.5))
+    conic = conic_of(lambda z: cp.sum(cp.pos(1 - z[:2])), (N,))
+    u, bound, _ = bound_of(conic, np.full(N, 0.5))
     np.testing.assert_allclose(u, [0.5, 0.5, 0, 0, 0, 0], atol=1e-6)
     assert bound == pytest.approx(1.0, abs=1e-6)
 

@@ -24,7 +24,7 @@ from cvxens.problems.losses import (
     SquaredHinge,
 )
 from cvxens.problems.multipliers import fit_slopes
-from cvxens.problems.penalties import L1, Box, Budget, ElasticNet, Penalty, Simplex, SquaredL2
+from cvxens.problems.penalties import L1, ElasticNet, Penalty, Simplex, SquaredL2
 from cvxens.problems.target_losses import Pinball
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -155,8 +155,8 @@ KINKED = {
     "an expression on scores": (pinball, L1(1.0), {"intercept": True, "scores": True}),
     "an expression under squares": (pinball, SquaredL2(1.0), {"intercept": True, "scores": True}),
     "two kinks": (lambda z: cp.sum(cp.maximum(0, 1 - z, 1 - 3 * z)), L1(0.5), {"intercept": True}),
-    "the worst samples under a budget": (CVaR(0.15, 5.0), Budget(0.7), {"intercept": True}),
-    "hinges in a box": (Hinge(0.4), L1(0.3) + Box(0.3), {"intercept": True}),
+    "the worst samples under a budget": (CVaR(0.15, 5.0), lambda w: [0, cp.norm1(w) <= 0.7], {"intercept": True}),
+    "hinges in a box": (Hinge(0.4), lambda w: [0.3 * cp.norm1(w), cp.abs(w) <= 0.3], {"intercept": True}),
 }
 
 

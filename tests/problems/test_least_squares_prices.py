@@ -38,7 +38,7 @@ def test_the_loss_is_that_of_repeated_samples(times, z, u):
     )
     u = weighted.repair(u, ONES)
     shared = (u / np.maximum(times, 1)[:, None]).repeat(times, axis=0)
-    assert weighted.dual_violation(u) == 0
+    assert weighted.violation(u) == 0
     assert_allclose(u.sum(axis=0), 0, atol=1e-12)
     assert weighted.dual_value(u) == pytest.approx(repeated.dual_value(shared), rel=1e-9, abs=1e-9)
     assert weighted.dual_value(u) <= weighted.value(z) + (u * z).sum() + 1e-9
@@ -50,14 +50,14 @@ def test_the_loss_is_that_of_repeated_samples(times, z, u):
 def test_multipliers_at_a_price_of_0_are_infeasible_unless_0():
     loss = SquaredError(np.array([0.0, 0.5, 2.0]), L[:3])
     u = np.array([[0.0, 3.0], [1.0, 1.0], [1.0, -2.0]])
-    assert loss.dual_violation(u) == 1.5
+    assert loss.violation(u) == 1.5
     assert_allclose(loss.repair(u, None), [[0, 0], [1, 1], [1, -2]])
 
 
 def test_the_modelled_loss_is_the_evaluated_one():
     loss, z = SquaredError(np.arange(N) / 3, L), cp.Variable(L.shape)
     at = np.linspace(-1, 2, L.size).reshape(L.shape)
-    assert cp.Problem(cp.Minimize(loss.term(z).expression), [z == at]).solve("CLARABEL") == pytest.approx(
+    assert cp.Problem(cp.Minimize(loss.model(z).expression), [z == at]).solve("CLARABEL") == pytest.approx(
         loss.value(at), rel=1e-6
     )
 

@@ -56,7 +56,7 @@ def test_values_and_slopes_are_those_of_the_definition(seed):
 def test_the_model_has_the_same_value(seed):
     loss, F = drawn(seed)
     z = cp.Variable(F.shape)
-    term = loss.term(z)
+    term = loss.model(z)
     assert term.expression.is_convex()
     z.value = F
     assert term.expression.value == pytest.approx(loss.value(F))
@@ -87,7 +87,7 @@ def test_loss_and_conjugate_meet_at_the_slopes_and_nowhere_else(seed):
     assert loss.value(F) + (u * F).sum() == pytest.approx(loss.dual_value(u))
     assert loss.value(F) + (other * F).sum() >= loss.dual_value(other) - 1e-9
     assert loss.slackness(F, u) <= 1e-12
-    assert loss.dual_violation(u) <= 1e-12
+    assert loss.violation(u) <= 1e-12
 
 
 def test_repaired_multipliers_are_weights_of_pairs():
@@ -99,7 +99,7 @@ def test_repaired_multipliers_are_weights_of_pairs():
     assert_allclose(u[~own], np.minimum(rough[~own], 0))
     assert_allclose(loss.pairs(u)[~own], -u[~own])
     assert not loss.pairs(u)[own].any()
-    assert loss.dual_violation(rough) > 0.1
+    assert loss.violation(rough) > 0.1
     assert loss.slackness(F, rough) > 0.1
     assert_allclose(loss.repair(loss.multipliers(F), None), loss.multipliers(F))
 

@@ -6,7 +6,7 @@ import pytest
 from chromium import find_browser
 
 from cvxens import LPBoostClassifier
-from cvxens.report import make_page
+from cvxens.report import Report
 
 HARMFUL = "<img src=x onerror=\"document.title='owned'\">"
 
@@ -28,7 +28,7 @@ def sample():
 @pytest.fixture(scope="module")
 def page(sample):
     model = LPBoostClassifier(C=1.0, oracle="depth_two_trees").fit(*sample)
-    return make_page(model, *sample)
+    return Report(model, *sample).to_html()
 
 
 def test_a_report_is_drawn_in_full_without_a_word_on_the_console(open_page, page):
@@ -95,7 +95,7 @@ def test_what_is_not_there_has_no_section(open_page, sample):
     X, y = sample
     model = LPBoostClassifier(C=1.0).fit(X, y == "low")
     visible = "return [...document.querySelectorAll('section')].filter((s) => !s.hidden).map((s) => s.id);"
-    found, dom, console = open_page(make_page(model, X, y == "low", held_out=(X, y == "low")), visible)
+    found, dom, console = open_page(Report(model, X, y == "low", held_out=(X, y == "low")).to_html(), visible)
     assert console == []
     assert found == ["overview", "quality", "importance", "shapes", "explained", "rules", "history"]
     assert "ROC curve, area 1" in dom

@@ -197,9 +197,45 @@ def test_a_trial_is_read_as_it_was_written(tmp_path):
     assert not list(tmp_path.rglob("*.partial"))
 
 
+def test_a_table_has_all_trials_of_its_paper_and_the_files_go(tmp_path):
+    store = Store(tmp_path / "a")
+    whole = kept(store, splits=2)[1]
+    assert store.collect() == 8
+    assert [path.name for path in store.directory.rglob("*") if path.is_file()] == ["paper.jsonl.gz"]
+    for known in (store, Store(store.directory)):
+        plan, found = kept(known, splits=2)
+        assert (found, plan.tasks) == (whole, [])
+    # trials that come later join it; in another order the table is the same, byte for byte
+    kept(store, splits=3)
+    assert (store.collect(), store.collect()) == (4, 0)
+    other = Store(tmp_path / "b")
+    kept(other, splits=3, data=["second"])
+    other.collect()
+    for trial in Store(store.directory).trials(experiment()):
+        other.write(experiment(), trial)
+    other.collect()
+    assert other.table_path("paper").read_bytes() == store.table_path("paper").read_bytes()
+
+
+def test_a_damaged_table_is_told_of_and_not_written_over(tmp_path):
+    store = Store(tmp_path)
+    kept(store, splits=1)
+    store.collect()
+    path = store.table_path("paper")
+    path.write_bytes(damaged := path.read_bytes()[:-9])
+    with pytest.raises(DataFileError, match="restore it"):
+        Store(tmp_path).read(experiment(), "first", "sum", 0)
+    [task], _ = tasks_of([experiment()], data=["first"], methods=["sum"], splits=1)
+    other = Store(tmp_path)
+    other.write(task.experiment, task.measure())
+    with pytest.raises(DataFileError, match="restore it"):
+        other.collect()
+    assert path.read_bytes() == damaged
+
+
 def warn(_split):
-    for _ in range(2):
-        warnings.warn("slow", RuntimeWarning, stacklevel=1)
+    for seconds in (1, 2.5):
+        warnings.warn(f"slow, {seconds} s", RuntimeWarning, stacklevel=1)
     return Outcome(1.0)
 
 
@@ -207,7 +243,7 @@ def test_warnings_are_kept_and_not_shown(tmp_path):
     store, table = Store(tmp_path), experiment(columns={"warn": warn})
     kept(store, table, data=["first"], splits=1)
     [trial] = store.trials(table)
-    assert trial.warnings == {"RuntimeWarning: slow": 2}
+    assert trial.warnings == {"RuntimeWarning: slow, # s": 2}
 
 
 DAMAGES = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csc_array
 
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.limits import limit_threads, limit_time
 from cvxens.solvers import additive_hinge
 from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums, smooth
@@ -71,7 +71,7 @@ def test_bins_are_sums_over_the_stumps_between_them(seed, n_bins):
     # most samples have one value, which is a bin of its own
     X[:20, 2] = 4.0
     X[20:, 2] += [0, 1, 2, 3, 4]
-    sums = StepSums.from_features(SortedFeatures(X))
+    sums = StepSums.from_features(BinnedFeatures(X))
     firsts = sums.cut(n_bins)
     binned = sums.merge(firsts)
     distinct = [np.unique(x) for x in X.T]
@@ -114,7 +114,7 @@ def test_soft_margins_are_those_over_all_stumps(C, constant):
     prices = C * np.linspace(0.5, 1.5, len(y))
     program = cp.Problem(cp.Minimize(prices @ cp.pos(1 - cp.multiply(y, H @ w)) + cp.norm1(w)))
     program.solve(solver=cp.CLARABEL)
-    sums = StepSums.from_features(SortedFeatures(X))
+    sums = StepSums.from_features(BinnedFeatures(X))
     lead = AdditiveHinge(sums, y, prices, constant=constant).solve(1e-6)
     value = prices @ np.maximum(0, 1 - y * score(X, lead)) + lead.weights.sum()
     assert lead.gap <= 1e-6
@@ -135,7 +135,7 @@ def test_lpboost_is_that_over_all_stumps(nu, constant):
     margins = cp.multiply(y, signed @ a)
     program = cp.Problem(cp.Maximize(rho - D * cp.sum(cp.pos(rho - margins))), [cp.sum(a) == 1])
     program.solve(solver=cp.CLARABEL)
-    sums = StepSums.from_features(SortedFeatures(X))
+    sums = StepSums.from_features(BinnedFeatures(X))
     lead = AdditiveHinge(sums, y, np.full(len(y), D), constant=constant, game=True).solve(1e-5)
     z = np.sort(y * score(X, lead) / lead.weights.sum())
     value = max(t - D * np.maximum(0, t - z).sum() for t in z)
@@ -150,7 +150,7 @@ def test_values_are_coded_whatever_holds_them():
     X[:, 2] = 1.0
     # most samples have one value
     X[4:, 3] = 2.0
-    dense, sparse = StepSums.from_features(SortedFeatures(X)), StepSums.from_features(SortedFeatures(csc_array(X)))
+    dense, sparse = StepSums.from_features(BinnedFeatures(X)), StepSums.from_features(BinnedFeatures(csc_array(X)))
     assert dense.varying.tolist() == [0, 1, 3]
     assert dense.listed.rests.tolist() == [-1, -1, len(np.unique(X[:, 3])) - 1]
     for ours, theirs in zip((*dense.listed, dense.counts), (*sparse.listed, sparse.counts), strict=True):
@@ -165,7 +165,7 @@ def test_threads_change_no_bit():
     for n_threads in (1, 2):
         with limit_threads(n_threads):
             found.append(
-                AdditiveHinge(StepSums.from_features(SortedFeatures(X)), y, np.full(60, 0.1), constant=True).solve(1e-3)
+                AdditiveHinge(StepSums.from_features(BinnedFeatures(X)), y, np.full(60, 0.1), constant=True).solve(1e-3)
             )
     for name in ("weights", "u", "places", "gap"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
@@ -173,7 +173,7 @@ def test_threads_change_no_bit():
 
 def test_it_leaves_features_that_are_alike():
     X, y = draw_sample(60, 1, 5, values=50)
-    sums = StepSums.from_features(SortedFeatures(np.repeat(X, 9, axis=1)))
+    sums = StepSums.from_features(BinnedFeatures(np.repeat(X, 9, axis=1)))
     method = AdditiveHinge(sums, y, np.full(60, 0.1), constant=True)
     # nine times the same function has three times the norm of one
     assert method.solve(1e-3, most_norm=2.0).gap > 1e-3
@@ -184,7 +184,7 @@ def test_it_leaves_features_that_are_alike():
 def test_it_stops_where_no_time_is_left_and_where_no_margin_can_be_had(monkeypatch):
     monkeypatch.setattr(additive_hinge, "PATIENCE", 100)
     X, y = draw_sample(40, 3, 4)
-    method = AdditiveHinge(StepSums.from_features(SortedFeatures(X)), y, np.full(40, 0.1), constant=True)
+    method = AdditiveHinge(StepSums.from_features(BinnedFeatures(X)), y, np.full(40, 0.1), constant=True)
     with limit_time(1e-9):
         lead = method.solve(1e-9, 0.0)
     assert lead.gap == np.inf
@@ -192,6 +192,6 @@ def test_it_stops_where_no_time_is_left_and_where_no_margin_can_be_had(monkeypat
     # every sample twice, with both labels: rho is 0
     X, y = np.vstack([X, X]), np.append(y, -y)
     lead = AdditiveHinge(
-        StepSums.from_features(SortedFeatures(X)), y, np.full(80, 1 / 40), constant=True, game=True
+        StepSums.from_features(BinnedFeatures(X)), y, np.full(80, 1 / 40), constant=True, game=True
     ).solve(1e-3)
     assert lead.gap > 1e-3

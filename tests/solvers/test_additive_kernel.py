@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.limits import limit_threads
 from cvxens.solvers import additive
 from cvxens.solvers.additive import AdditiveKernel
@@ -73,7 +73,7 @@ def test_total_mass_makes_it_positive_semidefinite():
 
 
 def test_sorted_features_are_shared():
-    features = SortedFeatures(tied_sample(4)[0])
+    features = BinnedFeatures(tied_sample(4)[0])
     additive = AdditiveKernel.of(features)
     assert additive.rows.base is features.entry_rows
     assert additive.X is features.X

@@ -16,8 +16,8 @@ from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, blockwise, solve_svm_path
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
+    KernelRows,
     KernelSVM,
-    Rows,
     close_gap,
     measure_gap,
     optimise_block,
@@ -73,7 +73,9 @@ def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decima
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_blocks):
     K = kernel(X)
-    whole, in_blocks = (solve_blockwise(KernelSVM.of(rows, Y, C), 1e-7) for rows in (K, Rows.of(kernel.__call__, X)))
+    whole, in_blocks = (
+        solve_blockwise(KernelSVM.of(rows, Y, C), 1e-7) for rows in (K, KernelRows.of(kernel.__call__, X))
+    )
     for solution in (whole, in_blocks):
         assert solution.objective == pytest.approx(libsvm_objective(K, Y, C), rel=1e-6)
         assert solution.certificate.holds(1e-7)
@@ -87,7 +89,7 @@ def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkey
     monkeypatch.setattr(blockwise, "LARGE_BLOCK", 40)
     dense, found = solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, 0.5), 1e-8), []
     for n_threads in (1, 2):
-        rows = Rows.of(KERNELS[1], X)
+        rows = KernelRows.of(KERNELS[1], X)
         with limit_threads(n_threads):
             found.append(solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8))
         assert rows.evaluated > 0.5
@@ -103,15 +105,15 @@ def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkey
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_rows_evaluated_anew_are_those_of_the_matrix(kernel):
     rng = np.random.default_rng(0)
-    K, rows, v = kernel(X), Rows.of(kernel, X), rng.normal(size=300) * (rng.random(300) < 0.3)
+    K, rows, v = kernel(X), KernelRows.of(kernel, X), rng.normal(size=300) * (rng.random(300) < 0.3)
     chosen = rng.permutation(300)[:70]
     assert_allclose(rows.block(chosen), K[np.ix_(chosen, chosen)], atol=1e-12)
     assert_allclose(rows.block(chosen[:5]), K[np.ix_(chosen[:5], chosen[:5])], atol=1e-12)
-    assert_allclose(rows.product(v), K @ v, atol=1e-10)
+    assert_allclose(rows.scores(v), K @ v, atol=1e-10)
     assert (rows.absolute_product(np.abs(v)) >= np.abs(K) @ np.abs(v) - 1e-10).all()
     left, right, V = chosen[:9], chosen[20:], rng.normal(size=(50, 2))
     assert_allclose(rows.cross(left, right, V), K[np.ix_(left, right)] @ V, atol=1e-10)
-    assert_allclose(rows.among(np.sort(chosen)).product(np.ones(70)), K[np.ix_(*[np.sort(chosen)] * 2)].sum(axis=1))
+    assert_allclose(rows.among(np.sort(chosen)).scores(np.ones(70)), K[np.ix_(*[np.sort(chosen)] * 2)].sum(axis=1))
     assert rows.block_size >= 150
 
 
@@ -126,7 +128,7 @@ def test_single_precision_is_the_beginning_only(kernel, tol, small_blocks, monke
     optimum, found = solve_blockwise(KernelSVM.of(kernel(X), Y, 0.5), 1e-10).objective, []
     for n_threads in (1, 2):
         with limit_threads(n_threads):
-            found.append(solve_blockwise(KernelSVM.of(Rows.of(kernel, X), Y, 0.5), tol))
+            found.append(solve_blockwise(KernelSVM.of(KernelRows.of(kernel, X), Y, 0.5), tol))
     np.testing.assert_array_equal(found[0].u, found[1].u)
     assert all(
         level.bound <= optimum * (1 - 1e-9) and optimum * (1 + 1e-9) <= level.objective for level in found[0].history
@@ -140,7 +142,7 @@ def test_single_precision_is_the_beginning_only(kernel, tol, small_blocks, monke
 @pytest.mark.parametrize("calls", [1, 2, 3])
 def test_an_interrupt_in_single_precision_counts_what_is_lost(calls, small_blocks):
     kernel, seen = SMOOTH[1], []
-    problem = KernelSVM.of(Rows.of(kernel, X), Y, 0.5)
+    problem = KernelSVM.of(KernelRows.of(kernel, X), Y, 0.5)
     block = problem.rows.single.block
 
     def interrupt(chosen):
@@ -182,7 +184,7 @@ def test_a_block_is_settled_by_its_gap(seed, log_C, dtype):
 def test_rows_are_those_of_the_matrix(seed, own, asked):
     rng = np.random.default_rng(seed)
     sample = rng.normal(size=(20, 2))
-    K, rows = KERNELS[2](sample), Rows.of(KERNELS[2].__call__ if own else KERNELS[2], sample)
+    K, rows = KERNELS[2](sample), KernelRows.of(KERNELS[2].__call__ if own else KERNELS[2], sample)
     for first in range(0, len(asked), 7):
         chosen = np.unique(asked[first : first + 7])
         weights, f = rng.normal(size=len(chosen)), np.zeros(20)
@@ -190,7 +192,7 @@ def test_rows_are_those_of_the_matrix(seed, own, asked):
         rows.add(chosen, weights, f)
         assert_allclose(f, K[:, chosen] @ weights, atol=1e-12)
     v = rng.normal(size=20)
-    assert_allclose(rows.product(v), Rows.of_matrix(K).product(v), atol=1e-12)
+    assert_allclose(rows.scores(v), KernelRows.of_matrix(K).scores(v), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -277,19 +279,19 @@ def test_a_start_at_other_prices_is_made_feasible():
 def test_multipliers_out_of_balance_are_primal_infeasible():
     problem = KernelSVM.of(np.eye(4), [1.0, 1.0, 1.0, -1.0], 1.0)
     u = np.array([0.5, 0.5, 0.5, 0.5])
-    residuals = problem.solution_at(u, problem.rows.product(problem.y * u)).certificate.residuals
+    residuals = problem.solution_at(u, problem.rows.scores(problem.y * u)).certificate.residuals
     assert residuals["primal feasibility"] == pytest.approx(0.5)
 
 
 def test_scores_that_have_drifted_are_computed_anew(monkeypatch):
     K = KERNELS[0](X[:60])
-    add = Rows.add
+    add = KernelRows.add
 
     def drifting(self, block, change, f):
         add(self, block, change, f)
         f += 1e-7 * np.abs(f).max()
 
-    monkeypatch.setattr(Rows, "add", drifting)
+    monkeypatch.setattr(KernelRows, "add", drifting)
     solution = solve_blockwise(KernelSVM.of(K, Y[:60], 1.0), 1e-4)
     assert_allclose(solution.f, K @ (Y[:60] * solution.u), atol=1e-10 * np.abs(solution.f).max())
     assert solution.objective == pytest.approx(SVMDual(K, Y[:60], 1.0).certify(u=solution.u).primal, rel=1e-12)
@@ -304,7 +306,7 @@ def test_two_roads_to_the_stump_machine():
 
 def test_a_part_of_the_sample():
     chosen = np.arange(0, 300, 3)
-    problem = KernelSVM.of(Rows.of(KERNELS[1], X), Y, np.linspace(0.1, 1, 300))
+    problem = KernelSVM.of(KernelRows.of(KERNELS[1], X), Y, np.linspace(0.1, 1, 300))
     part = solve_blockwise(problem.among(chosen), 1e-7)
     dense = KernelSVM.of(KERNELS[1](X), Y, np.linspace(0.1, 1, 300)).among(chosen)
     assert part.objective == pytest.approx(solve_blockwise(dense, 1e-7).objective, rel=1e-6)
@@ -317,7 +319,7 @@ def test_no_time_leaves_a_certified_point(small_blocks):
 
 
 def test_an_interrupt_leaves_the_best_point(small_blocks, monkeypatch):
-    rows, calls = Rows.of_matrix(KERNELS[0](X)), []
+    rows, calls = KernelRows.of_matrix(KERNELS[0](X)), []
 
     def interrupt(chosen):
         calls.append(chosen)
@@ -367,10 +369,11 @@ def test_an_indefinite_kernel():
 
 def by_rows(K):
     """A kernel matrix whose rows are asked for."""
-    return Rows.of(lambda i, j: K[np.ix_(i[:, 0].astype(int), j[:, 0].astype(int))], np.arange(len(K))[:, None])
+    places = np.arange(len(K))[:, None]
+    return KernelRows.of(lambda i, j: K[np.ix_(i[:, 0].astype(int), j[:, 0].astype(int))], places)
 
 
-@pytest.mark.parametrize("rows", [Rows.of_matrix, by_rows])
+@pytest.mark.parametrize("rows", [KernelRows.of_matrix, by_rows])
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
 def test_rounding_makes_no_kernel_indefinite(rows, scale):
     """The optimal w is 0, so that K v = 0 and all that is left of v'K v is rounding of either sign."""
@@ -391,7 +394,7 @@ def test_rounding_makes_no_kernel_of_rank_one_indefinite():
             assert solve_blockwise(KernelSVM.of(np.outer(x, x), y, 1.0), 1e-3).certificate.proven
 
 
-@pytest.mark.parametrize("rows", [Rows.of_matrix, by_rows])
+@pytest.mark.parametrize("rows", [KernelRows.of_matrix, by_rows])
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
 def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
     """One direction has the eigenvalue -1e-6, among others of 1; labels make it the solver's."""

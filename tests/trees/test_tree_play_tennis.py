@@ -1,6 +1,7 @@
 """The weather of fourteen days (Quinlan 1993, table 2-1), with nominal and with numeric humidity."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cvxens.trees import Table, fit_tree
@@ -28,16 +29,16 @@ Y = [row[-1] for row in ROWS]
 
 
 def numeric():
-    return Table.read([row[:-1] for row in ROWS], names=NAMES)
+    return pd.DataFrame([row[:-1] for row in ROWS], columns=NAMES)
 
 
 def nominal():
     def grade(value, *limits):
         return ["low", "middle", "high"][sum(int(value) > limit for limit in limits)]
 
-    return Table.read(
+    return pd.DataFrame(
         [[sky, grade(heat, 70, 78), "high" if int(wet) > 79 else "normal", windy] for sky, heat, wet, windy, _ in ROWS],
-        names=NAMES,
+        columns=NAMES,
     )
 
 
@@ -85,7 +86,7 @@ def test_the_gain_of_the_root_with_an_unknown_outlook():
     """Quinlan 1993, chapter 3: with the outlook of one overcast day unknown, gain 0.199 and split information 1.809."""
     rows = [row[:-1] for row in ROWS]
     rows[5][0] = "?"
-    table = Table.read(rows, names=NAMES)
+    table = Table.read(pd.DataFrame(rows, columns=NAMES))
     y = np.unique(Y, return_inverse=True)[1]
     data = Training(table.columns, np.array([f.n_values for f in table.features]), y, 2)
     gain, info = nominal_split(data, 0, Cases(np.arange(14), np.ones(14)), 2.0)
@@ -96,7 +97,7 @@ def test_an_unknown_outlook_goes_down_every_branch():
     """Quinlan 1993, chapter 3: the tree with one unknown outlook, and a sunny day of unknown humidity."""
     rows = [row[:-1] for row in ROWS]
     rows[5][0] = "?"
-    tree = fit_tree(Table.read(rows, names=NAMES), Y)
+    tree = fit_tree(pd.DataFrame(rows, columns=NAMES), Y)
     assert str(tree).splitlines() == [
         "outlook = overcast: play (3.2)",
         "outlook = rain:",

@@ -1,6 +1,7 @@
+import pandas as pd
 import pytest
 
-from cvxens.trees import Rule, Table, fit_tree
+from cvxens.trees import Rule, fit_tree
 
 
 def test_a_single_leaf_draws_as_its_class():
@@ -32,7 +33,7 @@ def test_deeper_cuts_replace_looser_ones_in_rules():
 def test_branches_without_cases_decide_as_their_parent():
     X = [["a", "r"], ["a", "r"], ["b", "r"], ["b", "r"], ["b", "r"], ["c", "s"], ["c", "s"], ["c", "s"]]
     y = ["0", "0", "1", "1", "1", "2", "2", "2"]
-    table = Table.read(X[:5] + X[5:], names=["letter", "other"])
+    table = pd.DataFrame(X, columns=["letter", "other"])
     tree = fit_tree(table, y, [1, 1, 1, 1, 1, 0, 0, 0])
     assert str(tree).splitlines() == ["letter = a: 0 (2.0)", "letter = b: 1 (3.0)", "letter = c: 1 (0.0)"]
     assert tree.predict([["c", "r"]]).tolist() == ["1"]

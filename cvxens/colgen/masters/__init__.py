@@ -11,14 +11,10 @@ from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.masters.newton_masters import (
-    HingeMaster,
     LeastSquaresMaster,
-    RowMaster,
-    SmoothMaster,
-    SparseMaster,
+    NewtonMaster,
     hinge_path,
 )
-from cvxens.colgen.masters.smoothing_master import SmoothingMaster
 from cvxens.colgen.protocols import Master, Oracle
 from cvxens.colgen.restricted import Fastest
 from cvxens.errors import SolverFallbackWarning
@@ -32,13 +28,9 @@ __all__ = [
     "ConicMaster",
     "CvxpyMaster",
     "HighsMaster",
-    "HingeMaster",
     "InteriorPointMaster",
     "LeastSquaresMaster",
-    "RowMaster",
-    "SmoothMaster",
-    "SmoothingMaster",
-    "SparseMaster",
+    "NewtonMaster",
     "fastest_master",
     "fastest_master_over",
     "hinge_path",
@@ -48,11 +40,7 @@ MASTERS = (
     InteriorPointMaster,
     HighsMaster,
     LeastSquaresMaster,
-    HingeMaster,
-    SmoothMaster,
-    SparseMaster,
-    RowMaster,
-    SmoothingMaster,
+    NewtonMaster,
     ConicMaster,
     CvxpyMaster,
 )

@@ -21,7 +21,7 @@ from cvxens import validation
 from cvxens.colgen.masters.linear_masters import InteriorPointMaster
 from cvxens.colgen.protocols import MasterSolution, Priced
 from cvxens.colgen.restricted import Needs
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import time_left
 from cvxens.problems.formulation import Formulation
@@ -50,7 +50,7 @@ class SetOfSteps(Protocol):
         """True if the constant belongs to it."""
 
     @property
-    def every_step(self) -> SortedFeatures | None:
+    def every_step(self) -> BinnedFeatures | None:
         """The features; None where the set is another one."""
 
     def make_stumps(self, features: NDArray[np.intp], places: NDArray[np.intp], signs: NDArray[np.intp]) -> list[Any]:
@@ -118,7 +118,7 @@ class AdditiveMaster(InteriorPointMaster):
         if not super().supports(formulation) or formulation.outputs is not None:
             return False
         dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
-        if hasattr(formulation.terms[1], "total"):
+        if formulation.terms[1].total is not None:
             return True
         [first, *others] = dual.hinges
         return dual.is_separable and not others and first.sign > 0 and bool(np.all(np.equal(first.knots, 1.0)))
@@ -178,17 +178,17 @@ class AdditiveMaster(InteriorPointMaster):
         known = set(self.hypotheses)
         also = [stump for stump in self.stumps if stump not in known]
         # whatever their edges are, they are to enter
-        return replace(solution, threshold=-inf, exact=False, also=also)
+        return replace(solution, threshold=-inf, exact=False, requested=also)
 
-    def _start(self, features: SortedFeatures) -> AdditiveHinge:
+    def _start(self, features: BinnedFeatures) -> AdditiveHinge:
         """State the problem in units of the weight of the penalty, where it is no game."""
-        y, game = self.restricted.y, hasattr(self.penalty, "total")
+        y, game = self.restricted.y, self.penalty.total is not None
         prices = self.loss.linear_dual.hinges[0].prices / (1.0 if game else self.penalty.edge_limit)
         prices = np.broadcast_to(np.asarray(prices, np.float64), y.shape)
         return AdditiveHinge(StepSums.from_features(features), y, prices, constant=self.oracle.constant, game=game)
 
     def _read_multipliers(self, lead: Lead) -> Array:
-        u = lead.u if hasattr(self.penalty, "total") else lead.u * self.penalty.edge_limit
+        u = lead.u if self.penalty.total is not None else lead.u * self.penalty.edge_limit
         return np.asarray(self.loss.repair(u, None))
 
     def _pad(self, w: Array) -> Array:
@@ -200,7 +200,7 @@ class AdditiveMaster(InteriorPointMaster):
         place = {hypothesis: k for k, hypothesis in enumerate(self.hypotheses)}
         w = np.zeros(self.restricted.n_columns)
         np.add.at(w, [place[stump] for stump in self.stumps], lead.weights)
-        if hasattr(self.penalty, "total"):
+        if self.penalty.total is not None:
             w *= self.penalty.total / w.sum()
         self.inherited = w
         self._take(self.restricted.evaluate({"w": w, "u": self._read_multipliers(lead)}))

@@ -49,7 +49,7 @@ class ConicMaster(FastMaster):
     """
 
     source = "Clarabel"
-    needs = (Needs("conic", "term"),)
+    needs = (Needs("conic", "model"),)
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
@@ -108,9 +108,9 @@ class ConicMaster(FastMaster):
 
     def _tighten(self, x: Array, penalty: ConicForm) -> Iterator[tuple[ConicForm, ConicForm]]:
         """Yield loss and penalty with tighter constraints, by more and more of their sizes at a solution."""
-        if hasattr(self.loss, "tighten"):
+        if (tighter := self.loss.tighten()) is not self.loss:
             # its limits of 0 stay
-            yield self.loss.tighten().conic(self.conic.shape).form, penalty
+            yield tighter.conic(self.conic.shape).form, penalty
             return
         form, n_columns = self.conic.form, len(self.conic.c)
         for room in ROOMS[1:]:
@@ -189,7 +189,7 @@ class ConicMaster(FastMaster):
         nonnegative, penalty = self.restricted.formulation.nonnegative, self.penalty
 
         def model(w: Any) -> Term:
-            term = penalty.term(w)
+            term = penalty.model(w)
             return Term(term.expression, (*term.constraints, *([w >= 0] if nonnegative else [])), term.variables)
 
         return ConicFunction.from_term(model, (max(self.restricted.n_columns, 1), *self.outputs)).form

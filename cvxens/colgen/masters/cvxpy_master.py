@@ -44,7 +44,7 @@ class CvxpyMaster(FastMaster):
             return self._start()
         if (wider := self.restricted.widen()) is not None:
             return wider
-        sided = hasattr(self.loss, "model_violation")
+        sided = self.loss.model_violation is not None
         try:
             solution = self.restricted.problem.solve(self.solver, **self.options)
         except NotSeparable as proof:
@@ -56,9 +56,8 @@ class CvxpyMaster(FastMaster):
         found = self.restricted.evaluate({**_read_weights(solution), **solution.duals})
         if self.restricted.is_mended:
             # constraints hold to a solver's digits only: tighter ones by more than these are met with the weights
-            loss: Any = self.loss
             tighter = Problem(
-                replace(self.restricted.formulation, loss=loss.tighten()), self.restricted.H, self.restricted.y
+                replace(self.restricted.formulation, loss=self.loss.tighten()), self.restricted.H, self.restricted.y
             )
             with suppress(SolverFailed, NotSeparable):
                 weights = _read_weights(tighter.solve(self.solver, **self.options))

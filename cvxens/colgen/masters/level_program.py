@@ -39,7 +39,7 @@ class LevelProgram:
         self.y, self.intercept = y, formulation.intercept
         self.dual, self._penalty = self._terms(formulation)
         self.stack = stack = self.dual.stack(y)
-        self.simplex = hasattr(self._penalty, "total")
+        self.simplex = self._penalty.total is not None
         # the loss is min upper'xi + high rho_+ - low rho_- under S'(z + rho_+ - rho_-) + xi >= gains and xi, rho_+,
         # rho_- >= 0, where xi is 0 for side constraints
         nothing = np.zeros(0)
@@ -75,7 +75,7 @@ class LevelProgram:
     def supports(cls, formulation: Formulation) -> bool:
         """True if loss and penalty are of the kinds that it takes."""
         dual, penalty = cls._terms(formulation)
-        is_linear = hasattr(penalty, "edge_limit") or hasattr(penalty, "total")
+        is_linear = penalty.edge_limit is not None or penalty.total is not None
         return formulation.nonnegative and is_linear and dual is not None and dual.is_bounded
 
     def add(self, H: Array) -> None:

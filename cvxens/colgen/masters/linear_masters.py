@@ -177,7 +177,7 @@ class HighsMaster(FastMaster):
         """Of the columns that came first."""
         self.stack = stack = stack_dual(formulation, y)
         self.is_cone = not dual.is_bounded
-        self.limit = None if self.is_cone else getattr(self.penalty, "edge_limit", None)
+        self.limit = None if self.is_cone else self.penalty.edge_limit
         # max gains'v subject to 0 <= v <= upper, low <= sum u <= high, y'u = 0 and no edge above the limit. One that is
         # not given is a variable, gamma, and costs what it is. Multipliers of side constraints have no upper bounds
         upper = np.append(stack.upper[: stack.n_copied], np.full(len(stack.pulls), inf))
@@ -387,7 +387,7 @@ class InteriorPointMaster(FastMaster):
         stack = stack_dual(formulation, y, DEAREST * total / float(np.max(dual.hinges[0].prices)))
         price, rows = float(stack.upper.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
-        if hasattr(self.penalty, "edge_limit"):
+        if self.penalty.edge_limit is not None:
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
         else:
             objective = MinLimit(self.loss, 1 / price)

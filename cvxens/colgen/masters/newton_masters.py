@@ -1,108 +1,46 @@
-"""The fast masters by Newton's method: hinge and smooth losses, and squares, with a squared l2 or an l1 penalty."""
+"""The fast masters by Newton's method: hinges, smooth losses, smoothed ones and squares, with l2 and l1 penalties."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.colgen.masters.cutting_planes import CuttingPlanes
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs, stack_dual
 from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
-from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.newton import Iterate, RowPenalty, SmoothProblem, SparsePoint, SparseProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
-from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
-from cvxens.solvers.proximal_rows import SOLVED, RowProblem
 from cvxens.types import Array, Point
 
-MAX_STEPS = 100
-"""Proximal Newton steps of a round; from warm starts a handful is usual."""
+MAX_STEPS = 200
+"""Proximal Newton steps of a round; from warm starts a handful is usual, or a few for each width."""
 
-OF_GAP = 0.1
-"""The accuracy of the models of `RowMaster`, as a share of the gap that is allowed: about what they leave of it."""
+SHARPER = 0.2
+"""The next width in proportion to the last one: few enough pairs enter and leave for the last point to be near."""
 
+WIDEST = 1.0
+"""The width from which a first round starts."""
 
-class NewtonMaster(FastMaster, ABC):
-    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant.
+MANY_PAIRS = 20_000
+"""Pairs from which on their model is not the fastest way, if the loss is one of pairs and has kinks."""
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    tol : float
-        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
-    share : float
-        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
-        in every round.
-    """
+SETTLED = 1e-3
+"""The share of what is rounded off that a step has to promise, or it is the width that keeps the gap."""
 
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float, share: float) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
-
-    @abstractmethod
-    def minimise(self, tol: float) -> Point:
-        """Return a point of the restricted problem whose relative gap is at most `tol`, if it can."""
-
-    def solve(self) -> MasterSolution:
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
-        point = self.minimise(self.tolerance.next(self.restricted.n_columns))
-        return replace(self.restricted.evaluate(point), exact=self.tolerance.is_exact)
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        self.tolerance.learn(solution, priced)
-        return super().bound(solution, priced)
-
-
-@documented
-class HingeMaster(NewtonMaster):
-    """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
-
-    `ProximalHinge` solves it. Dual coordinate descent, as in liblinear, needs many passes over the samples where C is
-    large; the proximal steps are Newton's, exact in the intercept, and cost a few products with H each. The two are
-    timed side by side in `benchmarks/hinge_masters.py`.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        A loss of hinges, also of regression, with a squared l2 penalty, with or without an intercept, w free or w >= 0.
-    """
-
-    source = "LL08 P1; SL (1), line 6 of Algorithm 1"
-    needs = (Needs("linear_dual", "ridge"),)
-
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y, tol=tol, share=share)
-        self.stack = stack = stack_dual(formulation, y)
-        # w = unit v makes of min ridge/2 |w|^2 + prices'max(0, knots - z) the same of v, at prices / unit; and a margin
-        # m that is to reach its gain is one of m + 1 - gain that is to reach 1
-        labels = stack.repeat(y)
-        prices, offset = stack.upper / stack.unit, labels * (1 - stack.gains)
-        self.solver = ProximalHinge(
-            labels, prices, self.penalty.ridge, formulation.intercept, tol, offset, formulation.nonnegative
-        )
-        self.point = HingePoint.zero(len(labels))
-
-    @classmethod
-    def supports(cls, formulation: Formulation) -> bool:
-        return super().supports(formulation) and cast(Any, formulation.terms[0]).linear_dual.is_separable
-
-    def minimise(self, tol: float) -> Point:
-        unit, n_copies = self.stack.unit, len(self.stack.signs)
-        rows = self.restricted.H.T if n_copies == 1 else np.tile(self.restricted.H.T, n_copies)
-        self.point = replace(self.solver, tol=tol).solve(rows, self.point)
-        b, u = np.asarray(self.stack.origin + unit * self.point.b), unit * self.stack.fold(self.point.u)
-        return {"w": unit * self.point.w, "b": b, "u": u}
+LEAST_DAMPING, MOST_DAMPING, CALMER, WILDER = 1e-10, 1e8, 0.2, 4.0
+"""What is added to the curvature, relative to the largest, and its factors after whole and after short steps."""
 
 
 def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
@@ -142,215 +80,249 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
         yield point
 
 
-@documented
-class SmoothMaster(NewtonMaster):
-    """A smooth loss with a squared l2 penalty, warm-started from the last weights.
-
-    At u = -loss'(z) and the best intercept, Fenchel's equality holds between loss and conjugate, so the duality gap
-    of the restricted problem is that of the penalty, |ridge w - edges|^2 / (2 ridge) where w is free, and Newton's
-    method stops on it.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        A loss that has a `curvature` (exponential, logistic, Huber's, counts, ..., or your own) of one score a sample,
-        with a squared l2 penalty, with or without an intercept, w free or w >= 0.
-    """
-
-    source = "KIE06 (14)"
-    needs = (Needs("curvature", "ridge", several=False),)
-
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
-        super().__init__(formulation, y, tol=tol, share=share)
-        start = self.restricted.start()
-        self.w, self.b = start.w, float(start.b)
-
-    def minimise(self, tol: float) -> Point:
-        rows, y, loss, penalty = self.restricted.H.T, self.restricted.y, self.loss, self.penalty
-        w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
-        intercept = self.restricted.formulation.intercept
-        nonnegative = self.restricted.formulation.nonnegative
-        problem = SmoothProblem(
-            rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature, nonnegative=nonnegative
-        )
-        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
-        self.w, self.b = at.w, at.b
-        return {"w": at.w, "b": np.asarray(at.b), "u": loss.multipliers(y * (at.f + at.b))}
-
-
 @dataclass(frozen=True)
 class _State:
-    """A point with U = -loss'(z), the edges H'(y U), the objective, and the duality gap of the restricted problem."""
+    """A point with U = -loss'(z), the edges H'(y U), the objective, what is rounded off of it, and the bound from U."""
 
     point: SparsePoint
     U: Array
     edges: Array
     objective: float
-    gap: float
+    rounded: float
+    bound: float
 
 
-class ProximalMaster(NewtonMaster, ABC):
-    """A master by proximal Newton steps for a smooth loss, warm-started from the last weights.
+@documented
+class NewtonMaster(FastMaster):
+    """The problem over the columns found so far by Newton's method, from the last round's weights and multipliers.
 
-    At u = -loss'(z), scaled until no edge exceeds what the penalty allows, is the bound whose gap stops the search.
+    A round is solved as far as the columns found last warrant, in one of three ways. Hinges with a squared l2 penalty
+    go in proximal steps (`ProximalHinge`): dual coordinate descent, as in liblinear, needs many passes over the samples
+    where C is large, these cost a few products with H each, and are exact in the intercept;
+    `benchmarks/hinge_masters.py` times both. A smooth loss with that penalty is what Newton's method is for
+    (`SmoothProblem`): at u = -loss'(z) and the best intercept the duality gap is that of the penalty,
+    |ridge w - edges|^2 / (2 ridge) where w is free. With all other penalties steps are proximal (`SparseProblem`), and
+    u is scaled until no edge exceeds what the penalty allows. There a loss with kinks is minimised by its neighbour of
+    some width, whose multipliers are feasible for the loss itself: where a step is not what keeps the gap, the width is
+    made smaller, and in the end cutting planes go on from there.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        With a squared l2 penalty, a loss of hinges, also of regression, or one of one score that has a `curvature`
+        (exponential, logistic, Huber's, counts, ..., or your own). With an l1 penalty, one that has a `curvature`, or
+        on several scores a `hessian`. With ``sum_j size |w_j| + square |w_j|^2`` of weights, or of the 2-norms of those
+        of a hypothesis, one that has a `curvature`. With an l1 or a squared l2 penalty and no intercept, one that has a
+        neighbour by ``smoothed(width)`` on one score, such as those of all pairs of a ranking.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Labels -1 and +1; a column of ones for several outputs.
+    tol : float
+        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
     """
 
+    source = "LL08 P1; SL (1); KIE06 (14); Nesterov 2005; Qin, Scheinberg & Goldfarb 2013; Lee, Sun & Saunders 2014"
+    needs = (
+        Needs("linear_dual", "ridge"),
+        Needs("curvature", "ridge", several=False),
+        Needs("curvature", "edge_limit"),
+        Needs("hessian", "edge_limit"),
+        Needs("curvature", "entry_sizes", several=False),
+        Needs("curvature", "row_sizes", nonnegative=False),
+        Needs("smoothed", "edge_limit", intercept=False, several=False),
+        Needs("smoothed", "ridge", nonnegative=False, intercept=False, several=False),
+    )
+
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y, tol=tol, share=share)
-        start = self.restricted.start()
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        start, self.hessian = self.restricted.start(), find_hessian(self.loss)
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), np.ravel(start.b)
+        # the first of the needs that is met says by which names the terms are asked
+        self.way = self.find_ways(formulation)[0]
+        sizes = getattr(self.penalty, self.way.penalty)
+        of_weights = {"edge_limit": lambda: (sizes, 0.0), "ridge": lambda: (0.0, sizes / 2)}
+        size, square = of_weights.get(self.way.penalty, lambda: sizes)()
+        self.sizes = RowPenalty(size, square, self.way.penalty == "row_sizes", formulation.nonnegative)
+        self.is_smoothed = self.way.loss == "smoothed"
+        self.width, self.damping = WIDEST, LEAST_DAMPING if self.is_smoothed else 0.0
+        if self.way.loss == "linear_dual":
+            self.stack = stack = stack_dual(formulation, y)
+            # w = unit v makes of min ridge/2 |w|^2 + prices'max(0, knots - z) the same of v, at prices / unit; and a
+            # margin m that is to reach its gain is one of m + 1 - gain that is to reach 1
+            labels = stack.repeat(y)
+            prices, offset = stack.upper / stack.unit, labels * (1 - stack.gains)
+            self.hinges = ProximalHinge(
+                labels, prices, sizes, formulation.intercept, tol, offset, formulation.nonnegative
+            )
+            self.point = HingePoint.zero(len(labels))
 
-    @abstractmethod
-    def state_problem(self) -> SparseProblem | RowProblem:
-        """Return the problem over the columns so far, which takes steps."""
+    @classmethod
+    def find_ways(cls, formulation: Formulation) -> list[Needs]:
+        """Return the needs that a formulation meets, the fastest way first."""
+        loss: Any = formulation.terms[0]
+        met = [need for need in cls.needs if not need.find_missing(formulation)]
+        return [need for need in met if need.loss != "linear_dual" or loss.linear_dual.is_separable]
 
-    @abstractmethod
-    def summarise(self, edges: Array) -> Edges:
-        """Return what the penalty needs to know of the edges of the columns so far."""
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        return bool(cls.find_ways(formulation))
 
-    def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over the columns so far and those found last."""
-        best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
-        return self.restricted.bound(solution, Priced(priced.columns, best, squares, best))
+    def solve(self) -> MasterSolution:
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        minimise = {"linear_dual": self._minimise_hinges, "curvature": self._minimise_smooth}
+        way = minimise.get(self.way.loss, self._step) if self.way.penalty == "ridge" else self._step
+        point = way(self.tolerance.next(self.restricted.n_columns))
+        return replace(self.restricted.evaluate(point), exact=self.tolerance.is_exact)
+
+    def _minimise_hinges(self, tol: float) -> Point:
+        unit, n_copies = self.stack.unit, len(self.stack.signs)
+        rows = self.restricted.H.T if n_copies == 1 else np.tile(self.restricted.H.T, n_copies)
+        self.point = replace(self.hinges, tol=tol).solve(rows, self.point)
+        b, u = np.asarray(self.stack.origin + unit * self.point.b), unit * self.stack.fold(self.point.u)
+        return {"w": unit * self.point.w, "b": b, "u": u}
+
+    def _minimise_smooth(self, tol: float) -> Point:
+        formulation, loss, penalty = self.restricted.formulation, self.loss, self.penalty
+        rows, y, w = self.restricted.H.T, self.restricted.y, self.W[:, 0]
+        problem = SmoothProblem(
+            rows, y, penalty.ridge, formulation.intercept, loss, nonnegative=formulation.nonnegative
+        )
+        start = Iterate(w, float(self.b[0]), w @ rows)
+        at = problem.minimise(start, lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
+        self.W, self.b = at.w[:, np.newaxis], np.array([at.b])
+        return {"w": at.w, "b": np.asarray(at.b), "u": loss.multipliers(y * (at.f + at.b))}
 
     def add(self, columns: Sequence[Column]) -> None:
         added = self.restricted.add(columns)
         self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
 
-    def minimise(self, tol: float) -> Point:
-        """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
-        problem, pace = self.state_problem(), Pace()
-        at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
+    def _step(self, tol: float) -> Point:
+        """Take proximal steps until the gap is allowed; what is rounded off is narrowed on the way."""
+        restricted, pace = self.restricted, Pace()
+        smooth = self.loss.smoothed(self.width) if self.is_smoothed else self.loss
+        has_kinks = smooth is not self.loss
+        if has_kinks and isinstance(self.loss, PairLoss) and self.loss.n_pairs < MANY_PAIRS:
+            solution = restricted.problem.solve()
+            return {"w": solution.variables["w"], "u": solution.duals["u"]}
+        problem = self._state_problem(smooth)
+        at = over = under = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b), smooth)
         for _ in range(MAX_STEPS):
-            if at.gap <= tol * abs(at.objective) or not pace.allows_step():
+            if over.objective - under.bound <= tol * abs(over.objective) or not pace.allows_step():
                 break
-            ahead = self._evaluate(problem.step(at.point, at.U, at.edges))
-            if ahead.objective >= at.objective and ahead.gap >= at.gap:
+            try:
+                point, step, decrease = problem.step(at.point, at.U, at.edges, self.damping)
+            except TimeUp:
                 break
-            at = ahead
-        self.W, self.b = at.point.W, at.point.b
-        outputs = self.restricted.problem.outputs
-        w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        return {"w": w, "b": self.b.reshape(outputs), "u": u}
+            except np.linalg.LinAlgError:
+                if not self.is_smoothed:
+                    raise
+                # where hardly a pair is in the width, its curvature is rounding
+                point, step, decrease = at.point, 0.0, 0.0
+            if self.is_smoothed:
+                decrease = self._damp(step, decrease)
+            at = self._evaluate(point, smooth)
+            is_better = at.objective < over.objective or at.bound > under.bound
+            over, under = at if at.objective < over.objective else over, at if at.bound > under.bound else under
+            if has_kinks and decrease <= SETTLED * max(at.rounded, tol * abs(at.objective)):
+                # below this width scores are rounding
+                if self.width <= 1e-10:
+                    break
+                self.width, self.damping = SHARPER * self.width, max(self.damping * CALMER**4, LEAST_DAMPING)
+                smooth = self.loss.smoothed(self.width)
+                problem, at = self._state_problem(smooth), self._evaluate(at.point, smooth)
+            elif not has_kinks and not is_better and decrease < np.inf:
+                break
+        # new columns move scores further than the last steps did
+        self.width = min(WIDEST, self.width / SHARPER)
+        self.W, self.b, outputs = over.point.W, over.point.b, restricted.problem.outputs
+        best = {"w": self.W.reshape(-1, *outputs), "b": self.b.reshape(outputs), "u": under.U.reshape(-1, *outputs)}
+        if has_kinks and over.objective - under.bound > tol * abs(over.objective):
+            planes = CuttingPlanes(restricted, self.sizes.size, 2 * self.sizes.square)
+            with suppress(TimeUp):
+                planes.polish(best, over.objective, under.bound, tol, pace)
+            self.W = best["w"].reshape(self.W.shape)
+        return best
+
+    def _damp(self, step: float, decrease: float) -> float:
+        """Damp the next step more after a short one; returns the decrease, inf where another one is to be tried.
+
+        Pairs that enter or leave are no part of the curvature.
+        """
+        if step > 0:
+            self.damping = max(self.damping * (CALMER if step == 1 else 1.0 if step > 0.2 else WILDER), LEAST_DAMPING)
+            return decrease
+        self.damping *= WILDER**2
+        return 0.0 if self.damping > MOST_DAMPING else np.inf
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
-        self.tolerance.gap = relative_gap(solution.objective, self.bound_found(solution, priced))
+        if not self.sizes.size:
+            self.tolerance.learn(solution, priced)
+            return super().bound(solution, priced)
+        best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
+        found = self.restricted.bound(solution, Priced(priced.columns, best, squares, best))
+        self.tolerance.gap = relative_gap(solution.objective, found)
         return self.restricted.bound(solution, priced)
 
-    def _evaluate(self, point: SparsePoint) -> _State:
+    def _state_problem(self, smooth: Any) -> SparseProblem:
+        """Return the problem over the columns so far, which takes steps."""
+        outputs, y = self.restricted.problem.outputs, self.restricted.y
+
+        def differentiate(at: SparsePoint, U: Array, X: Array, k: NDArray[np.intp]) -> Array:
+            if self.is_smoothed:
+                return np.asarray(smooth.curve(y * at.F[:, 0], y * X))
+            return sum_curvatures(smooth, U, X) if self.sizes.by_rows else self.hessian(U, X, k)
+
+        def evaluate(at: SparsePoint) -> float:
+            z = (y.reshape(-1, 1) * at.F).reshape(-1, *outputs)
+            return float(smooth.value(z) + self.penalty.value(at.W.reshape(-1, *outputs)))
+
+        rows, y_column = self.restricted.H.T, y.reshape(-1, 1)
+        return SparseProblem(rows, y_column, self.sizes, self.restricted.formulation.intercept, evaluate, differentiate)
+
+    def _evaluate(self, point: SparsePoint, smooth: Any) -> _State:
         """Evaluate a point, and the bound from its multipliers."""
         problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
-        u = loss.multipliers(z)
+        u = smooth.multipliers(z)
         edges = problem.H.edges(y * u)
-        objective = loss.value(z) + self.penalty.value(point.W.reshape(-1, *problem.outputs))
-        repaired = loss.repair(u, y if problem.intercept else None)
-        gap = objective - problem.bound(
-            repaired, self.summarise(problem.H.edges(y * repaired) if problem.intercept else edges)
-        )
-        return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, gap)
+        value = loss.value(z)
+        rounded = 0.0 if smooth is loss else value - smooth.value(z)
+        # multipliers of the loss are in the domain of its conjugate, but for y'u = 0; those of a neighbour up to
+        # rounding, which steers no step: a solution is repaired where it is evaluated, once a round
+        repaired, of_repaired = u, edges
+        if problem.intercept:
+            repaired = loss.repair(u, y)
+            of_repaired = problem.H.edges(y * repaired)
+        # no column is outside
+        largest = row_sizes(of_repaired, problem.penalty.row_norm, one_sided=problem.nonnegative).max()
+        sizes = of_repaired if problem.nonnegative else np.abs(of_repaired)
+        known = Edges(float(largest), float((of_repaired**2).sum()), lambda: sizes, -np.inf)
+        objective = value + self.penalty.value(point.W.reshape(-1, *problem.outputs))
+        bound = problem.bound(repaired, known)
+        return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, rounded, bound)
 
 
-@documented
-class SparseMaster(ProximalMaster):
-    """A smooth loss with an l1 penalty or an elastic net, w free or w >= 0, warm-started from the last weights.
-
-    At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
-    search.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty; of one score also with
-        ``sum_j size |w_j| + square |w_j|^2``.
-    y : ndarray of shape (n_samples,) or (n_samples, 1)
-        Labels -1 and +1; a column of ones for several outputs.
-    share : float
-        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
-        solutions in every round.
-    """
-
-    source = "Lee, Sun & Saunders 2014"
-    needs = (
-        Needs("curvature", "edge_limit"),
-        Needs("hessian", "edge_limit"),
-        Needs("curvature", "entry_sizes", several=False),
-    )
-
-    def state_problem(self) -> SparseProblem:
-        formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
-        penalty: Any = self.penalty
-        size, square = penalty.entry_sizes if hasattr(penalty, "entry_sizes") else (penalty.edge_limit, 0.0)
-        return SparseProblem(
-            self.restricted.H.T,
-            self.restricted.y.reshape(-1, 1),
-            size,
-            formulation.nonnegative,
-            formulation.intercept,
-            loss=lambda z: loss.value(z.reshape(-1, *outputs)),
-            hessian=find_hessian(loss),
-            square=square,
-        )
-
-    def summarise(self, edges: Array) -> Edges:
-        # -loss*(-t u) at the t for which the largest edge is the slope of an l1 penalty; no column is outside
-        sizes = edges if self.restricted.formulation.nonnegative else np.abs(edges)
-        return Edges(float(sizes.max()), np.inf, lambda: sizes, -np.inf)
+def sum_curvatures(loss: Any, U: Array, X: Array) -> Array:
+    """Return X diag(phi''(z)) X' of every output, (n_outputs, n_active, n_active), or one where they are the same."""
+    D = loss.curvature(U[:, 0] if U.shape[1] == 1 else U).reshape(U.shape)
+    return np.stack([(X * d) @ X.T for d in (D[:, :1] if (D[:, :1] == D).all() else D).T])
 
 
-@documented
-class RowMaster(ProximalMaster):
-    """A smooth loss with a group lasso whose groups are hypotheses, or an elastic net, of free w; warm-started.
+def find_hessian(loss: Any) -> Callable[[Array, Array, NDArray[np.intp]], Array]:
+    """Return the loss's own second derivatives in the weights, or those of each output by itself."""
 
-    Parameters
-    ----------
-    formulation : Formulation
-        A loss that has a `curvature`, of one or several scores, with a penalty ``sum_j size |w_j| + square |w_j|^2`` on
-        the 2-norms of the weights of hypotheses.
-    y : ndarray of shape (n_samples,) or (n_samples, 1)
-        Labels -1 and +1; a column of ones for several outputs.
-    share : float
-        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
-        solutions in every round.
-    """
+    def place_curvatures(U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
+        if U.shape[1] == 1:
+            return sum_curvatures(loss, U, X)
+        D = loss.curvature(U).reshape(U.shape)
+        return ((X * D.T[outputs]) @ X.T) * np.equal.outer(outputs, outputs)
 
-    source = "Qin, Scheinberg & Goldfarb 2013"
-    needs = (
-        Needs("curvature", "row_sizes", nonnegative=False),
-        Needs("curvature", "entry_sizes", nonnegative=False, several=False),
-    )
-
-    def state_problem(self) -> RowProblem:
-        outputs, loss, penalty = self.restricted.problem.outputs, self.loss, self.penalty
-        size, square = penalty.row_sizes if hasattr(penalty, "row_sizes") else penalty.entry_sizes
-        shape = (-1, self.W.shape[1])
-        return RowProblem(
-            self.restricted.H.T,
-            self.restricted.y.reshape(-1, 1),
-            size,
-            square,
-            self.restricted.formulation.intercept,
-            loss=lambda z: loss.value(z.reshape(-1, *outputs)),
-            curvature=lambda U: loss.curvature(U.reshape(-1, *outputs)).reshape(shape),
-            accuracy=max(SOLVED, OF_GAP * self.tolerance.last),
-        )
-
-    def summarise(self, edges: Array) -> Edges:
-        sizes = np.abs(edges)
-        largest = float(row_sizes(edges, self.penalty.row_norm).max())
-        return Edges(largest, float((edges**2).sum()), lambda: sizes, -np.inf)
-
-
-def find_hessian(loss: Any) -> Hessian:
-    """Return the loss's own second derivatives in the weights, or X diag(phi''(z)) X' of each output by itself."""
-
-    def sum_curvatures(U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
-        D = loss.curvature(U[:, 0] if U.shape[1] == 1 else U).reshape(U.shape)
-        B = (X * D.T[outputs]) @ X.T
-        return B if U.shape[1] == 1 else B * np.equal.outer(outputs, outputs)
-
-    return getattr(loss, "hessian", sum_curvatures)
+    return loss.hessian or place_curvatures
 
 
 class LeastSquaresMaster(FastMaster):

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedFeatures, Groups
+from cvxens.colgen.oracles.bins import Groups
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.kinds import Kinds, check_sides
 from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.pool import Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.unions import Costed, Union
+from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Hypothesis, Ramp
 from cvxens.tables import Feature
 from cvxens.types import Array
@@ -127,7 +128,7 @@ def list_ramps(
     sides = check_sides(signs, X.shape[1])
     sided = bool(sides.any())
     features = range(X.shape[1]) if features is None else features
-    binned = BinnedFeatures.from_samples(X, N_KNOTS + 1, sample_weight=sample_weight, columns=features)
+    binned = BinnedFeatures(X, features, n_bins=N_KNOTS + 1, sample_weight=sample_weight)
     for j, knots in zip(features, binned.thresholds, strict=True):
         if len(knots) < 2:
             # a step says all of two values

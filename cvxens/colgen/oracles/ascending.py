@@ -40,7 +40,7 @@ BOUNDED = (
 
 
 @dataclass(frozen=True)
-class Step:
+class AscendingStep:
     """A hypothesis as a part of the scores from `first` on: h(x) of the first score, and 1 + h(x) of a step to one."""
 
     hypothesis: Any
@@ -70,7 +70,7 @@ class StackedSample:
     def __len__(self) -> int:
         return validation.count_rows(self.X) * self.n_scores
 
-    def evaluate(self, step: Step) -> Array:
+    def evaluate(self, step: AscendingStep) -> Array:
         """Return what a part adds to the scores of all samples, (n_samples n_scores,)."""
         h = np.asarray(evaluate(step.hypothesis, self.X), np.float64)
         scores = np.zeros((len(h), self.n_scores))
@@ -127,14 +127,14 @@ class Ascending:
             answer = self.oracle.price(weights, [step.hypothesis for step in exclude if step.first == first])
             shift = float(weights.sum()) if first else 0.0
             columns += [
-                Column(Step(column.hypothesis, first), self.sample, column.edge + shift)
+                Column(AscendingStep(column.hypothesis, first), self.sample, column.edge + shift)
                 for column in answer.columns
                 if not (first and isinstance(column.hypothesis, Constant))
             ]
             edge_bound = max(edge_bound, answer.edge_bound + shift + 2 * lost)
             outside = max(outside, answer.outside_bound + shift + 2 * lost)
             if first:
-                constant = Step(Constant(1), first)
+                constant = AscendingStep(Constant(1), first)
                 edge_bound, outside = (max(bound, DISTANCE * (shift + lost)) for bound in (edge_bound, outside))
                 if constant not in exclude:
                     columns.append(Column(constant, self.sample, DISTANCE * shift))
@@ -142,7 +142,7 @@ class Ascending:
         return Priced(columns, edge_bound, outside_bound=outside)
 
 
-def add_up(steps: list[Step], w: Array, b: float, n_scores: int) -> tuple[tuple[Any, ...], Array, Array]:
+def add_up(steps: list[AscendingStep], w: Array, b: float, n_scores: int) -> tuple[tuple[Any, ...], Array, Array]:
     """Return hypotheses, their weights (n_hypotheses, n_scores) and intercepts (n_scores,) of weighted parts."""
     intercepts = np.full(n_scores, float(b))
     weights: dict[Any, Array] = {}
@@ -156,7 +156,7 @@ def add_up(steps: list[Step], w: Array, b: float, n_scores: int) -> tuple[tuple[
     return tuple(weights), np.array(list(weights.values())).reshape(len(weights), n_scores), intercepts
 
 
-def take_apart(hypotheses: tuple[Any, ...], W: Array, b: Array) -> tuple[list[Step], Array, float]:
+def take_apart(hypotheses: tuple[Any, ...], W: Array, b: Array) -> tuple[list[AscendingStep], Array, float]:
     """Return the parts, their weights and the intercept of scores by hypotheses, weights and intercepts.
 
     Raises
@@ -169,13 +169,13 @@ def take_apart(hypotheses: tuple[Any, ...], W: Array, b: Array) -> tuple[list[St
         own = W[:, first] - (W[:, first - 1] if first else 0.0)
         for hypothesis, value in zip(hypotheses, own.tolist(), strict=True):
             if value:
-                steps.append(Step(hypothesis if value > 0 else negate(hypothesis), first))
+                steps.append(AscendingStep(hypothesis if value > 0 else negate(hypothesis), first))
                 w.append(abs(value))
         if first:
             rest = float(b[first] - b[first - 1] - np.abs(own).sum())
             if rest < -1e-9 * (1 + float(np.abs(b).max())):
                 found = f"found {b[first]:g} after {b[first - 1]:g}, with steps of {np.abs(own).sum():g}"
                 raise InvalidInput("intercept", found, "give intercepts under which scores ascend everywhere")
-            steps.append(Step(Constant(1), first))
+            steps.append(AscendingStep(Constant(1), first))
             w.append(max(rest, 0.0) / DISTANCE)
     return steps, np.array(w), float(b[0])

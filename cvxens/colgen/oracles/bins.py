@@ -9,100 +9,33 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
 from math import inf
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, check_features, column, count_missing
+from cvxens.features import BinnedFeatures, FixedPoint, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import sample_prices, whole
+from cvxens.validation import whole
 
 Ints: TypeAlias = NDArray[np.int64]
-
-MOST_BINS = 256
-"""The bins that a byte can name."""
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedFeatures:
-    """A sample as the numbers of the bins that its values are in.
-
-    Examples
-    --------
-    >>> binned = BinnedFeatures.from_samples([[0.0, 1.0], [2.0, 1.0], [4.0, 3.0]], n_bins=4)
-    >>> binned.thresholds
-    [array([1., 3.]), array([2.])]
-    >>> binned.codes
-    array([[0, 0],
-           [1, 0],
-           [2, 1]], dtype=uint8)
-    """
-
-    sample: Any  # (n_samples, n_features), dense or sparse
-    thresholds: list[Array]  # by feature, ascending
-    codes: NDArray[np.uint8]  # (n_samples, n_features), how many thresholds are at or below each value
-
-    @classmethod
-    def from_samples(
-        cls,
-        X: Any,
-        n_bins: int,
-        *,
-        sample_weight: Any = None,
-        order: Literal["C", "F"] = "C",
-        columns: Sequence[int] | None = None,
-        uncut: Collection[int] = (),
-    ) -> Self:
-        """Cut every feature into at most `n_bins` bins, a distinct value each, or of nearly equal masses of samples.
-
-        If the features are some `columns` of X, they may have missing values, of which the code is one beyond the last.
-        Those that are `uncut` have one bin.
-        """
-        features = SortedFeatures(X, columns)
-        masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
-        if masses is not None and (masses == masses[0]).all():
-            masses = None
-        most = min(whole("n_bins", n_bins, least=2), MOST_BINS - (columns is not None)) - 1
-        thresholds = [
-            np.zeros(0) if j in uncut else choose_thresholds(features, j, most, masses)
-            for j in range(features.n_features)
-        ]
-        codes = np.empty((features.n_samples, features.n_features), np.uint8, order=order)
-        for k, own in enumerate(thresholds):
-            values = np.asarray(column(features.X, int(features.columns[k])), np.float64)
-            codes[:, k] = np.searchsorted(own, values, side="right")
-            if columns is not None:
-                codes[features.missing(k), k] = len(own) + 1
-        return cls(features.X, thresholds, codes)
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns of X."""
-        return len(self.thresholds)
-
-    @cached_property
-    def counts(self) -> Ints:
-        """The number of thresholds of every feature, shape (n_features,)."""
-        return np.array([len(own) for own in self.thresholds], np.int64)
-
-    def place(self, feature: int, threshold: float) -> int:
-        """Return the place of a threshold, from 1 to the number of the feature's; 0 if it is none of them."""
-        return find_place(self.thresholds[feature], threshold)
 
 
 def find_place(thresholds: Array, threshold: float) -> int:
     """Return the place of a threshold among some, ascending, from 1 on; 0 if it is none of them."""
     k = int(np.searchsorted(thresholds, threshold))
     return k + 1 if k < len(thresholds) and thresholds[k] == threshold else 0
+
+
+NO_TREE = (-1, 0, -1, 0, -1, 0, 1)
+"""How a constant is written as a tree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +49,9 @@ class Readings:
     Examples
     --------
     >>> X = np.array([[0.0], [2.0], [np.nan]])
-    >>> readings = Readings.from_bins(BinnedFeatures.from_samples(X, 4, columns=[0]), np.array([True]))
+    >>> readings = Readings.from_bins(BinnedFeatures(X, [0], n_bins=4))
     >>> readings.thresholds, readings.codes.tolist()
-    ([array([-inf,   1.]), array([1.])], [[1, 0], [2, 1], [0, 1]])
+    ([array([-inf,   1.]), array([1.])], [[1, 2, 0], [0, 1, 1]])
     >>> print(readings.make_split(0, 1, 1), readings.make_split(0, 2, 1), readings.make_split(1, 1, 1), sep="; ")
     x[0] is missing -> -1; x[0] >= 1, not missing -> +1; x[0] >= 1, or missing -> +1
     """
@@ -126,27 +59,25 @@ class Readings:
     features: Ints  # (n_readings,), which feature each reads
     ways: Ints  # (n_readings,), -1 where missing values are below, +1 where above, 0 where there are none
     thresholds: list[Array]  # by reading, ascending
-    codes: NDArray[np.uint8]  # (n_samples, n_readings), how many thresholds are at or below each value
+    codes: NDArray[np.uint8]  # (n_readings, n_samples), how many thresholds are at or below each value
 
     @classmethod
-    def from_bins(cls, binned: BinnedFeatures, gaps: NDArray[np.bool_]) -> Self:
-        """Read a binned sample, of which some features have `gaps`: values whose bin is one beyond the last."""
-        if not gaps.any():
-            none = np.zeros(binned.n_features, np.int64)
-            return cls(np.arange(binned.n_features), none, binned.thresholds, binned.codes)
+    def from_bins(cls, binned: BinnedFeatures) -> Self:
+        """Read a binned sample, in which a missing value has the bin one beyond the last."""
+        gaps = np.array([rows.size > 0 for rows in binned.gone], bool)
         features = np.repeat(np.arange(binned.n_features), 1 + gaps)
         second = np.append(False, features[1:] == features[:-1])
         ways = np.where(gaps[features], np.where(second, 1, -1), 0)
-        codes, thresholds = binned.codes[:, features], []
+        codes, thresholds = binned.codes[features], []
         for k, (j, way) in enumerate(zip(features.tolist(), ways.tolist(), strict=True)):
-            own = binned.thresholds[j]
-            missing = binned.codes[:, j] == len(own) + 1
+            own, missing = binned.thresholds[j], binned.gone[j]
             if way < 0:
                 # where no value is known, nothing is told apart
-                own = own if missing.all() else np.append(-np.inf, own)
-                codes[:, k] = np.where(missing, 0, codes[:, k] + (len(own) > 0))
+                own = own if len(missing) == binned.n_samples else np.append(-np.inf, own)
+                codes[k] += len(own) > 0
+                codes[k, missing] = 0
             elif way > 0:
-                codes[missing, k] = len(own)
+                codes[k, missing] = len(own)
             thresholds.append(own)
         return cls(features, ways, thresholds, codes)
 
@@ -214,6 +145,33 @@ class Readings:
         split = self.find_split(hypothesis)
         return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
 
+    def make_tree(self, tree: Sequence[int], sign: int) -> Hypothesis:
+        """Return the tree of depth 2 that is written as reading and place of its root, its upper and its lower split.
+
+        Then comes the product of the signs of its halves; -1 and 0 stand for no split, or no root. `sign` is that of
+        its uppermost leaf.
+        """
+        root, place, *splits, product = tree
+        if root < 0:
+            return Constant(sign)
+        halves = (
+            Constant(own) if reading < 0 else self.make_split(reading, at, own)
+            for reading, at, own in ((*splits[:2], sign), (*splits[2:], sign * product))
+        )
+        return self.make_branch(root, place, *halves)
+
+    def find_tree(self, tree: Any) -> tuple[tuple[int, ...], int] | None:
+        """Return how a tree of depth 2 is written, and its sign, as `make_tree` has both; None for no tree of it."""
+        if isinstance(tree, Constant):
+            return NO_TREE, tree.sign
+        root = self.find_branch(tree)
+        if root is None:
+            return None
+        above, below = ((-1, 0, h.sign) if isinstance(h, Constant) else self.find_split(h) for h in root[2:])
+        if above is None or below is None:
+            return None
+        return (*root[:2], *above[:2], *below[:2], above[2] * below[2]), above[2]
+
     def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
         """Return the condition that a value is at or above a threshold of a reading, or that it is below."""
         feature, way, threshold = self._read(reading, place)
@@ -257,36 +215,6 @@ def find_places(g: int, root: tuple[int, int, bool], twins: Ints, counts: Ints) 
         return (1, 1) if above else (1, max(place - 1, 1))
     # the root has missing values above: there, each threshold up to the root's tells them from all others
     return (place + 1, counts[g] + 1) if above else (1, 1)
-
-
-def choose_thresholds(features: SortedFeatures, feature: int, most: int, masses: Array | None) -> Array:
-    """Choose at most so many thresholds, ascending: all, or those with the nearest to equal masses between them."""
-    places = features.places(feature)
-    if len(places) > most:
-        total, below = _sum_masses(features, feature, masses)
-        below = below[places - 1]
-        wanted = np.arange(1, most + 1) * total / (most + 1)
-        after = np.clip(np.searchsorted(below, wanted), 1, len(places) - 1)
-        nearest = after - (wanted - below[after - 1] <= below[after] - wanted)
-        places = places[np.unique(nearest)]
-    return np.array([features.threshold(feature, place) for place in places.tolist()])
-
-
-def _sum_masses(features: SortedFeatures, feature: int, masses: Array | None) -> tuple[float, Array]:
-    """Return the mass of all samples, and its sums up to each sorted entry; `masses` None is 1 for each sample."""
-    if masses is None:
-        # without weights only the order of values counts, which is sorted already
-        values = features.entry_values[features.entries(feature)]
-        entries = np.ones(len(values))
-        if features.has_zeros[feature]:
-            n_missing = len(features.missing(feature))
-            entries[np.searchsorted(values, 0)] = features.n_samples - n_missing - len(values) + 1
-    else:
-        # of sparse features one entry stands for all zeros, and has the mass that the others leave
-        rows = features.ascending(feature)
-        others = masses[rows[rows < len(masses)]].sum() + masses[features.missing(feature)].sum()
-        entries = np.append(masses, masses.sum() - others)[rows]
-    return float(entries.sum()), entries.cumsum()
 
 
 Groups = Collection[Sequence[int]]
@@ -362,12 +290,12 @@ class BinnedOracle:
         X = check_features(X, gaps=True)
         gaps = count_missing(X) > 0
         columns = range(X.shape[1]) if gaps.any() else None
-        given: Any = {"sample_weight": sample_weight, "columns": columns, "uncut": self.nominal}
-        self.binned = BinnedFeatures.from_samples(X, self.n_bins, **given)
-        self.readings = Readings.from_bins(self.binned, gaps)
+        given: Any = {"n_bins": self.n_bins, "sample_weight": sample_weight, "uncut": self.nominal}
+        self.binned = BinnedFeatures(X, columns, **given)
+        self.readings = Readings.from_bins(self.binned)
         if not self.readings.counts.any():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
-        self.sample = self.binned.sample
+        self.sample = self.binned.X
         if self.columns_per_round is not None:
             self.columns_per_round = whole("columns_per_round", self.columns_per_round)
         self.allowed = find_allowed(self.binned.n_features, self.interactions, self.forbidden)
@@ -415,31 +343,21 @@ def is_over(ends_at: float) -> bool:
 
 
 @njit(cache=True)
-def sum_pairs(
-    a: NDArray[np.uint8], b: NDArray[np.uint8], weights: NDArray[np.int64], n_bins: int, table: NDArray[np.int64]
-) -> None:
-    """Add the weights up by pairs of bins, `n_bins` of the second feature for each of the first."""
-    width = np.uint64(n_bins)
-    for i in range(len(weights)):
-        table[np.uint64(a[i]) * width + np.uint64(b[i])] += weights[i]
-
-
-@njit(cache=True)
-def measure_edges(edges: Array, sign: int, order: float) -> tuple[float, float]:
-    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
-
-    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
-    either.
-    """
-    most, largest = 0.0, -np.inf
+def measure_edges(edges: Array, order: float) -> tuple[float, float]:
+    """Return the norm of the edges over the outputs, and the one of the largest size."""
+    most, total = 0.0, 0.0
     for edge in edges:
         if abs(edge) > abs(most):
             most = edge
-        largest = max(largest, sign * edge)
-    if order == np.inf:
-        return (abs(most), most) if sign == 0 else (largest, float(sign))
-    total = 0.0
-    for edge in edges:
         # times a power of two, so that no power of a size overflows
         total += (abs(edge) * 2.0**-61) ** order
-    return total ** (1 / order) * 2.0**61, most
+    return (abs(most) if order == np.inf else total ** (1 / order) * 2.0**61), most
+
+
+@njit(cache=True, nogil=True)
+def measure_norms(edges: Array, order: float) -> Array:
+    """Return the norms of edges (n_outputs, n_hypotheses) over the outputs."""
+    sizes = np.empty(edges.shape[1])
+    for k in range(len(sizes)):
+        sizes[k] = measure_edges(edges[:, k], order)[0]
+    return sizes

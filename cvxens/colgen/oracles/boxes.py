@@ -23,11 +23,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, is_over, measure_edges
-from cvxens.colgen.oracles.stumps import FixedPoint
+from cvxens.colgen.oracles.bins import BinnedOracle, find_place, is_over, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
+from cvxens.features import FixedPoint
 from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
@@ -106,7 +106,7 @@ class Boxes(BinnedOracle):
         # the features of a list that is shorter have one bin
         gaps = np.bincount(self.readings.features, self.readings.ways != 0, minlength=n_features + 1) > 0
         self._axes = Axes(np.append(self.binned.counts + 1, 1), gaps.astype(np.int64))
-        self._codes = np.vstack([self.binned.codes.T, np.zeros((1, len(self.binned.codes)), np.uint8)])
+        self._codes = np.vstack([self.binned.codes, np.zeros((1, self.binned.n_samples), np.uint8)])
         self._by_length = _list_features(np.flatnonzero(varying), self.allowed, self.max_length)
         self.lists = _keep_longest(self._by_length, self.allowed & varying, self.max_length)
         n_cells = int((self._axes.n_bins + self._axes.gaps)[self.lists].prod(axis=1, dtype=np.float64).max())
@@ -129,7 +129,7 @@ class Boxes(BinnedOracle):
         Where the search came to its end they exceed the largest edges by what the rounding of `s` to fixed point can
         have cost, and where it did not, the bounds of the lists of features that are left are among them.
         """
-        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
         closed = [box for h in exclude if (box := self._write(h)) is not None]
         boxes: dict[Hypothesis, float] = {}
@@ -242,8 +242,8 @@ class Boxes(BinnedOracle):
         if isinstance(condition, Among):
             return None if condition.levels else (0, -1, 1) if missing else (0, n_bins - 1, 0)
         low, high = condition.low, condition.high
-        first = self.binned.place(feature, low) if low > -inf else 0
-        after = self.binned.place(feature, high) if high < inf else n_bins
+        first = find_place(self.binned.thresholds[feature], low) if low > -inf else 0
+        after = find_place(self.binned.thresholds[feature], high) if high < inf else n_bins
         return None if (low > -inf and not first) or not after else (first, after - 1, missing)
 
     def _close_within(self, k: int, closed: list[Box]) -> list[list[Run]]:
@@ -371,7 +371,7 @@ def _measure(edges: Ints, order: float | None) -> Any:
     """Return the size of the edges over the outputs, and the sign of the largest of them."""
     if order is None:
         return abs(edges[0]), 1 if edges[0] >= 0 else -1
-    size, most = measure_edges(edges.astype(np.float64), 0, order)
+    size, most = measure_edges(edges.astype(np.float64), order)
     return size, 1 if most >= 0 else -1
 
 

@@ -24,14 +24,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over
 from cvxens.colgen.oracles.depth_two_trees import rank_splits
-from cvxens.colgen.oracles.stumps import NONE, FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Constant, Hypothesis
-from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.features import NONE, FixedPoint, sum_joint, sum_pairs
+from cvxens.hypotheses import Hypothesis
+from cvxens.limits import map_in_threads, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
 
@@ -39,13 +39,10 @@ Ints: TypeAlias = NDArray[np.int64]
 
 Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
-A half is written like that too, with reading and place of either split as its halves, (-1, 0) for none; a constant has
-no readings, and a stump constants of opposite signs."""
+The halves are written as in `Readings.make_tree`."""
 
 Root: TypeAlias = tuple[int, int, bool]
 """A half of the samples: reading and place of the test, and True for what is at or above it; no reading is -1."""
-
-CONSTANT: Written = (-1, 0, -1, 0, -1, 0, 1)
 
 MOST_CELLS = 2**25
 """The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
@@ -162,7 +159,7 @@ class DepthThreeTrees(BinnedOracle):
         not, the sum of all |s| is among them. Where a norm ranks edges over several outputs, the best trees of each are
         ranked by it, and the bound is the norm of the bounds, which holds, and leaves a gap.
         """
-        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
         closed = set(_list_written(self.readings, exclude))
         answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
@@ -193,11 +190,7 @@ class DepthThreeTrees(BinnedOracle):
             integers, layout = integers[kept], layout._replace(codes=layout.codes.take(kept, axis=1))
         sample = Half.of_zeros(layout)
         n_threads = threads_for(len(integers) * len(layout.pairs))
-
-        def add_up(part: slice) -> None:
-            _sum_tables((part.start, part.stop), integers, layout, sample)
-
-        map_slices(add_up, n_readings + len(layout.pairs), n_threads, guided=True)
+        map_in_threads(partial(_sum_reading, layout, integers, sample), range(n_readings), n_threads)
         promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
         _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
         roots = np.flatnonzero(self.readings.counts)
@@ -218,20 +211,8 @@ class DepthThreeTrees(BinnedOracle):
 
     def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
         """Make the hypothesis of a tree as it is written, and a sign."""
-        root, place, product = tree[0], tree[1], tree[16]
-        above, below = self._make_half(tree[2:9], sign), self._make_half(tree[9:16], sign * product)
-        return self.readings.make_branch(root, place, above, below)
-
-    def _make_half(self, half: Written, sign: int) -> Hypothesis:
-        root, place, *splits, product = half
-        if root < 0:
-            return Constant(sign)
-        g_above, k_above, g_below, k_below = splits
-        above, below = self._make_split(g_above, k_above, sign), self._make_split(g_below, k_below, sign * product)
-        return self.readings.make_branch(root, place, above, below)
-
-    def _make_split(self, reading: int, place: int, sign: int) -> Hypothesis:
-        return Constant(sign) if reading < 0 else self.readings.make_split(reading, place, sign)
+        above, below = self.readings.make_tree(tree[2:9], sign), self.readings.make_tree(tree[9:16], sign * tree[16])
+        return self.readings.make_branch(tree[0], tree[1], above, below)
 
 
 def _count_common(one: Any, other: tuple[int, int]) -> int:
@@ -266,7 +247,7 @@ def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
     offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))
     numbers = np.full(allowed.shape, -1)
     numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-    codes = np.ascontiguousarray(readings.codes.T)
+    codes = readings.codes
     return Layout(codes, readings.starts, allowed, pairs, offsets, numbers, readings.twins, counts)
 
 
@@ -286,27 +267,9 @@ def _list_written(readings: Readings, exclude: Collection[Hypothesis]) -> Iterat
     """Yield the trees of the set among some hypotheses; others close nothing."""
     for hypothesis in exclude:
         if (root := readings.find_branch(hypothesis)) is not None:
-            above, below = (_write(readings, half) for half in root[2:])
+            above, below = (readings.find_tree(half) for half in root[2:])
             if above is not None and below is not None:
                 yield (*root[:2], *above[0], *below[0], above[1] * below[1])
-
-
-def _write(readings: Readings, half: Any) -> tuple[Written, int] | None:
-    """Return what tells a half from all others but its negation, and its sign; None for what is no tree of depth 2."""
-    if isinstance(half, Constant):
-        return CONSTANT, half.sign
-    root = readings.find_branch(half)
-    if root is None:
-        return None
-    splits: list[int] = []
-    signs = []
-    for split in root[2:]:
-        found = (-1, 0, split.sign) if isinstance(split, Constant) else readings.find_split(split)
-        if found is None:
-            return None
-        splits += found[:2]
-        signs.append(found[2])
-    return (*root[:2], *splits, signs[0] * signs[1]), signs[0]
 
 
 @njit(cache=True)
@@ -329,32 +292,16 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
     return edges
 
 
-@njit(cache=True, nogil=True)
-def _sum_tables(tasks: tuple[int, int], weights: Ints, layout: Layout, half: Half) -> None:
-    """Add the weights of a sample up, by readings first and then by pairs of them."""
-    n_readings = len(layout.starts) - 1
-    for task in range(tasks[0], tasks[1]):
-        if task < n_readings:
-            own = half.sums[layout.starts[task] : layout.starts[task + 1]]
-            for i in range(len(weights)):
-                own[layout.codes[task, i]] += weights[i]
-            _accumulate(own, len(own))
-        else:
-            g, h = layout.pairs[task - n_readings]
-            n_bins = layout.starts[h + 1] - layout.starts[h]
-            table = half.tables[layout.offsets[task - n_readings] : layout.offsets[task - n_readings + 1]]
-            sum_pairs(layout.codes[g], layout.codes[h], weights, n_bins, table)
-            _accumulate(table, n_bins)
-
-
-@njit(cache=True)
-def _accumulate(table: Ints, n_bins: int) -> None:
-    """Sum a table up along both of its dimensions, of which the second has so many bins."""
-    for start in range(0, len(table), n_bins):
-        along = 0
-        for k in range(start, start + n_bins):
-            along += table[k]
-            table[k] = along + (table[k - n_bins] if start else 0)
+def _sum_reading(layout: Layout, weights: Ints, half: Half, g: int) -> None:
+    """Add the weights of a sample up, by the bins of a reading, and by those of its pairs."""
+    numbers = np.flatnonzero(layout.pairs[:, 0] == g)
+    joint = sum_joint(g, np.append(g, layout.pairs[numbers, 1]), layout.codes, layout.counts + 1, weights)
+    start = layout.counts[g] + 1
+    half.sums[layout.starts[g] : layout.starts[g + 1]] = joint[-1, :start]
+    for number in numbers.tolist():
+        own = half.tables[layout.offsets[number] : layout.offsets[number + 1]].reshape(len(joint), -1)
+        own[:] = joint[:, start : start + own.shape[1]]
+        start += own.shape[1]
 
 
 @njit(cache=True)

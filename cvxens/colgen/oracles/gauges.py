@@ -19,7 +19,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Hypothesis, KernelExpansion, Points, Staircase
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -162,7 +162,7 @@ class FeatureGroups:
     negations = True
 
     def __init__(self, X: Any, *, weights: Any = None, entries: float = 0.0) -> None:
-        features = SortedFeatures(validation.samples(X))
+        features = BinnedFeatures(validation.samples(X))
         self.sample = features.X
         varying = np.flatnonzero(features.n_distinct > 1).tolist()
         self.entries = 0.0 if entries == 0 else validation.positive("entries", entries)

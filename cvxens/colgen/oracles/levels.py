@@ -17,12 +17,11 @@ from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.kinds import Kinds
 from cvxens.errors import InvalidInput
-from cvxens.features import column, find_missing
+from cvxens.features import column, find_missing, sum_cells
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
@@ -264,13 +263,14 @@ class LevelTests:
 
     def _sum(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Sum the weights of the samples, (n_outputs, n_samples), by the groups of all tests."""
-        sums = np.zeros((len(weights), self.starts[-1]), weights.dtype)
+        sums, by_sample = np.zeros((self.starts[-1], len(weights)), weights.dtype), np.ascontiguousarray(weights.T)
+        everyone = np.full(len(self.tests), -1)
 
         def add(tests: slice) -> None:
-            _sum_groups((tests.start, tests.stop), weights, self.members, self.starts, sums)
+            sum_cells((tests.start, tests.stop), self.members, self.starts, everyone, by_sample, sums)
 
         map_slices(add, len(self.tests), threads_for(weights.size * len(self.tests)), guided=True)
-        return sums
+        return np.ascontiguousarray(sums.T)
 
 
 def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int64]:
@@ -285,15 +285,3 @@ def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int6
     codes = np.full(len(values), MISSING, np.int64)
     codes[~missing] = known.astype(np.int64)
     return codes
-
-
-@njit(cache=True, nogil=True)
-def _sum_groups(
-    tests: tuple[int, int], weights: NDArray[Any], members: NDArray[np.int32], starts: Ints, sums: NDArray[Any]
-) -> None:
-    """Add up the weights of every output by the groups of some tests."""
-    for k in range(tests[0], tests[1]):
-        for o in range(len(weights)):
-            own = sums[o, starts[k] : starts[k + 1]]
-            for i in range(weights.shape[1]):
-                own[members[k, i]] += weights[o, i]

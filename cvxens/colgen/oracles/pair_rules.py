@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, measure_edges, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, measure_norms
 from cvxens.colgen.oracles.kinds import check_sides
-from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
+from cvxens.features import FixedPoint, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Rule
-from cvxens.limits import map_slices, threads_for
-from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.limits import map_in_threads, threads_for
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -75,7 +72,7 @@ class PairRules(BinnedOracle):
         self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
         self.sides = check_sides(signs, self.binned.n_features)
         self.negations = not self.sides.any()
-        self._codes = np.ascontiguousarray(readings.codes.T)
+        self._sides = self.sides[readings.features]
         self._number = {(a, b): k for k, (a, b) in enumerate(self.pairs.tolist())}
         # the first places of those that read missing values as below tell whether the value is known
         self._unsided = (readings.ways < 0) & (readings.counts > 0)
@@ -101,39 +98,69 @@ class PairRules(BinnedOracle):
         Of equal edges those of one condition come first, the constant last. The bounds count what the rounding of `s`
         to fixed point can have cost, and of sums to floats.
         """
-        weights = FixedPoint.from_weights(s, len(self.binned.codes))
-        found = self._search(weights, exclude, row_norm)
-        ranked = np.argsort(-found.sizes, kind="stable")[: self.columns_per_round].tolist()
-        rules: list[tuple[float, Hypothesis]] = [
-            (float(found.sizes[k]), self._make_rule(k, found.rules[k])) for k in ranked if found.sizes[k] > -inf
-        ]
-        squares = found.squares.sum(axis=0)
-        if self.constant:
-            squares += float((weights.totals.astype(np.float64) ** 2).sum())
-        square_sum, rising = (self._bound_square_sum(weights, float(total)) for total in squares)
-        every, outside = float(found.largest.max(initial=-inf)), max((size for size, _ in rules), default=-inf)
-        answer = self._answer(weights, rules, every, outside, exclude, row_norm)
-        return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
-
-    def _search(self, weights: FixedPoint, exclude: Collection[Hypothesis], order: float) -> Found:
-        """Return the best open rule of every feature and pair of features."""
-        kept = np.flatnonzero(weights.integers.any(axis=0))
-        integers, codes = weights.integers, self._codes
+        weights = FixedPoint.from_weights(s, self.binned.n_samples)
+        integers, codes, closed = weights.integers, self.readings.codes, self._close(exclude)
+        kept = np.flatnonzero(integers.any(axis=0))
         if len(kept) < integers.shape[1]:
             # samples without a weight are in no sum
             integers, codes = integers.take(kept, axis=1), codes.take(kept, axis=1)
-        closed = self._close(exclude)
-        n_pairs, n_bins = len(self.pairs), self.readings.counts + 1
-        sizes, largest = np.full((2, n_pairs), -inf)
-        found = Found(sizes, largest, np.zeros((n_pairs, 2)), np.zeros((n_pairs, 5), np.int64))
-        layout = Layout(self.pairs, codes, n_bins, self.sides[self.readings.features], self._unsided)
+        search = partial(self._search_pair, codes, integers, closed, row_norm)
+        answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
+        sizes = np.array([answer.size for answer in answers])
+        ranked = np.argsort(-sizes, kind="stable")[: self.columns_per_round].tolist()
+        rules: list[tuple[float, Hypothesis]] = [
+            (answers[k].size, self._make_rule(k, answers[k].rule)) for k in ranked if answers[k].size > -inf
+        ]
+        squares = np.array([answer.squares for answer in answers]).sum(axis=0)
+        if self.constant:
+            squares += float((weights.totals.astype(np.float64) ** 2).sum())
+        n_terms = 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
+        given = float(self.n_hypotheses), n_terms
+        square_sum, rising = (weights.bound_squares(float(total), *given) for total in squares)
+        every = max((answer.largest for answer in answers), default=-inf)
+        outside = max((size for size, _ in rules), default=-inf)
+        answer = self._answer(weights, rules, every, outside, exclude, row_norm)
+        return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
 
-        def visit(part: slice) -> None:
-            tasks = (part.start, part.stop)
-            _visit_pairs(tasks, layout, integers, weights.totals, closed, order, found)
-
-        map_slices(visit, n_pairs, threads_for(integers.size * n_pairs), guided=True)
-        return found
+    def _search_pair(self, codes: NDArray[np.uint8], integers: Ints, closed: Ints, order: float, pair: int) -> BestRule:
+        """Return the best open rule of a feature, or of a pair of them."""
+        (a, b), n_bins = self.pairs[pair].tolist(), self.readings.counts + 1
+        # sums below the places of both; of one feature alone, everything is below
+        partner = np.array([a if b < 0 else b])
+        joint = np.stack([sum_joint(a, partner, codes, n_bins, own) for own in integers])
+        below_a, below_b, total = joint[:, :-1, -1:], joint[:, -1:, :-1], joint[:, -1:, -1:]
+        if b < 0:
+            parts, above_a, above_b = [below_a, total - below_a], np.array([-1, 1]), np.zeros(2, np.int64)
+        else:
+            both = joint[:, :-1, :-1]
+            parts = [both, below_a - both, below_b - both, total - below_a - below_b + both]
+            above_a, above_b = np.array([-1, -1, 1, 1]), np.array([-1, 1, -1, 1])
+        # (n_outputs, places of a, places of b, sides of both)
+        edges = np.stack(parts, axis=-1).astype(np.float64)
+        sizes = measure_norms(edges.reshape(len(edges), -1), order).reshape(edges.shape[1:])
+        kept, counted = np.ones(sizes.shape, np.bool_), edges
+        if not self.negations:
+            # the sign that a rule has above a threshold, of either feature; 0 if it may have both
+            of_a, of_b = (
+                np.multiply.outer(np.where(self._unsided[k] & (np.arange(n) == 0), 0, self._sides[k]), above)
+                for k, n, above in ((a, edges.shape[1], above_a), (b, edges.shape[2], above_b))
+            )
+            of_a, of_b = of_a[:, np.newaxis], of_b[np.newaxis]
+            kept, signs = of_a * of_b >= 0, np.where(of_a == 0, of_b, of_a)
+            counted = np.where(signs == 0, edges, np.maximum(signs * edges, 0.0))
+            sizes = np.where(signs == 0, sizes, (signs * edges).max(axis=0)) if order == inf else sizes
+            sizes = np.where(kept, sizes, -inf)
+        squares = tuple(float(np.square(own).sum(axis=0, where=kept).sum()) for own in (edges, counted))
+        largest = float(sizes.max())
+        for _, i, above, j, other in closed[closed[:, 0] == pair].tolist():
+            sizes[i - 1, max(j - 1, 0), above if b < 0 else 2 * above + other] = -inf
+        i, j, side = (int(k) for k in np.unravel_index(sizes.argmax(), sizes.shape))
+        own = edges[:, i, j, side]
+        sign = (
+            own[np.abs(own).argmax()] if self.negations or order < inf or not signs[i, j, side] else signs[i, j, side]
+        )
+        rule = (i + 1, int(above_a[side] > 0), 0 if b < 0 else j + 1, int(above_b[side] > 0), 1 if sign >= 0 else -1)
+        return BestRule(float(sizes[i, j, side]), largest, squares, rule)
 
     def _close(self, exclude: Collection[Hypothesis]) -> Ints:
         """Return the rules of the set among some hypotheses, as rows of number of the pair and both conditions."""
@@ -150,114 +177,16 @@ class PairRules(BinnedOracle):
                     rows.append([number, *first, *second])
         return np.array(sorted(rows), np.int64).reshape(-1, 5)
 
-    def _make_rule(self, pair: int, rule: Ints) -> Rule:
-        readings, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule.tolist()
+    def _make_rule(self, pair: int, rule: tuple[int, ...]) -> Rule:
+        readings, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule
         places = zip(readings, ((i, above_i), (j, above_j)), strict=True)
         return Rule(tuple(self.readings.make_condition(k, *place) for k, place in places if k >= 0), sign)
 
-    def _bound_square_sum(self, weights: FixedPoint, squares: float) -> float:
-        rounding = (8 * int(self.readings.starts[-1]) + 4 * len(self.pairs) + 16) * EPSILON
-        # each of the rounded edges is off by the error at most, so their norm by that times the root of their number
-        length: Array = np.sqrt(float(self.n_hypotheses) * len(weights.totals) * (1 + rounding))
-        return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
 
+class BestRule(NamedTuple):
+    """The best open rule of a feature or a pair, in the units of the weights."""
 
-class Layout(NamedTuple):
-    """The readings of a sample as compiled code visits them."""
-
-    pairs: Ints  # (n_pairs, 2), readings; the second is -1 for rules of the first alone
-    codes: NDArray[np.uint8]  # (n_readings, n_samples)
-    n_bins: Ints  # (n_readings,)
-    sides: Ints  # (n_readings,), 1 for rules that rise with the feature alone, -1 for those that fall, 0 for both
-    unsided: NDArray[np.bool_]  # (n_readings,), True where rules of the first place have both signs all the same
-
-
-class Found(NamedTuple):
-    """The best open rule of every feature and pair, in the units of the weights, (n_pairs,) each."""
-
-    sizes: Array  # its edge, or the norm of its edges; -inf where there is none
-    largest: Array  # the largest, open or closed
-    squares: Array  # (n_pairs, 2), the sum of squared edges, and of those above 0 where rules have one sign
-    rules: Ints  # (n_pairs, 5): place and side of both conditions, and the sign
-
-
-@njit(cache=True, nogil=True)
-def _visit_pairs(
-    tasks: tuple[int, int],
-    layout: Layout,
-    weights: Ints,
-    totals: Ints,
-    closed: Ints,
-    order: float,
-    found: Found,
-) -> None:
-    """Compare all rules of some pairs of features."""
-    pairs, codes, n_bins, sides, unsided = layout
-    n_outputs, n_samples = weights.shape
-    no_codes = np.zeros(n_samples, np.uint8)
-    edges = np.zeros((4, n_outputs))
-    for task in range(tasks[0], tasks[1]):
-        a, b = pairs[task]
-        n_a, n_b = n_bins[a], n_bins[b] if b >= 0 else 1
-        tables = np.zeros((n_outputs, n_a * n_b), np.int64)
-        # sums over the bins of b: of all samples, and of those that are below the threshold of a
-        by_b, low = np.zeros((2, n_outputs, n_b), np.int64)
-        below_a, below_both, below_b = np.zeros((3, n_outputs), np.int64)
-        for o in range(n_outputs):
-            sum_pairs(codes[a], codes[b] if b >= 0 else no_codes, weights[o], n_b, tables[o])
-            for k in range(n_a * n_b):
-                by_b[o, k % n_b] += tables[o, k]
-        first = 0
-        while first < len(closed) and closed[first, 0] < task:
-            first += 1
-        last = first
-        while last < len(closed) and closed[last, 0] == task:
-            last += 1
-        size, largest, squares, rising = -np.inf, -np.inf, 0.0, 0.0
-        for i in range(1, n_a):
-            below_both[:] = 0
-            below_b[:] = 0
-            for o in range(n_outputs):
-                for k in range(n_b):
-                    low[o, k] += tables[o, (i - 1) * n_b + k]
-                    below_a[o] += tables[o, (i - 1) * n_b + k]
-            # of a rule of one condition there are two sides, else four
-            for j in range(1 if b >= 0 else 0, n_b):
-                for o in range(n_outputs):
-                    if b >= 0:
-                        below_both[o] += low[o, j - 1]
-                        below_b[o] += by_b[o, j - 1]
-                        edges[1, o] = below_a[o] - below_both[o]
-                        edges[3, o] = totals[o] - below_a[o] - below_b[o] + below_both[o]
-                        edges[0, o], edges[2, o] = below_both[o], below_b[o] - below_both[o]
-                    else:
-                        edges[0, o], edges[2, o] = below_a[o], totals[o] - below_a[o]
-                for side in range(0, 4, 1 if b >= 0 else 2):
-                    # the sign that it has above a threshold, of either feature; 0 if it may have both
-                    sign = 0 if unsided[a] and i == 1 else sides[a] * (2 * (side // 2) - 1)
-                    of_b = 0 if b < 0 or (unsided[b] and j == 1) else sides[b] * (2 * (side % 2) - 1)
-                    if sign * of_b < 0:
-                        continue
-                    sign = sign if sign != 0 else of_b
-                    here, most = measure_edges(edges[side], sign, order)
-                    for o in range(n_outputs):
-                        squares += edges[side, o] * edges[side, o]
-                        counted = edges[side, o] if sign == 0 else max(sign * edges[side, o], 0.0)
-                        rising += counted * counted
-                    largest = max(largest, here)
-                    if here > size and not _is_closed((i, side // 2, j, side % 2), closed[first:last]):
-                        size = here
-                        found.rules[task, 0], found.rules[task, 1] = i, side // 2
-                        found.rules[task, 2], found.rules[task, 3] = j, side % 2
-                        found.rules[task, 4] = 1 if most >= 0 else -1
-        found.sizes[task], found.largest[task] = size, largest
-        found.squares[task, 0], found.squares[task, 1] = squares, rising
-
-
-@njit(cache=True)
-def _is_closed(rule: tuple[int, int, int, int], closed: Ints) -> bool:
-    for k in range(len(closed)):
-        same = closed[k, 1] == rule[0] and closed[k, 2] == rule[1]
-        if same and closed[k, 3] == rule[2] and closed[k, 4] == rule[3]:
-            return True
-    return False
+    size: float  # its edge, or the norm of its edges; -inf where there is none
+    largest: float  # the largest, open or closed
+    squares: tuple[float, ...]  # the sum of squared edges, and of those above 0 where rules have one sign
+    rule: tuple[int, ...]  # place and side of both conditions, and the sign

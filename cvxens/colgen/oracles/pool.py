@@ -160,6 +160,15 @@ class Pool:
         """Return True if the set has -h beside this h of it."""
         return self.negations
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set."""
+        return hypothesis in self._names
+
+    @cached_property
+    def _names(self) -> set[Hypothesis]:
+        signs = (1, -1) if self.negations else (1,)
+        return {self.embody(j, sign) for j in range(self.H.shape[1]) for sign in signs}
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
@@ -273,6 +282,10 @@ class KernelColumns:
     def has_negation(self, _: Hypothesis) -> bool:
         """Return True if the set has -h beside this h of it."""
         return self.negations
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set."""
+        return self.pool.has(hypothesis)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""

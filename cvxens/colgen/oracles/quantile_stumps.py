@@ -3,151 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures
 from cvxens.colgen.oracles.kinds import Kinds
 from cvxens.colgen.oracles.levels import LevelTests
 from cvxens.colgen.protocols import Column, Priced
+from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump
-from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
+from cvxens.problems.maps import StepColumns
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
-
-Codes: TypeAlias = NDArray[np.uint8]
-Ints: TypeAlias = NDArray[np.int64]
-
-BLOCK = 1024
-"""Samples whose scores are added up together."""
-
-
-@dataclass(frozen=True, eq=False)
-class SplitColumns:
-    """The stumps between the bins of features, and the constant last, as columns without their array.
-
-    A product takes a look at every code, and works on those that are not the most frequent one of their feature: sums
-    over bins are O(n_samples n_features) for each output, and less where, as in images, most values are alike.
-
-    Examples
-    --------
-    >>> codes = np.array([[0], [1], [2]], np.uint8)
-    >>> H = SplitColumns.from_bins(codes, [2], [(1,)])
-    >>> H.scores(np.eye(3))
-    array([[-1., -1.,  1.],
-           [ 1., -1.,  1.],
-           [ 1.,  1.,  1.]])
-    """
-
-    codes: Codes  # (n_features, n_samples), how many thresholds are at or below each value; one more: missing
-    counts: Ints  # the thresholds of each feature
-    # of every stump its feature, the place of its threshold from 0 on, and its value where the feature's is missing
-    features: Ints
-    places: Ints
-    ways: Ints
-    usual: Ints  # the most frequent code of each feature
-    largest = 1.0
-
-    @classmethod
-    def from_bins(cls, codes: Codes, counts: Any, ways: Sequence[Sequence[int]]) -> SplitColumns:
-        """Make columns of codes (n_samples, n_features): of each feature, for every way, one for every threshold."""
-        parts = [(k, count, way) for k, (count, own) in enumerate(zip(counts, ways, strict=True)) for way in own]
-        # there may be none, where all features are nominal
-        features, times, sides = np.array(parts, np.int64).reshape(-1, 3).T
-        places = np.concatenate([np.arange(0), *(np.arange(count) for count in times)])
-        of_stump = features.repeat(times), places, sides.repeat(times)
-        usual = np.array([np.bincount(own).argmax() for own in codes.T], np.int64)
-        return cls(np.ascontiguousarray(codes.T), np.asarray(counts, np.int64), *of_stump, usual)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The shape (n_samples, n_columns) of H."""
-        return self.codes.shape[1], len(self.features) + 1
-
-    @property
-    def _width(self) -> int:
-        """The bins of a feature, that of missing values among them."""
-        return int(self.counts.max(initial=0)) + 2
-
-    def scores(self, w: Array) -> Array:
-        """Evaluate H w, for w (n_columns,) or (n_columns, n_outputs)."""
-        w, shape = np.ascontiguousarray(w.reshape(len(w), -1), np.float64), w.shape[1:]
-        # g(code) = 2 sum_(place < code) w - sum w, the staircase of a feature; where its value is missing, sum way w
-        table = np.zeros((len(self.codes), self._width, w.shape[1]))
-        np.add.at(table, (self.features, self.places + 1), w[:-1])
-        total, table = table.sum(axis=1), 2 * np.cumsum(table, axis=1)
-        table -= total[:, np.newaxis]
-        missing = np.zeros_like(total)
-        np.add.at(missing, self.features, self.ways[:, np.newaxis] * w[:-1])
-        every = np.arange(len(table))
-        table[every, self.counts + 1] = missing
-        base = table[every, self.usual]
-        table -= base[:, np.newaxis]
-        n = self.shape[0]
-
-        def add(rows: slice) -> Array:
-            return add_staircases(self.codes, self.usual, table, rows.start, rows.stop)
-
-        parts = map_slices(add, n, threads_for(self.codes.size * w.shape[1]))
-        return (np.concatenate(parts) + (base.sum(axis=0) + w[-1])).reshape(n, *shape)
-
-    def edges(self, s: Array) -> Array:
-        """Evaluate H's, for s (n_samples,) or (n_samples, n_outputs)."""
-        s, shape = np.ascontiguousarray(s.reshape(len(s), -1), np.float64), s.shape[1:]
-
-        def add(features: slice) -> Array:
-            return sum_in_bins(self.codes, self.usual, s, features.start, features.stop, self._width)
-
-        found = map_slices(add, len(self.codes), threads_for(self.codes.size * s.shape[1]))
-        sums = np.concatenate([np.zeros((0, self._width, s.shape[1])), *found])
-        total, every = s.sum(axis=0), np.arange(len(sums))
-        sums[every, self.usual] = total - sums.sum(axis=1)
-        below, gone = np.cumsum(sums, axis=1), sums[every, self.counts + 1][self.features]
-        # missing values count as below, as above, or not at all
-        edges = total - (1 - self.ways[:, np.newaxis]) * gone - 2 * below[self.features, self.places]
-        return np.concatenate([edges, total[np.newaxis]]).reshape(-1, *shape)
-
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """Return H w for a cvxpy expression, from the array H."""
-        return self.scores(np.eye(self.shape[1])) @ w, []
-
-
-@njit(cache=True, nogil=True)
-def sum_in_bins(codes: Codes, usual: Ints, s: Array, start: int, stop: int, n_bins: int) -> Array:
-    """Return the sums of s (n_samples, n_outputs) over all bins but the usual ones of features from one to another."""
-    sums = np.zeros((stop - start, n_bins, s.shape[1]))
-    for k in range(start, stop):
-        for i in range(s.shape[0]):
-            code = codes[k, i]
-            if code != usual[k]:
-                for output in range(s.shape[1]):
-                    sums[k - start, code, output] += s[i, output]
-    return sums
-
-
-@njit(cache=True, nogil=True)
-def add_staircases(codes: Codes, usual: Ints, table: Array, start: int, stop: int) -> Array:
-    """Return the sums over features of table[feature, code] (n_outputs,), 0 at the usual code."""
-    f = np.zeros((stop - start, table.shape[2]))
-    # so many samples at a time stay in a cache
-    for first in range(start, stop, BLOCK):
-        last = min(first + BLOCK, stop)
-        for k in range(codes.shape[0]):
-            for i in range(first, last):
-                code = codes[k, i]
-                if code != usual[k]:
-                    for output in range(table.shape[2]):
-                        f[i - start, output] += table[k, code, output]
-    return f
 
 
 class QuantileStumps:
@@ -204,17 +78,18 @@ class QuantileStumps:
         n_bins = whole("n_thresholds", n_thresholds) + 1
         kinds = Kinds.from_sample(X, features, missing)
         columns = None if kinds.plain else kinds.numeric.tolist()
-        binned = BinnedFeatures.from_samples(kinds.X, n_bins, sample_weight=sample_weight, order="F", columns=columns)
-        self.sample, self.codes = binned.sample, binned.codes
+        binned = BinnedFeatures(kinds.X, columns, n_bins=n_bins, sample_weight=sample_weight)
+        self.sample, numeric = binned.X, kinds.numeric.tolist()
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         of_features = kinds.check_sides(signs)
-        self._ways = [kinds.ways(j) for j in kinds.numeric.tolist()]
-        self._splits = SplitColumns.from_bins(self.codes, binned.counts, self._ways)
+        # of each feature, for every way, a stump for every threshold
+        parts = [
+            (k, place, way) for k, j in enumerate(numeric) for way in kinds.ways(j) for place in range(binned.counts[k])
+        ]
+        own, places, ways = np.array(parts, np.int64).reshape(-1, 3).T
+        self._splits = StepColumns(binned.codes, binned.counts, own, places + 1, ways, usual=True)
         self.hypotheses: list[Any] = [
-            Stump(j, threshold, 1, way)
-            for j, own, ways in zip(kinds.numeric.tolist(), binned.thresholds, self._ways, strict=True)
-            for way in ways
-            for threshold in own.tolist()
+            Stump(numeric[k], float(binned.thresholds[k][place]), 1, way) for k, place, way in parts
         ]
         sides = [of_features[stump.feature] for stump in self.hypotheses]
         self._tests = LevelTests(kinds, subsets=False)
@@ -228,7 +103,7 @@ class QuantileStumps:
         self._one_sided = {j for j, side in enumerate(of_features.tolist()) if side}
 
     @property
-    def columns(self) -> SplitColumns | None:
+    def columns(self) -> StepColumns | None:
         """All `hypotheses` as columns, without their array; None where some are tests of levels."""
         return self._splits if self._splits.shape[1] == self.n_hypotheses else None
 
@@ -238,9 +113,17 @@ class QuantileStumps:
             isinstance(hypothesis, Stump) and hypothesis.feature not in self._one_sided
         )
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set, but for its sign."""
+        return isinstance(hypothesis, Stump | LevelStump | Constant) and replace(hypothesis, sign=1) in self._names
+
+    @cached_property
+    def _names(self) -> set[Hypothesis]:
+        return set(self.hypotheses)
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
-        s = signed_weights(s, len(self.codes))
+        s = signed_weights(s, self.sample.shape[0])
         edges = self._edges(s)
         # n terms in cumulated bins, their total, what is missing, a doubling, two differences: n eps sum|s| each
         rounding = 6 * len(s) * EPSILON * float(np.abs(s).sum(axis=0).max())

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.oracles.pool import rank, unite
-from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation
+from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation, surely_has
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Scaled, negate
 from cvxens.rounding import EPSILON
@@ -101,6 +101,10 @@ class Union:
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if one of the sets may have the negation of a hypothesis."""
         return any(has_negation(oracle, hypothesis) for oracle in self.oracles)
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if one of the sets surely has the values of a hypothesis on the sample."""
+        return any(surely_has(oracle, hypothesis) for oracle in self.oracles)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""

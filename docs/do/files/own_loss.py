@@ -26,13 +26,13 @@ class RoundedHinge(Loss):
     C: float
     d: float = 0.5
 
-    def term(self, z):  # the model in cvxpy
+    def model(self, z):  # the model in cvxpy
         xi = cp.Variable(z.shape)
         return Term(self.C * cp.sum(cp.square(1 - z - xi) / (2 * self.d) + cp.pos(xi)))
 
-    def value(self, z):
+    def terms(self, z):  # the summands of its value
         short = np.maximum(1 - z, 0)
-        return float(self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2).sum())
+        return self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)
 
     def multipliers(self, z):  # u = -loss'(z)
         return self.C * np.clip((1 - z) / self.d, 0, 1)
@@ -40,16 +40,16 @@ class RoundedHinge(Loss):
     def curvature(self, u):  # loss''(z) at u: what fast masters ask for
         return np.where((u > 0) & (u < self.C), self.C / self.d, 0.0)
 
-    def dual_value(self, u):  # -loss*(-u)
-        return float((u - self.d / (2 * self.C) * u**2).sum())
+    def dual_terms(self, u):  # those of -loss*(-u)
+        return u - self.d / (2 * self.C) * u**2
 
     def repair(self, u, y):  # into the conjugate's domain, and to y'u = 0 where there is an intercept
         return clip_box(u, self.C, y)
 
-    def dual_violation(self, u):
+    def violation(self, u):  # how far u is from that domain
         return max(0.0, float(-u.min()), float(u.max()) - self.C) / self.C
 
-    def slackness(self, z, u):
+    def slackness(self, z, u):  # how far u is from -loss'(z)
         return float(np.abs(u - self.multipliers(z)).max()) / self.C
 
 

@@ -1,4 +1,4 @@
-"""Commands on data and models: `info`, `fit`, `predict`, `report`, `certify`, `export`, `prove` and `check`."""
+"""All commands: on data and models, and on the methods themselves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import click
 
 from cvxens.cli.options import (
     json_option,
-    print_remarks,
+    out_option,
     printing_warnings,
+    progress_bar,
     read_dataset,
     table_options,
     write,
@@ -23,6 +24,8 @@ from cvxens.cli.options import (
 
 if TYPE_CHECKING:
     from cvxens.cli.data import Examples
+    from cvxens.crosscheck import Row
+    from cvxens.datasets import Samples
     from cvxens.tables import TableEncoder
 
 INTERRUPTED = 130
@@ -68,7 +71,7 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
     "target is of numbers with more than 20 values.",
 )
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of it; several are fine.")
-@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the model goes.")
+@out_option("Where the model goes.")
 @click.option("--test", metavar="FILE", help="Score the model on this file, which has the columns of DATA.")
 @click.option("--test-share", metavar="SHARE", type=float, help="Fit to a part, and score on the rest: 0.3 is 30 %.")
 @click.option("--cv", "n_folds", metavar="FOLDS", type=int, help="Cross-validate before the fit.")
@@ -100,6 +103,7 @@ def fit(
     from cvxens.cli.reports import print_certificates, print_notes, proofs
     from cvxens.colgen import Ending
     from cvxens.errors import InvalidInput
+    from cvxens.report.words import list_certificates
     from cvxens.storage import check_place
 
     check_place("--out", out)
@@ -127,7 +131,7 @@ def fit(
         train.fit(model)
         seconds = time.perf_counter() - start
     model.save(out)
-    certificates = _certificates_of(model.certificate_)
+    certificates = list_certificates(model.certificate_)
     scores = {"training_score": train.score(model)}
     if held_out is not None:
         scores["test_score"] = held_out.score(model)
@@ -166,6 +170,7 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
 
     from cvxens import estimators
     from cvxens.errors import InvalidInput
+    from cvxens.estimators.parameters import FORMER
 
     kinds = {key: kind for key in estimators.__all__ if hasattr(kind := getattr(estimators, key), "fit")}
     found = next((kind for key, kind in kinds.items() if key.lower() == name.lower()), None)
@@ -177,25 +182,34 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
     known = estimator.get_params(deep=False)
     for parameter in parameters:
         key, separator, value = parameter.partition("=")
-        if key not in known or not separator:
+        if (key not in known and key not in FORMER) or not separator:
             raise InvalidInput("--param", f"found {parameter!r}", f"give name=value for one of {', '.join(known)}")
         estimator.set_params(**{key: _parse_value(value)})
     return estimator
 
 
 def _parse_value(text: str) -> Any:
-    """Return a value as Python writes it: a number, True, None, a dict, ...; any other text stands for itself."""
-    from ast import literal_eval
+    """Return a value as Python writes it: a number, True, None, a dict, constraints; other text stands for itself."""
+    import ast
 
+    from cvxens import estimators
+
+    def read(node: Any) -> Any:
+        match node:
+            case ast.List(elts=entries):
+                return [read(entry) for entry in entries]
+            case ast.Call(func=ast.Name(id=name), args=given, keywords=named) if name in constraints:
+                return constraints[name](*map(read, given), **{str(each.arg): read(each.value) for each in named})
+        return ast.literal_eval(node)
+
+    kinds = {name: getattr(estimators, name) for name in estimators.__all__}
+    constraints = {
+        n: kind for n, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, estimators.Constraint)
+    }
     try:
-        return literal_eval(text)
-    except (SyntaxError, ValueError):
+        return read(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, TypeError):
         return text
-
-
-def _certificates_of(found: Any) -> list[Any]:
-    """Return the certificates of the sub-problems, or the only one, as a list."""
-    return list(found) if isinstance(found, list | tuple) else [found]
 
 
 def _name_hypotheses(model: Any, train: Examples) -> str:
@@ -206,7 +220,8 @@ def _name_hypotheses(model: Any, train: Examples) -> str:
     from cvxens.colgen.oracles import Stumps
 
     of_both_sides = f"all {Stumps(train.features(model)).n_hypotheses:,} stumps"
-    return f"{of_both_sides} of the sides that are allowed" if model.get_params().get("monotone") else of_both_sides
+    constrained = model.get_params().get("constraints")
+    return f"{of_both_sides} of the sides that are allowed" if constrained else of_both_sides
 
 
 def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:
@@ -222,18 +237,26 @@ def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out:
     return lines
 
 
+def _read(data: str, fitted: Any) -> Samples:
+    """Read samples for a fitted model, and print what is odd about them."""
+    from cvxens.datasets import load_samples
+
+    samples = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+    for remark in samples.remarks:
+        click.echo(f"note: {remark}", err=True)
+    return samples
+
+
 def _encoder_of(model: Any) -> TableEncoder | None:
     """Return how a model takes tables: by the coding that it has learnt, or by the names of its features in Python."""
-    from math import nan
-
-    from cvxens.tables import NominalColumn, NumericColumn, TableEncoder
+    from cvxens.tables import Numerals, TableColumn, TableEncoder
 
     encoder: TableEncoder | None = getattr(model, "encoder_", None)
     if encoder is not None or not hasattr(model, "feature_names_in_"):
         return encoder
     nominal = {f.name: f.categories for f in getattr(model, "features_", ()) if f.categories is not None}
     names = [str(name) for name in model.feature_names_in_]
-    columns = [NominalColumn(n, nominal[n]) if n in nominal else NumericColumn(n, nan) for n in names]
+    columns = [TableColumn(n, None if n in nominal else Numerals(), levels=nominal.get(n)) for n in names]
     return TableEncoder(tuple(columns), raw=True)
 
 
@@ -242,7 +265,7 @@ def _encoder_of(model: Any) -> TableEncoder | None:
 @click.argument("data")
 @click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
 @click.option("--scores", is_flag=True, help="Add a column with every score that the prediction is made from.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the predictions to FILE.")
+@out_option("Write the predictions to FILE.", required=False)
 @json_option("a report")
 def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> int:
     """Predict for the samples of DATA with the saved MODEL, one line each.
@@ -254,11 +277,9 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     import pandas as pd
 
     from cvxens import load_model
-    from cvxens.datasets import load_samples
 
     fitted = load_model(model)
-    X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
-    print_remarks(remarks)
+    X, y, remarks, _ = _read(data, fitted)
     write("--out", out)
     write("--json", json_file)
     with printing_warnings(data):
@@ -300,7 +321,7 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
 @click.command()
 @click.argument("model")
 @click.argument("data", required=False)
-@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the page goes.")
+@out_option("Where the page goes.")
 @click.option(
     "--explain", "rows", metavar="ROW", type=int, multiple=True, help="A sample to explain, from 0; several are fine."
 )
@@ -315,7 +336,6 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
     DATA are the samples of the fit, and what the model gets right and wrong is told of those in FILE.
     """
     from cvxens import load_model
-    from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
@@ -323,11 +343,9 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
     fitted = load_model(model)
     X = y = held_out = None
     if data is not None:
-        X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
-        print_remarks(remarks)
+        X, y, *_ = _read(data, fitted)
     if test is not None:
-        *held_out, remarks = load_samples(test, fitted.n_features_in_, _encoder_of(fitted))
-        print_remarks(remarks)
+        held_out = _read(test, fitted)[:2]
         if data is None or held_out[1] is None:
             found = "found it without DATA" if data is None else f"found no target in {test}"
             raise InvalidInput("--test", found, "give the samples of the fit as DATA, and others with their target")
@@ -354,21 +372,19 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     """
     from cvxens import load_model
     from cvxens.cli.reports import print_certificates, proofs
-    from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
-    from cvxens.report.words import keeps_promise
+    from cvxens.report.words import keeps_promise, list_certificates
 
     fitted = load_model(model)
     name, found = type(fitted).__name__, fitted.certificate_
     write("--json", json_file)
     if data is not None:
-        X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
-        print_remarks(remarks)
+        X, y, *_ = _read(data, fitted)
         if y is None:
             raise InvalidInput(data, "found no target", "give the classes in the last column")
         with printing_warnings(data):
             found = fitted.certify(X, y)
-    certificates = _certificates_of(found)
+    certificates = list_certificates(found)
     asked = fitted.get_params().get("tol") if tol is None else tol
     proven = proofs(certificates, fitted, "all hypotheses of its oracle", asked)
     for line in proven:
@@ -382,9 +398,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
 
 @click.command()
 @click.argument("model")
-@click.option(
-    "--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the ONNX model goes."
-)
+@out_option("Where the ONNX model goes.")
 def export(model: str, out: Path) -> int:
     """Write the saved MODEL to FILE as ONNX.
 
@@ -419,14 +433,10 @@ def export(model: str, out: Path) -> int:
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the proof goes.")
-@click.option(
-    "--plain", metavar="FILE", type=click.Path(path_type=Path), help="Write numbers to FILE; the proof is about that."
-)
+@out_option("Where the proof goes.")
+@out_option("Write numbers to FILE; the proof is about that.", required=False, name="--plain")
 @click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
-@click.option(
-    "--vipr", metavar="FILE", type=click.Path(path_type=Path), help="Its linear program as a VIPR certificate."
-)
+@out_option("Its linear program as a VIPR certificate.", required=False, name="--vipr")
 @click.option(
     "--lean", metavar="NAME", help="Its linear program as NAME.request.json and .response.json of Lean's lp tactic."
 )
@@ -477,12 +487,12 @@ def prove(
 
 def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
-    from cvxens.datasets import find_separator, load_samples
+    from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
     from cvxens.proofs import Layout
 
     encoder = _encoder_of(fitted)
-    X, y, _ = load_samples(path, fitted.n_features_in_, encoder)
+    X, y, _, separator = load_samples(path, fitted.n_features_in_, encoder)
     if y is None or len(fitted.classes_) != 2:
         raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
     X = X.toarray() if hasattr(X, "toarray") else X
@@ -490,8 +500,7 @@ def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     if encoder is None:
         return Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False, path=path), X, y
     names = [c.name for c in encoder.used for _ in range(1 if encoder.raw else len(c.feature_names))]
-    separator = find_separator(path, encoder) or ","
-    return Layout(names, encoder.target, labels, separator=separator, path=path), X, y
+    return Layout(names, encoder.target, labels, separator=separator or ",", path=path), X, y
 
 
 @click.command()
@@ -507,3 +516,49 @@ def check(proof: str, data: str) -> int:
 
     click.echo(f"checked by {checker.__file__}", err=True)
     return checker.main([proof, data])
+
+
+@click.command()
+@click.argument("data", required=False)
+@click.option("--formulation", metavar="NAME", help="Check this formulation only; `cvxens list` has the names.")
+@table_options
+@json_option("the rows")
+def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | None, **options: Any) -> int:
+    """Solve every formulation on DATA by reference and by its fast path, and certify the answer.
+
+    DATA is a file (CSV with a header and the target last, LIBSVM, or npz; plain or compressed) or the name of a data
+    set in the directory CVXENS_DATA. Without it, scikit-learn's breast-cancer data are used. The labels must be of two
+    classes.
+
+    Exit status 1 where objectives differ by more than 1e-5, relative, or where a certificate does not hold.
+    """
+    from cvxens.cli.reports import print_crosscheck
+    from cvxens.crosscheck import Sample, named
+    from cvxens.crosscheck import crosscheck as check
+
+    chosen = named(formulation)
+    dataset = read_dataset(data, **options).as_signs()
+    sample = Sample.from_arrays(dataset.X, dataset.y)
+    write("--json", json_file)
+    rows: list[Row] = []
+    try:
+        with progress_bar() as bar:
+            task = bar.add_task(chosen[0].__name__, total=len(chosen))
+            for row, following in zip(check(sample, chosen), [*chosen[1:], None], strict=True):
+                rows.append(row)
+                bar.update(task, advance=1, description=following.__name__ if following else "done")
+    finally:
+        print_crosscheck(rows, dataset.name, sample)
+        n_samples, n_features = sample.X.shape
+        about = {"name": dataset.name, "n_samples": n_samples, "n_features": n_features, "note": sample.note}
+        write_json(json_file, {"data": about, "rows": [row.to_dict() for row in rows]})
+    return 0 if all(row.agrees for row in rows) else 1
+
+
+@click.command("list")
+def list_all() -> int:
+    """List estimators, formulations, kernels, oracles, masters and solvers, with their sources."""
+    from cvxens.cli.names import print_names, read_names
+
+    print_names(read_names())
+    return 0

@@ -1,0 +1,324 @@
+"""Newton's method for smooth losses with every penalty that it takes: against cvxpy, scikit-learn and a cold start."""
+
+import numpy as np
+import pytest
+from brute_force import all_stumps, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+
+from cvxens.colgen import Column, Formulation, column_generation, formulations
+from cvxens.colgen.masters import CvxpyMaster, NewtonMaster, fastest_master
+from cvxens.colgen.masters.newton_masters import find_hessian
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredError, SquaredHinge
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
+from cvxens.solvers.newton import QuadraticModel, SmoothProblem, SparseProblem
+from cvxens.solvers.proximal_hinge import ProximalHinge
+
+SHAPES = st.tuples(st.integers(3, 30), st.integers(1, 40))
+LOSSES = [Exponential, Logistic, SquaredHinge]
+PENALTIES = [L1(0.8), SquaredL2(0.8)]
+of_each = pytest.mark.parametrize("loss", LOSSES)
+of_every = pytest.mark.parametrize(
+    ("loss", "penalty"), [*((loss, penalty) for loss in LOSSES for penalty in PENALTIES), (Hinge, PENALTIES[1])]
+)
+
+
+def drawn(seed, n, J):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(n, J))
+    y = np.where(H[:, 0] + rng.normal(size=n) > 0.3, 1.0, -1.0)
+    y[0], y[-1] = 1, -1
+    return np.sign(H) if seed % 2 else H, y
+
+
+def columns(H):
+    return [Column(lambda _, h=h: h, None, 0.0) for h in H.T]
+
+
+def solved(formulation, H, y, n_blocks=1, master=NewtonMaster, **options):
+    made = master(formulation, y, **options)
+    for block in np.array_split(H, n_blocks, axis=1):
+        made.add(columns(block))
+        found = made.solve()
+    return found
+
+
+def of_three(C=0.5, *, nonnegative=False, seed=0, n=30):
+    """MultiBoost's formulation with uneven prices, three classes and random labels, and the signs."""
+    rng = np.random.default_rng(seed)
+    labels = np.r_[0, 1, 2, rng.integers(3, size=n - 3)]
+    loss = MulticlassExponential(C * rng.uniform(0.5, 2, n), labels, 3)
+    return Formulation(loss, L1(0.8), outputs=3, nonnegative=nonnegative), np.ones((n, 1))
+
+
+def gap(formulation, H, y, found):
+    """The duality gap of the restricted problem by its definition."""
+    loss, penalty = formulation.terms
+    primal = loss.value(y * (H @ found.w + found.b)) + penalty.value(found.w)
+    edges = H.T @ (y * found.u)
+    edges = np.maximum(edges, 0) if formulation.nonnegative else np.abs(edges)
+    if isinstance(penalty, SquaredL2):
+        return primal - loss.dual_value(found.u) + float((edges**2).sum()) / (2 * penalty.ridge)
+    return primal - loss.dual_value(found.u / max(1.0, edges.max() / penalty.weight))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.tuples(st.integers(1, 8), st.integers(1, 3)),
+    shared=st.booleans(),
+    nonnegative=st.booleans(),
+)
+def test_models_are_minimised(seed, shape, shared, nonnegative):
+    """Minus the slope of the model is in the subdifferential of the penalty, row by row."""
+    random = np.random.default_rng(seed)
+    (k, n_outputs), size = shape, random.choice([0.0, 0.5, 2.0], shape[0])
+    size[0], nonnegative = 1.0, nonnegative and n_outputs == 1
+    A = random.normal(size=(1 if shared else n_outputs, k, k + 2))
+    B = A @ A.transpose(0, 2, 1)
+    W, R = random.normal(size=shape), 3 * random.normal(size=shape)
+    W = np.abs(W) if nonnegative else W
+    V = QuadraticModel(B.copy(), size, np.full(k, 0.0 if nonnegative else -np.inf), little=0.0).minimise(W, R)
+    slope = R + np.stack([B[t % len(B)] @ (V - W)[:, t] for t in range(n_outputs)], axis=1)
+    norms = np.linalg.norm(V, axis=1)
+    inside = norms > 0
+    units = V[inside] / norms[inside, None]
+    scale = 1 + np.abs(B).max() * np.abs(V).max() + np.abs(R).max()
+    assert np.abs(slope[inside] + size[inside, None] * units).max(initial=0.0) <= 1e-8 * scale
+    pull = -slope[~inside, 0] if nonnegative else np.linalg.norm(slope[~inside], axis=1)
+    assert (pull <= size[~inside] + 1e-8 * scale).all()
+    assert not nonnegative or V.min() >= 0
+
+
+@of_every
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), SHAPES, st.floats(-4, 3), st.tuples(st.booleans(), st.booleans()))
+def test_the_duality_gap_closes(loss, penalty, seed, shape, exponent, forms):
+    (intercept, nonnegative), (H, y) = forms, drawn(seed, *shape)
+    formulation = Formulation(loss(10.0**exponent), penalty, intercept=intercept, nonnegative=nonnegative)
+    found = solved(formulation, H, y)
+    assert gap(formulation, H, y, found) <= 1e-8 * found.objective
+    assert found.u.min() >= 0
+    assert not nonnegative or found.w.min() >= 0
+    assert not intercept or abs(y @ found.u) <= 1e-9 * found.u.sum()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 25), st.floats(-2, 2), st.booleans())
+def test_the_duality_gap_of_several_classes_closes(seed, J, exponent, nonnegative):
+    formulation, y = of_three(10.0**exponent, nonnegative=nonnegative, seed=seed)
+    H, _ = drawn(seed, len(y), J)
+    assert gap(formulation, H, y, found := solved(formulation, H, y)) <= 1e-8 * found.objective
+
+
+@of_every
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("C", [0.1, 50.0])
+def test_both_masters_agree(loss, penalty, intercept, nonnegative, C):
+    H, y = drawn(1, 40, 9)
+    H[:, 3] = H[:, 2]
+    prices = C * np.random.default_rng(0).uniform(0.5, 2, 40)
+    formulation = Formulation(loss(prices), penalty, intercept=intercept, nonnegative=nonnegative)
+    expected = solved(formulation, H, y, master=CvxpyMaster, solver="CLARABEL")
+    found = solved(formulation, H, y)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert found.objective <= expected.objective * (1 + 1e-9)
+    # the multipliers of hinges, and the weights of l1 penalties, need not be unique
+    if loss is not Hinge:
+        assert_allclose(found.u, expected.u, atol=1e-3 * expected.u.max())
+    if isinstance(penalty, SquaredL2):
+        assert_allclose(found.w, expected.w, atol=1e-4)
+    assert intercept or found.b == 0
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("C", [0.1, 20.0])
+def test_both_masters_agree_on_several_classes(nonnegative, C):
+    formulation, y = of_three(C, nonnegative=nonnegative)
+    H, _ = drawn(1, len(y), 8)
+    expected = solved(formulation, H, y, master=CvxpyMaster, solver="CLARABEL")
+    found = solved(formulation, H, y, 3)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert_allclose(found.u, expected.u, atol=1e-3 * expected.u.max())
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=["l1", "l2"])
+@pytest.mark.parametrize("C", [1e-3, 0.05, 1.0, 1e3])
+def test_the_logistic_optimum_is_that_of_scikit_learn(penalty, C):
+    H, y = drawn(2, 80, 6)
+    sparse = isinstance(penalty, L1)
+    found = solved(Formulation(Logistic(C), penalty, intercept=not sparse), H, y)
+    # C / 0.8 makes of a penalty of weight 0.8 one of weight 1
+    options = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cholesky", "random_state": 0}
+    options |= {"l1_ratio": 1, "solver": "liblinear", "fit_intercept": False} if sparse else {}
+    machine = LogisticRegression(C=C / 0.8, **options).fit(H, y)
+    assert_allclose(found.w, machine.coef_[0], atol=1e-5)
+    assert_allclose(found.b, 0.0 if sparse else machine.intercept_[0], atol=1e-5)
+
+
+@of_every
+def test_growing_in_blocks_equals_all_at_once(loss, penalty):
+    H, y = drawn(4, 50, 20)
+    formulation = Formulation(loss(0.7), penalty, intercept=True)
+    grown, cold = solved(formulation, H, y, 5), solved(formulation, H, y)
+    assert grown.objective == pytest.approx(cold.objective, rel=1e-9)
+    assert_allclose(grown.w, cold.w, atol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("nonnegative", [True, False])
+@of_each
+def test_duplicated_negated_and_empty_columns_change_nothing(loss, nonnegative, intercept):
+    H, y = drawn(3, 40, 7)
+    formulation = Formulation(loss(2.0), L1(), nonnegative=nonnegative, intercept=intercept)
+    once = solved(formulation, H, y)
+    twice = solved(formulation, np.c_[H, np.zeros(40), H[:, ::-1]], y)
+    assert twice.objective == pytest.approx(once.objective, rel=1e-8)
+    both = solved(formulation, np.c_[H, -H], y)
+    free = solved(Formulation(loss(2.0), L1(), intercept=intercept), H, y)
+    assert both.objective == pytest.approx(free.objective, rel=1e-8)
+
+
+@of_each
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_separable_samples_have_an_optimum_all_the_same(loss, C):
+    y = np.repeat([1.0, -1.0], 10)
+    H = np.c_[y, np.sign(np.random.default_rng(0).normal(size=(20, 5)))]
+    formulation = Formulation(loss(C), L1(), intercept=True)
+    found = solved(formulation, H, y)
+    assert (y * (H @ found.w + found.b)).min() > 0
+    assert gap(formulation, H, y, found) <= 1e-8 * found.objective
+
+
+@of_each
+def test_weights_are_exactly_zero_where_the_penalty_is_too_strong(loss):
+    H, y = drawn(5, 30, 6)
+    largest = np.abs(H.T @ (y * loss(1.0).multipliers(np.zeros(30)))).max()
+    assert not solved(Formulation(loss(1.0), L1(largest * 1.0001)), H, y).w.any()
+    assert np.count_nonzero(solved(Formulation(loss(1.0), L1(largest * 0.999)), H, y).w) == 1
+
+
+@pytest.mark.parametrize("kind", [*LOSSES, MulticlassExponential])
+def test_hessians_are_derivatives_of_the_edges(kind):
+    rng = np.random.default_rng(0)
+    H = rng.normal(size=(12, 4))
+    several = kind is MulticlassExponential
+    loss = kind(1.7, np.arange(12) % 3, 3) if several else kind(1.7)
+    n_outputs = 3 if several else 1
+    j, k = np.array([0, 1, 1, 3]), np.array([0, 2, 0, 1]) % n_outputs
+    W = 0.3 * rng.normal(size=(4, n_outputs))
+
+    def multipliers(W):
+        return loss.multipliers(H @ W if several else (H @ W)[:, 0]).reshape(-1, n_outputs)
+
+    numerical = np.empty((4, 4))
+    for a in range(4):
+        ahead, back = W.copy(), W.copy()
+        ahead[j[a], k[a]] += 1e-6
+        back[j[a], k[a]] -= 1e-6
+        numerical[a] = ((H.T @ multipliers(back) - H.T @ multipliers(ahead)) / 2e-6)[j, k]
+    found = find_hessian(loss)(multipliers(W), H[:, j].T, k).reshape(4, 4)
+    assert_allclose(found, numerical, rtol=1e-5, atol=1e-5)
+
+
+@of_every
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_a_run_over_all_stumps_is_certified(loss, penalty, nonnegative):
+    X, y = noisy()
+    formulation = Formulation(loss(0.3), penalty, intercept=True, nonnegative=nonnegative)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-8)
+    assert run.certificate.proven
+    assert run.certificate.holds(1e-8)
+    both = np.c_[all_stumps(X), -all_stumps(X)] if nonnegative else all_stumps(X)
+    everything = solved(formulation, both, y)
+    assert run.certificate.primal == pytest.approx(everything.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "options"),
+    [
+        (lambda L, _: SquaredError(1.0, L), RowNorms(2.0), {"outputs": 2}),
+        (lambda L, _: SquaredError(np.linspace(0.5, 2.0, 24), L), RowNorms(2.0) + SquaredL2(0.5), {"outputs": 2}),
+        (lambda *_: Logistic(1.0), ElasticNet(1.0, 0.5), {}),
+        (lambda *_: Logistic(1.0), ElasticNet(0.6, 0.8), {"nonnegative": True}),
+        (lambda *_: SquaredHinge(0.7), ElasticNet(0.6, 0.8), {"nonnegative": True}),
+    ],
+    ids=["rows", "rows and squares", "elastic net", "logistic, w >= 0", "squared hinge, w >= 0"],
+)
+def test_runs_with_rows_and_squares_end_at_the_optimum(loss, penalty, options):
+    random = np.random.default_rng(5)
+    X, y = random.integers(0, 6, (24, 2)).astype(float), random.choice([-1.0, 1.0], 24)
+    formulation = Formulation(loss(random.normal(size=(24, 2)), y), penalty, intercept=True, **options)
+    labels = None if "outputs" in options else y
+    assert isinstance(fastest_master(formulation, formulation.signs(labels, 24)), NewtonMaster)
+    oracle = Stumps(X, signs=[1, 0]) if "nonnegative" in options else Stumps(X)
+    found, known = (
+        column_generation(formulation, oracle, labels, tol=1e-8, master=master)
+        for master in (NewtonMaster, CvxpyMaster)
+    )
+    assert found.certificate.proven
+    assert found.certificate.holds(1e-7)
+    assert found.certificate.primal == pytest.approx(known.certificate.primal, rel=1e-6)
+    assert found.weights.min() >= 0 or not formulation.nonnegative
+
+
+def test_it_is_chosen_where_it_serves():
+    y = np.array([1.0, -1.0])
+    several = formulations.multiboost(1.0, np.array([0, 1, 2]))
+    chosen = [Formulation(loss(1.0), penalty) for loss in LOSSES for penalty in PENALTIES]
+    assert all(isinstance(fastest_master(formulation, y), NewtonMaster) for formulation in chosen)
+    assert isinstance(fastest_master(several, several.signs(None)), NewtonMaster)
+    assert not NewtonMaster.supports(Formulation(Hinge(1.0), L1()))
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "problem", "step"),
+    [
+        (Logistic, L1(), SparseProblem, "step"),
+        (Logistic, SquaredL2(), SmoothProblem, "_step"),
+        (Hinge, SquaredL2(), ProximalHinge, "_proximal"),
+    ],
+)
+def test_an_interrupt_leaves_a_usable_master(monkeypatch, loss, penalty, problem, step):
+    H, y = drawn(4, 30, 8)
+    formulation = Formulation(loss(1.0), penalty, intercept=True)
+    master = NewtonMaster(formulation, y)
+    master.add(columns(H))
+    with monkeypatch.context() as patched:
+        patched.setattr(problem, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            master.solve()
+    assert master.solve().objective == pytest.approx(solved(formulation, H, y).objective, rel=1e-9)
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_loose_tolerance_is_kept_and_spares_steps(monkeypatch):
+    H, y = drawn(6, 60, 30)
+    formulation, steps, step = Formulation(Exponential(1.0), L1(0.8)), [], SparseProblem.step
+    monkeypatch.setattr(SparseProblem, "step", lambda *given: steps.append(1) or step(*given))
+    loose = solved(formulation, H, y, tol=0.05)
+    n_loose = len(steps)
+    tight = solved(formulation, H, y)
+    assert 1e-9 * loose.objective < gap(formulation, H, y, loose) <= 0.05 * loose.objective
+    assert n_loose < len(steps) - n_loose
+    assert loose.objective >= tight.objective
+
+
+@pytest.mark.parametrize(
+    ("formulation", "tol", "message"),
+    [
+        (Formulation(Logistic(1.0), L1()), -1, r"^tol: found -1"),
+        (Formulation(Hinge(1.0), L1()), 1e-9, r"^master: found NewtonMaster for Hinge \+ L1"),
+    ],
+)
+def test_what_cannot_be_used_is_named(formulation, tol, message):
+    with pytest.raises(InvalidInput, match=message):
+        NewtonMaster(formulation, np.array([1.0, -1.0]), tol=tol)
