@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 
 from cvxens import InfiniteEnsembleSVC
 from cvxens.datasets import make_threenorm
-from cvxens.solvers.blockwise import EvaluatedRows, KernelSVM
+from cvxens.solvers.blockwise import KernelRows, KernelSVM
 from cvxens.types import Array
 
 SAMPLES = (5_000, 20_000, 100_000)
@@ -32,7 +32,7 @@ def evaluate(model: InfiniteEnsembleSVC, X: Array, y: Array, peer: SVC) -> dict[
     """Evaluate P2 and its gap at a peer's multipliers, by the kernel as the fitted model has it."""
     u = np.zeros(len(y))
     u[peer.support_] = np.abs(peer.dual_coef_[0])
-    problem = KernelSVM.of(EvaluatedRows(model._kernel.function, X), np.where(y > 0, 1.0, -1.0), model.C_)
+    problem = KernelSVM.of(KernelRows.of(model._kernel.function, X), np.where(y > 0, 1.0, -1.0), model.C_)
     solution = problem.solution_at(np.minimum(u, model.C_))
     return {"objective": solution.objective, "gap": solution.relative_gap}
 

@@ -92,14 +92,14 @@ class InfiniteEnsembleSVC(KernelMachine):
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix up to 4,000 samples, and beyond evaluates what it needs of one
-        of `cvxens.kernels`, or keeps as many rows of another as there is room for; "libsvm" and "reference" (cvxpy)
+        of `cvxens.kernels`, or of another whose matrix takes more than `cache_size`; "libsvm" and "reference" (cvxpy)
         need the matrix, and do not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can,
         else "blockwise".
     tol : float
         The relative certified gap at which the fit is done.
     cache_size : float, optional
-        MiB for rows of a kernel that is a function, where its matrix does not fit; a quarter of the memory that is left
-        by default.
+        MiB that a kernel matrix may take, by default half of the memory that is left; values of a larger one are
+        evaluated whenever they are asked for.
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
 
@@ -641,7 +641,7 @@ class Folds:
         if kernel.is_precomputed or TrainingKernel.from_sample(template.kernel, template.gamma, self.X[train]).equals(
             kernel
         ):
-            return shared.take(train).search_path, lambda solutions: shared.score(test, train, solutions)
+            return shared.take(train).solve_path, lambda solutions: shared.score(test, train, solutions)
         own = template._make_trainer(self.X[train])
         return own.solve_path, lambda solutions: np.stack(
             [own.make_predictor(each)(self.X[test]) for each in solutions]

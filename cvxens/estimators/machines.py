@@ -46,16 +46,11 @@ from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
-    WHOLE,
-    CachedRows,
-    DenseRows,
-    EvaluatedRows,
     KernelFunction,
+    KernelRows,
     KernelSVM,
-    Rows,
     expand,
     solve_blockwise,
-    solve_prices,
 )
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array
@@ -257,8 +252,8 @@ def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
 
 
 def find_room(cache_size: float | None) -> float:
-    """Return the bytes that kernel rows may take: `cache_size` MiB, or a quarter of the memory that is left."""
-    return available_memory() / 4 if cache_size is None else 2**20 * validation.positive("cache_size", cache_size)
+    """Return the bytes that a kernel matrix may take: `cache_size` MiB, or half of the memory that is left."""
+    return available_memory() / 2 if cache_size is None else 2**20 * validation.positive("cache_size", cache_size)
 
 
 def _take_values(X: Any, _Z: Any) -> Any:
@@ -375,10 +370,6 @@ class Trainer(ABC):
     def certify(self, solution: SVMSolution[Any]) -> Certificate:
         """Certify a solution of P2."""
 
-    def search_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[Any]:
-        """Solve as `solve_path` does, for what `score` asks of solutions, and their gaps."""
-        return self.solve_path(y, weights, Cs, limits)
-
     def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
         """Score samples of this trainer by solutions on others of it; returns (n_solutions, n_rows)."""
         trainer = self.take(trained)
@@ -434,7 +425,7 @@ class AdditiveTrainer(Trainer):
 class RowsTrainer(Trainer):
     """The block-wise solver, on rows of the kernel matrix, from multipliers that LIBSVM or cvxpy may find."""
 
-    matrix: Rows
+    matrix: KernelRows
     find_start: Callable[[KernelSVM, float], Array] | None = None
 
     def take(self, rows: Indices) -> RowsTrainer:
@@ -451,12 +442,6 @@ class RowsTrainer(Trainer):
     def certify(self, solution: SVMSolution[KernelSVM]) -> Certificate:
         return solution.certificate
 
-    def search_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[Any]:
-        small = isinstance(self.matrix, DenseRows) and len(y) <= WHOLE and self.find_start is None
-        if not small or min(limits.max_time, time_left()) < inf:
-            return self.solve_path(y, weights, Cs, limits)
-        return solve_prices(KernelSVM.of(self.matrix, y, weights), Cs, limits.tol)
-
     def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
         coefficients = np.stack([solution.v for solution in solutions], axis=1)
         return (self.matrix.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
@@ -465,7 +450,7 @@ class RowsTrainer(Trainer):
 def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Trainer:
     """Choose how P2 is solved, by kernel, size and memory.
 
-    `room` are the bytes that kernel rows may take where the matrix does not fit. `InvalidInput` for an unknown solver,
+    `room` are the bytes that the kernel matrix may take. `InvalidInput` for an unknown solver,
     one that is not for the kernel, or a kernel matrix without room in memory.
     """
     if validation.one_of("solver", solver, ["auto", "additive", "blockwise", "libsvm", "reference"]) == "auto":
@@ -481,9 +466,11 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
     if solver == "blockwise":
         samples = np.asarray(X, np.float64)
         if len(X) > MATRIX and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
-            return RowsTrainer(kernel, X, solver, EvaluatedRows(kernel.function, samples))
-        whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
-        rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
+            return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples, room))
+        whole = kernel.is_precomputed or (8 * len(X) ** 2 <= room and _is_in_time(kernel, samples))
+        rows = (
+            KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples, room)
+        )
         return RowsTrainer(kernel, X, solver, rows)
     needed, left = 8 * len(X) ** 2, available_memory()
     if needed > left and not kernel.is_precomputed:
@@ -491,15 +478,10 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
             "solver",
             f"found {solver!r} for {len(X):,} samples, whose kernel matrix takes {needed / 2**30:,.1f} GiB where "
             f"{left / 2**30:,.1f} GiB are left",
-            "give 'blockwise', which keeps as many rows as there is room for, or a stump kernel, which needs none",
+            "give 'blockwise', which evaluates what it needs, or a stump kernel, which needs none",
         )
-    rows = DenseRows(kernel.evaluate(np.asarray(X, np.float64)))
+    rows = KernelRows.of_matrix(kernel.evaluate(np.asarray(X, np.float64)))
     return RowsTrainer(kernel, X, solver, rows, _find_by_libsvm if solver == "libsvm" else _find_by_cvxpy)
-
-
-def _has_room(kernel: TrainingKernel, n_samples: int) -> bool:
-    """Return True if the kernel matrix takes at most half of the memory that is left, or is there already."""
-    return kernel.is_precomputed or 16 * n_samples**2 <= available_memory()
 
 
 def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:

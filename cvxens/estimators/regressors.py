@@ -39,7 +39,8 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.svr import SVRSolution, solve_svr
+from cvxens.solvers.svm_solution import SVMSolution
+from cvxens.solvers.svr import solve_svr
 from cvxens.types import Array
 
 MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]
@@ -291,7 +292,8 @@ class InfiniteEnsembleSVR(Regressor):
     tol : float
         The relative certified gap at which the fit is done.
     cache_size : float, optional
-        MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
+        MiB that the kernel matrix may take, by default half of the memory that is left; values of a larger one are
+        evaluated whenever they are asked for.
 
     Attributes
     ----------
@@ -405,7 +407,7 @@ class InfiniteEnsembleSVR(Regressor):
             "_predictor": Expansion(kernel.function, vectors, solution.u[of_kept], solution.b),
         }
 
-    def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVRSolution:
+    def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVMSolution[Any]:
         """Solve the problem of a loss on a sample, and warn where that falls short of `tol`."""
         trainer: Any = make_trainer(kernel, sample.X, "blockwise", find_room(self.cache_size))
         with rounds_of(self) as rounds:

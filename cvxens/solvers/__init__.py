@@ -52,9 +52,9 @@ SOLVERS: Mapping[str, str] = {
     "solve_regularized_least_squares": "TT06 (5)-(7)",
     "solve_rho_svm": "TK07 (2)",
     "solve_slssvm": "SL (11)",
-    "solve_svm_dual": "LL08 P2; LIBSVM",
+    "solve_svm_dual": "LL08 P2",
     "solve_svm_path": "LL08 P2, section 7",
-    "solve_svm_primal": "LL08 P1, P5; LIBSVM",
+    "solve_svm_primal": "LL08 P1, P5",
     "svm_path": "Hastie, Rosset, Tibshirani & Zhu, JMLR 5 (2004)",
     "update_bound": "TK07 section 2.4, after (19)",
 }

@@ -1,6 +1,6 @@
 """Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for.
 
-`Rows` of a kernel matrix are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
+`KernelRows` are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
 certifies any answer; `solve_blockwise` solves it, a block of variables at a time, each block by pairs (SMO).
 
 It works in ``v = y u``, which makes P2 ``min 1/2 v'K v - y'v`` over a box with sum v = 0. The *violation* is the
@@ -12,20 +12,19 @@ the block of two. Here SMO runs inside a block whose matrix is in the cache, as 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
-from cvxens.kernels.single import SingleKernel
 from cvxens.kernels.tiles import SIDE, Tile, cut, fill, one_blas_thread
 from cvxens.limits import (
     Deadline,
@@ -33,29 +32,22 @@ from cvxens.limits import (
     available_memory,
     check_time,
     find_ending,
+    limit_threads,
     limit_time,
     map_in_threads,
     time_left,
     was_cut,
 )
 from cvxens.problems import SVMDual
-from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array
 
-__all__ = [
-    "CachedRows",
-    "DenseRows",
-    "EvaluatedRows",
-    "KernelSVM",
-    "Machine",
-    "Rows",
-    "expand",
-    "solve_blockwise",
-    "solve_prices",
-]
+__all__ = ["KernelRows", "KernelSVM", "expand", "solve_blockwise"]
+
+P = TypeVar("P", bound=Any)
+"""A problem over a kernel: `KernelSVM`, or `KernelSVR`."""
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -83,88 +75,215 @@ def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
     return scores
 
 
-class Rows(Protocol):
-    """The kernel on a training sample, row by row."""
+class KernelRows(KernelMap):
+    """The kernel on a training sample: a matrix in memory, or values that are evaluated whenever they are asked for.
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-
-    @property
-    def largest(self) -> float:
-        """The largest |k(x_i, x_j)| so far where products evaluate the kernel anew; inf where they cost little."""
-
-    def block(self, chosen: Indices, /) -> Array:
-        """The matrix among distinct samples, in order where they are all."""
-
-    def add(self, chosen: Indices, weights: Array, f: Array, /) -> None:
-        """Add the chosen columns, times their weights, to f (n_samples,)."""
-
-    def largest_entry(self) -> float:
-        """The largest |k(x_i, x_j)|, of the entries that were evaluated where not all are in memory."""
-
-    def product(self, v: Array, /) -> Array:
-        """K v, shape (n_samples,)."""
-
-    def absolute_product(self, v: Array, /) -> Array:
-        """|K| v, shape (n_samples,)."""
-
-    def cross(self, left: Indices, right: Indices, v: Array, /) -> Array:
-        """The matrix between some samples and others, times v, of as many rows as there are others."""
-
-    def among(self, chosen: Indices, /) -> Rows:
-        """The kernel on some of the samples."""
-
-
-@dataclass(frozen=True, eq=False)
-class DenseRows:
-    """A kernel matrix that is in memory.
+    To write a number into memory that is new to the process costs more than to evaluate it, so there is no matrix
+    until as much has been evaluated as that would cost (as one who rents skis buys them once the rents add up to their
+    price), and none where it would take more than its room, or half of the memory that is left.
 
     Parameters
     ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Symmetric, in float64.
+    between : callable
+        From the indices of some samples and of others to a `Tile` of the matrix between them.
+    n_samples : int
+        How many there are.
+    kernel, X : callable and ndarray of shape (n_samples, n_features), optional
+        What the values are of.
+    room : float
+        Bytes that a matrix may take.
 
     Examples
     --------
-    >>> DenseRows.of([[0.0, -2.0], [-2.0, 0.0]]).product(np.array([1.0, -1.0]))
+    >>> from cvxens.kernels import SimplifiedStump
+    >>> rows, f = KernelRows.of(SimplifiedStump(), np.array([[1.0], [2.0], [4.0]])), np.zeros(3)
+    >>> rows.add(np.array([2]), np.array([1.0]), f)
+    >>> f, rows.largest, rows.K
+    (array([-3., -2.,  0.]), 3.0, None)
+    >>> KernelRows.of_matrix([[0.0, -2.0], [-2.0, 0.0]]).scores(np.array([1.0, -1.0]))
     array([ 2., -2.])
     """
 
-    K: Array
+    n_samples: int = 0
+
+    def __init__(
+        self,
+        between: Callable[[Any, Any], Tile],
+        n_samples: int,
+        kernel: KernelFunction | None = None,
+        X: Any = None,
+        room: float = inf,
+    ) -> None:
+        self.between, self.n_samples, self.kernel, self.X, self.room = between, n_samples, kernel, X, room
+        self.evaluated = 0.0
+        """Values so far, of those of a matrix."""
+        self.K: Array | None = None
+        """The matrix, once it is in memory."""
+        self.error = 0.0
+        """What values are off by at most, beside rounding to float64."""
+        self._largest, self._memory = 0.0, np.empty((0, 0))
 
     @classmethod
-    def of(cls, K: Any) -> DenseRows:
-        return cls(validation.symmetric(K))
+    def of(cls, kernel: KernelFunction, X: Any, room: float = inf) -> KernelRows:
+        """Return the rows of a kernel on a sample (n_samples, n_features)."""
+        X = np.asarray(X, np.float64)
 
-    @property
-    def n_samples(self) -> int:
-        return len(self.K)
+        def between(left: Any, right: Any) -> Tile:
+            of_left, of_right = X[left], X[right]
+            if isinstance(kernel, Kernel):
+                return kernel.tile(of_left, of_right)
+            return lambda rows, columns: np.asarray(kernel(of_left[rows], of_right[columns]))
+
+        return cls(between, len(X), kernel, X, room)
+
+    @classmethod
+    def of_matrix(cls, K: Any) -> KernelRows:
+        """Return the rows of a symmetric matrix."""
+        rows = cls(lambda left, right: lambda i, j: K[left][i][:, right][:, j], len(K))
+        rows.K = validation.symmetric(K)
+        return rows
+
+    @cached_property
+    def single(self) -> KernelRows | None:
+        """The same rows in single precision, until there is a matrix; None where the kernel has none."""
+        if self.K is not None or not isinstance(self.kernel, Kernel):
+            return None
+        if (kernel := self.kernel.round_to_single(self.X)) is None:
+            return None
+        rows = KernelRows(kernel.tile, self.n_samples, self.kernel, room=0.0)
+        rows.error, rows._memory = kernel.error, np.empty((0, 0), np.float32)
+        # whatever it evaluates counts as evaluated here
+        rows._largest = self._largest = max(self._largest, kernel.largest)
+        return rows
 
     @property
     def largest(self) -> float:
-        return np.inf
+        """The largest |k(x_i, x_j)| of those that were evaluated."""
+        return self._largest if self.K is None else max(float(self.K.max()), -float(self.K.min()))
+
+    @property
+    def block_size(self) -> int:
+        """The number of samples in a block: half of all, as most are in it then when they change for the last time."""
+        size = min(SINGLE_BLOCK if self.error else LARGE_BLOCK, max(BLOCK, self.n_samples // 2))
+        # half of the memory that is left is for the others
+        while size > BLOCK and 2 * self._memory.itemsize * size**2 > available_memory():
+            size //= 2
+        return size
 
     def block(self, chosen: Indices) -> Array:
-        return self.K if len(chosen) == len(self.K) else gather(self.K, chosen, chosen)
+        """Return the matrix among distinct samples, in order where they are all; it holds until the next one."""
+        m = len(chosen)
+        if self.K is not None:
+            return self.K if m == len(self.K) else gather(self.K, chosen, chosen)
+        if len(self._memory) < m:
+            self._memory = np.empty((m, m), self._memory.dtype)
+        # memory that was written to before is not new
+        block = self._memory.ravel()[: m * m].reshape(m, m)
+        with self._threads():
+            fill(block, _in_time(self.between(chosen, chosen), m), symmetric=True)
+        self._note(max(float(block.max()), -float(block.min())), m * m / 2)
+        return block
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
-        add_rows(self.K, chosen, weights, f)
+        """Add the chosen columns, times their weights, to f (n_samples,)."""
+        self._buy()
+        if self.K is not None:
+            add_rows(self.K, chosen, weights, f)
+            return
+        used = np.flatnonzero(weights)
+        f += self._times(slice(None), chosen[used], weights[used])
 
-    def product(self, v: Array) -> Array:
-        return self.K @ v
+    def matrix(self) -> Array:
+        return self.block(np.arange(self.n_samples))
 
-    def largest_entry(self) -> float:
-        return max(float(self.K.max()), -float(self.K.min()))
+    @property
+    def spread(self) -> float:
+        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
+        return 2 * float(np.abs(self.block(np.arange(min(self.n_samples, 8)))).max())
+
+    def scores(self, c: Array) -> Array:
+        if self.K is not None:
+            return np.asarray(self.K @ c)
+        f = np.zeros(self.n_samples)
+        self.add(np.flatnonzero(c), c[c != 0], f)
+        return f
+
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
+        f = self.scores(c)
+        return f, self.score_errors(c, f)
+
+    def score_errors(self, c: Array, f: Array) -> Array:
+        """Bound how far scores that are sums of at most n_samples terms are from K c, without another product for it.
+
+        Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
+        them, stands for all.
+        """
+        # |sum_j K_ij c_j| is off by (n + 1) eps (|K| |c|)_i at most
+        if was_cut():
+            return np.full(len(c), sum_error(len(c), 1.0) * self.largest * float(np.abs(c).sum()))
+        return sum_error(len(c), 1.0) * self.absolute_product(np.abs(c))
 
     def absolute_product(self, v: Array) -> Array:
-        return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
+        """Return |K| v for v >= 0, shape (n_samples,), or what is above it where there is no matrix."""
+        if self.K is not None:
+            return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
+        # |K_ij| is at most the largest of the entries that were evaluated, which the columns of v are among
+        return np.full(self.n_samples, self.largest * float(v.sum()))
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        return gather(self.K, left, right) @ v
+        """Return the matrix between some samples and others, times v, of as many rows as there are others."""
+        if self.K is not None:
+            return np.asarray(gather(self.K, left, right) @ v)
+        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
+        return self._times(left, right[used], v[used])
 
-    def among(self, chosen: Indices) -> DenseRows:
-        return DenseRows(gather(self.K, chosen, chosen))
+    def among(self, chosen: Indices) -> KernelRows:
+        """Return the rows among some of the samples."""
+        if self.K is not None:
+            return KernelRows.of_matrix(gather(self.K, chosen, chosen))
+        assert self.kernel is not None
+        return KernelRows.of(self.kernel, self.X[chosen], self.room)
+
+    def _threads(self) -> AbstractContextManager[None]:
+        """Call functions of users from one thread only."""
+        return nullcontext() if isinstance(self.kernel, Kernel) else limit_threads(1)
+
+    def _times(self, left: Any, right: Indices, v: Array) -> Array:
+        """Return K(left, right) v, by tiles whose sums are in the same order for any number of threads."""
+        n = self.n_samples if isinstance(left, slice) else len(left)
+        product, tile = np.zeros((n, *v.shape[1:])), self.between(left, right)
+        columns = cut(len(right), SIDE)
+
+        def fill_in(rows: slice) -> float:
+            check_time()
+            largest = 0.0
+            for part in columns:
+                values = tile(rows, part)
+                largest = max(largest, float(values.max()), -float(values.min()))
+                # sums of products are in double precision
+                product[rows] += values @ v[part]
+            return largest
+
+        with one_blas_thread(), self._threads():
+            found = map_in_threads(fill_in, cut(n, SIDE))
+        self._note(max(found, default=0.0), n * len(right))
+        return product
+
+    def _note(self, largest: float, n_values: float) -> None:
+        """Keep record of the largest entry, and of how much was evaluated."""
+        if not np.isfinite(largest):
+            raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
+        self._largest = max(self._largest, largest)
+        self.evaluated += n_values / self.n_samples**2
+
+    def _buy(self) -> None:
+        """Evaluate the matrix once as much has been evaluated, if there is room and time for it."""
+        if self.K is not None or self.evaluated <= PRICE_OF_MATRIX or time_left() < inf:
+            return
+        if 8 * self.n_samples**2 <= min(self.room, available_memory() / 2):
+            everybody = np.arange(self.n_samples)
+            self.K = np.array(self.block(everybody))
+            self._memory = np.empty((0, 0))
 
 
 @njit(cache=True, nogil=True)
@@ -176,104 +295,6 @@ def gather(K: Array, left: Indices, right: Indices) -> Array:
         for j in range(len(right)):
             own[j] = row[right[j]]
     return part
-
-
-class CachedRows:
-    """Rows that are evaluated when they are asked for; those asked for last are kept.
-
-    Parameters
-    ----------
-    kernel : callable
-        From two samples to the matrix between them.
-    X : ndarray of shape (n_samples, n_features)
-        The sample.
-    n_bytes : float
-        Room for rows; at least one block's are kept.
-
-    Examples
-    --------
-    >>> rows = CachedRows(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), n_bytes=16)
-    >>> rows.block(np.array([1])), rows.block(np.array([1])), rows.n_evaluated
-    (array([[4.]]), array([[4.]]), 1)
-    """
-
-    def __init__(self, kernel: KernelFunction, X: Any, n_bytes: float) -> None:
-        self.kernel, self.X, self.n_bytes = kernel, np.asarray(X, np.float64), validation.positive("n_bytes", n_bytes)
-        self.n_evaluated = 0
-        self.largest = 0.0
-        self._matrix = np.empty((0, self.n_samples))
-        self._place = np.full(self.n_samples, -1, np.intp)
-        self._owner = np.empty(0, np.intp)
-        self._used = np.empty(0, np.int64)
-        self._clock = 0
-
-    @property
-    def n_samples(self) -> int:
-        return len(self.X)
-
-    def block(self, chosen: Indices) -> Array:
-        places = self._kept(chosen)
-        return self._matrix[places[:, None], chosen]
-
-    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
-        places = self._kept(chosen)
-        add_rows(self._matrix, places, weights, f)
-
-    def product(self, v: Array) -> Array:
-        used = np.flatnonzero(v)
-        return expand(self._values, self.X, self.X[used], v[used])
-
-    def largest_entry(self) -> float:
-        return self.largest
-
-    def absolute_product(self, v: Array) -> Array:
-        used = np.flatnonzero(v)
-        return expand(lambda X, Z: np.abs(self._values(X, Z)), self.X, self.X[used], v[used])
-
-    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
-        return expand(self.kernel, self.X[left], self.X[right[used]], v[used])
-
-    def among(self, chosen: Indices) -> CachedRows:
-        return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
-
-    def _values(self, X: Array, Z: Array) -> Array:
-        """Evaluate the kernel between samples, and keep record of the largest entry."""
-        values = np.asarray(self.kernel(X, Z))
-        self.largest = max(self.largest, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        return values
-
-    def _kept(self, chosen: Indices) -> Indices:
-        """Return the places of the chosen rows; those not kept yet take the places of the ones used longest ago."""
-        self._make_room(len(chosen))
-        self._clock += 1
-        kept = self._place[chosen]
-        self._used[kept[kept >= 0]] = self._clock
-        missing = chosen[kept < 0]
-        if len(missing):
-            # rows of this very call are marked as just used, so that they are not among those evicted
-            places = np.argsort(self._used, kind="stable")[: len(missing)]
-            evicted = self._owner[places]
-            self._place[evicted[evicted >= 0]] = -1
-            self._owner[places] = -1
-            height = max(1, TILE // self.n_samples)
-            for first in range(0, len(missing), height):
-                if first:
-                    check_time()
-                part = slice(first, first + height)
-                self._matrix[places[part]] = self._values(self.X[missing[part]], self.X)
-            self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
-            self.n_evaluated += len(missing)
-        return self._place[chosen]
-
-    def _make_room(self, n_rows: int) -> None:
-        """Allocate the cache when the first rows are asked for, or more of them than it holds."""
-        # 8 bytes an entry; a block of rows has to fit in, whatever the room
-        wanted = max(n_rows, min(self.n_samples, int(self.n_bytes // (8 * self.n_samples))))
-        if len(self._matrix) < wanted:
-            self._matrix = np.empty((wanted, self.n_samples))
-            self._place[:] = -1
-            self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)
 
 
 def _in_time(tile: Tile, n_rows: int) -> Tile:
@@ -288,192 +309,16 @@ def _in_time(tile: Tile, n_rows: int) -> Tile:
     return evaluate
 
 
-class EvaluatedRows:
-    """Rows of a kernel that are evaluated whenever they are asked for, by tiles, until the matrix is cheaper.
-
-    To write a number into memory that is new to the process costs more than to evaluate it, so there is no matrix
-    until as much has been evaluated as that would cost (as one who rents skis buys them once the rents add up to their
-    price), and none where it would take more than half of the memory that is left.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Whose values depend on the two samples only.
-    X : ndarray of shape (n_samples, n_features)
-        The sample.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import SimplifiedStump
-    >>> rows, f = EvaluatedRows(SimplifiedStump(), np.array([[1.0], [2.0], [4.0]])), np.zeros(3)
-    >>> rows.add(np.array([2]), np.array([1.0]), f)
-    >>> f, rows.largest
-    (array([-3., -2.,  0.]), 3.0)
-    """
-
-    def __init__(self, kernel: Kernel, X: Any) -> None:
-        self.kernel, self.X = kernel, np.asarray(X, np.float64)
-        self.evaluated = 0.0  # values so far, of those of a matrix
-        self._largest = 0.0
-        self._dense: DenseRows | None = None
-        self._room = np.empty((0, 0))
-
-    @property
-    def n_samples(self) -> int:
-        return len(self.X)
-
-    @property
-    def largest(self) -> float:
-        return self._largest if self._dense is None else inf
-
-    @property
-    def block_size(self) -> int:
-        """The number of samples in a block: half of all, as most are in it then when they change for the last time."""
-        return min(LARGE_BLOCK, max(BLOCK, self.n_samples // 2))
-
-    @cached_property
-    def single(self) -> SingleRows | None:
-        """The same rows in single precision, until there is a matrix; None where the kernel has none."""
-        if self._dense is not None or (kernel := self.kernel.round_to_single(self.X)) is None:
-            return None
-        # whatever it evaluates counts as evaluated here
-        self._largest = max(self._largest, kernel.largest)
-        return SingleRows(kernel)
-
-    def block(self, chosen: Indices) -> Array:
-        if self._dense is not None:
-            return self._dense.block(chosen)
-        m = len(chosen)
-        if len(self._room) < m:
-            self._room = np.empty((m, m))
-        # memory that was written to before is not new
-        block = self._room.ravel()[: m * m].reshape(m, m)
-        X = self.X[chosen]
-        fill(block, _in_time(self.kernel.tile(X, X), m), symmetric=True)
-        self._note(max(float(block.max()), -float(block.min())), m * m / 2)
-        return block
-
-    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
-        self._buy()
-        if self._dense is not None:
-            self._dense.add(chosen, weights, f)
-            return
-        used = np.flatnonzero(weights)
-        f += self._times(self.X, self.X[chosen[used]], weights[used])
-
-    def product(self, v: Array) -> Array:
-        if self._dense is not None:
-            return self._dense.product(v)
-        f = np.zeros(self.n_samples)
-        self.add(np.flatnonzero(v), v[v != 0], f)
-        return f
-
-    def largest_entry(self) -> float:
-        return self._largest if self._dense is None else self._dense.largest_entry()
-
-    def absolute_product(self, v: Array) -> Array:
-        # |K_ij| is at most the largest of the entries that were evaluated, which the columns of v are among
-        return np.full(self.n_samples, self.largest_entry() * float(np.abs(v).sum()))
-
-    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
-        return self._times(self.X[left], self.X[right[used]], v[used])
-
-    def among(self, chosen: Indices) -> EvaluatedRows:
-        return EvaluatedRows(self.kernel, self.X[chosen])
-
-    def _times(self, X: Array, Z: Array, v: Array) -> Array:
-        """Return K(X, Z) v, by tiles whose sums are in the same order for any number of threads."""
-        product, tile = np.zeros((len(X), *v.shape[1:])), self.kernel.tile(X, Z)
-        slabs, columns = cut(len(X), SIDE), cut(len(Z), SIDE)
-
-        def fill_in(rows: slice) -> float:
-            check_time()
-            largest = 0.0
-            for part in columns:
-                values = tile(rows, part)
-                largest = max(largest, float(values.max()), -float(values.min()))
-                product[rows] += values @ v[part]
-            return largest
-
-        with one_blas_thread():
-            found = map_in_threads(fill_in, slabs)
-        self._note(max(found, default=0.0), len(X) * len(Z))
-        return product
-
-    def _note(self, largest: float, n_values: float) -> None:
-        """Keep record of the largest entry, and of how much was evaluated."""
-        if not np.isfinite(largest):
-            raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
-        self._largest = max(self._largest, largest)
-        self.evaluated += n_values / self.n_samples**2
-
-    def _buy(self) -> None:
-        """Evaluate the matrix once as much has been evaluated, if there is room and time for it."""
-        room = self._dense is None and 16 * self.n_samples**2 <= available_memory()
-        if room and self.evaluated > PRICE_OF_MATRIX and time_left() == inf:
-            self._dense, self._room = DenseRows(self.kernel(self.X)), np.empty((0, 0))
-
-
-class SingleRows:
-    """Rows of a kernel in single precision, evaluated whenever they are asked for: where steps are far from the end.
-
-    Parameters
-    ----------
-    kernel : SingleKernel
-        On the sample.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import SimplifiedPerceptron
-    >>> rows, f = SingleRows(SimplifiedPerceptron().round_to_single(np.array([[1.0], [2.0], [4.0]]))), np.zeros(3)
-    >>> rows.add(np.array([2]), np.array([1.0]), f)
-    >>> bool(np.abs(f - [-3, -2, 0]).max() <= rows.error < 1e-5)
-    True
-    """
-
-    def __init__(self, kernel: SingleKernel) -> None:
-        self.kernel, self.largest, self.error = kernel, kernel.largest, kernel.error
-        self.n_samples = len(kernel.sample.X)
-        self.block_size = min(SINGLE_BLOCK, max(BLOCK, self.n_samples // 2))
-        # half of the memory that is left is for the others
-        while self.block_size > BLOCK and 8 * self.block_size**2 > available_memory():
-            self.block_size //= 2
-        self._room = np.empty((0, 0), np.float32)
-
-    def block(self, chosen: Indices) -> NDArray[np.float32]:
-        m = len(chosen)
-        if len(self._room) < m:
-            self._room = np.empty((m, m), np.float32)
-        block = self._room.ravel()[: m * m].reshape(m, m)
-        fill(block, _in_time(self.kernel.tile(chosen, chosen), m), symmetric=True)
-        return block
-
-    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
-        used = np.flatnonzero(weights)
-        weights, tile = weights[used], self.kernel.tile(chosen[used], np.arange(self.n_samples))
-        parts, added = cut(len(used), SIDE), np.zeros(self.n_samples)
-
-        def fill_in(columns: slice) -> None:
-            check_time()
-            for part in parts:
-                # sums of products are in double precision
-                add_rows(tile(part, columns), np.arange(part.stop - part.start), weights[part], added[columns])
-
-        map_in_threads(fill_in, cut(self.n_samples, SIDE))
-        f += added
-
-
 SINGLE_BLOCK = 24576
-"""Variables of a block of `SingleRows` at most: 2.25 GiB. Where all that are between their bounds are in one, a few
+"""Variables of a block in single precision at most: 2.25 GiB. Where all that are between their bounds are in one, a few
 blocks do; else each moves the others, and there are many."""
 
 SINGLE_GAP = 2e-5
-"""The relative gap down to which the steps of `SingleRows` reach: of machines of 5,000 to 100,000 samples the gap that
+"""The relative gap down to which steps in single precision reach: of machines of 5,000 to 100,000 samples the gap that
 is evaluated in double precision differs from the one in single by 1e-7 to 1e-6."""
 
 LARGE_BLOCK = 8192
-"""Variables of a block of `EvaluatedRows` at most: 512 MiB."""
+"""Variables of a block of values that are evaluated, at most: 512 MiB."""
 
 PRICE_OF_MATRIX = 4.0
 """What a matrix costs, in evaluations of all its values: half for the values, the rest for memory that is new."""
@@ -493,43 +338,6 @@ INDEFINITE = 1e-9
 """A negative v'K v of this size, relative to |v|'|K||v|, the sum of the sizes of its terms, is not rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class RowsMap(KernelMap):
-    """Rows of a kernel matrix, in memory or evaluated when they are asked for, as the map of a problem."""
-
-    rows: Rows
-
-    @property
-    def n_samples(self) -> int:
-        return self.rows.n_samples
-
-    @property
-    def spread(self) -> float:
-        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
-        return 2 * float(np.abs(self.rows.block(np.arange(min(self.n_samples, 8)))).max())
-
-    def matrix(self) -> Array:
-        return self.rows.block(np.arange(self.n_samples))
-
-    def scores(self, c: Array) -> Array:
-        return self.rows.product(c)
-
-    def measure_scores(self, c: Array) -> tuple[Array, Array]:
-        f = self.rows.product(c)
-        return f, self.score_errors(c, f)
-
-    def score_errors(self, c: Array, f: Array) -> Array:
-        """Bound how far scores that are sums of at most n_samples terms are from K c, without another product for it.
-
-        Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
-        them, stands for all.
-        """
-        # |sum_j K_ij c_j| is off by (n + 1) eps (|K| |c|)_i at most
-        if was_cut():
-            return np.full(len(c), sum_error(len(c), 1.0) * self.rows.largest_entry() * float(np.abs(c).sum()))
-        return sum_error(len(c), 1.0) * self.rows.absolute_product(np.abs(c))
-
-
 class KernelSVM(SVMDual):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K given by its rows.
 
@@ -538,7 +346,7 @@ class KernelSVM(SVMDual):
 
     Parameters
     ----------
-    rows : Rows
+    rows : KernelRows
         The kernel on the sample.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
@@ -552,16 +360,34 @@ class KernelSVM(SVMDual):
     True
     """
 
-    def __init__(self, rows: Rows, y: Array, C: Array) -> None:
-        self.rows, self.gram, self.y = rows, RowsMap(rows), y
+    def __init__(self, rows: KernelRows, y: Array, C: Array) -> None:
+        self.rows, self.gram, self.y = rows, rows, y
         self.C = C
 
     @classmethod
     def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
         """Check a kernel matrix (n_samples, n_samples), or rows; `C` is one number or one per sample."""
-        rows = K if hasattr(K, "product") else DenseRows.of(K)
+        rows = K if isinstance(K, KernelRows) else KernelRows.of_matrix(K)
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
+
+    @property
+    def knots(self) -> Array:
+        """The q of ``1/2 v'K v - q'v`` for v = y u."""
+        return self.y
+
+    @property
+    def bounds(self) -> Array:
+        """The least and the largest v, (2, n_samples)."""
+        return np.stack([np.minimum(self.y * self.C, 0.0), np.maximum(self.y * self.C, 0.0)])
+
+    def coefficients(self, u: Array) -> Array:
+        """Return the coefficients y u of the kernel."""
+        v: Array = self.y * u
+        return v
+
+    # to and from the variables of the search
+    join = split = coefficients
 
     def priced(self, C: Array) -> KernelSVM:
         """Return the problem with other prices, one per sample."""
@@ -581,7 +407,7 @@ class KernelSVM(SVMDual):
         """
         if f is None:
             u = self.loss.repair(u, self.y)
-            f = self.rows.product(self.y * u)
+            f = self.rows.scores(self.y * u)
         v = self.y * u
         half_norm = float(v @ f) / 2
         # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
@@ -839,6 +665,10 @@ FEW_STEPS = 1
 STEPS = 100
 """Steps in a block, per variable of it."""
 
+FEWEST_STEPS = 2**16
+"""Steps in a small problem before its gap is certified, if it is not reached: of few variables they take no longer than
+what is around them."""
+
 ROOM_FOR_UPDATE = 1.5
 """What is kept of a limit of time for the update of all scores, relative to what its values are expected to take."""
 
@@ -850,8 +680,8 @@ PATIENCE = 30
 
 
 def solve_blockwise(
-    problem: KernelSVM, tol: float = 1e-6, *, start: SVMSolution[KernelSVM] | None = None, max_time: float = inf
-) -> SVMSolution[KernelSVM]:
+    problem: P, tol: float = 1e-6, *, start: SVMSolution[P] | None = None, max_time: float = inf
+) -> SVMSolution[P]:
     """Solve LL08 P2 with any kernel, in memory for the rows of one block and for those that are kept.
 
     A block of the variables that violate the conditions of optimality the most is optimised by pairs, then the scores
@@ -860,8 +690,8 @@ def solve_blockwise(
 
     Parameters
     ----------
-    problem : KernelSVM
-        Rows of the kernel, labels and C.
+    problem : KernelSVM or KernelSVR
+        Rows of the kernel, and what the loss says.
     tol : float
         Certified relative gap at which to stop, above 0.
     start : SVMSolution, optional
@@ -893,113 +723,20 @@ def solve_blockwise(
         return search.result(find_ending(search.run))
 
 
-class Machine(NamedTuple):
-    """What a machine adds up, and how far it is from the best one of its price.
+class _Search(Generic[P]):
+    """The current point v, f = K c for the coefficients c that v adds up to, and the best one so far.
 
-    Parameters
-    ----------
-    v : ndarray of shape (n_samples,)
-        Its coefficients y u.
-    b : float
-        The best intercept.
-    relative_gap : float
-        The certified gap of u.
-
-    Examples
-    --------
-    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
-    >>> [machine.v.tolist() for machine in solve_prices(problem, [0.25, 1.0])]
-    [[0.25, -0.25], [0.5, -0.5]]
+    There is a variable for each sample, or two: then v begins with the first ones of all.
     """
 
-    v: Array
-    b: float
-    relative_gap: float
-
-
-def solve_prices(problem: KernelSVM, Cs: Any, tol: float = 1e-6) -> list[Machine]:
-    """Solve LL08 P2 with a matrix in memory at many C, all in one compiled loop, as cross-validation asks for.
-
-    It takes as few steps as `solve_svm_path`, but keeps no more of a solution than a `Machine` has. Scores of all are
-    evaluated at once, and each is certified by these; one whose gap is above `tol` is solved by itself.
-
-    Parameters
-    ----------
-    problem : KernelSVM
-        Rows of the kernel, labels, and C as weights of the samples.
-    Cs : array-like of shape (n_values,)
-        Factors of the problem's C, above 0, ascending.
-    tol : float
-        Certified relative gap of each.
-
-    Examples
-    --------
-    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
-    >>> solve_prices(problem, [0.25, 1.0])[0]
-    Machine(v=array([ 0.25, -0.25]), b=0.0, relative_gap=0.0)
-    """
-    tol, Cs = validation.positive("tol", tol), validation.finite_array("Cs", Cs, ndim=1)
-    y, n = problem.y, len(problem.y)
-    K = np.ascontiguousarray(problem.rows.block(np.arange(n)))
-    V = trace_prices(K, y, problem.C, Cs, CLOSER * tol, STEPS * n)
-    F, prices, U = V @ K, np.outer(Cs, problem.C), y * V
-    b = best_of_hinges(y - F, problem.C, float(problem.C[y > 0].sum()))
-    slack = 1 - y * (F + b[:, None])
-    objectives = np.einsum("cn,cn->c", V, F) / 2 - U.sum(axis=1)
-    # the terms of the gap, each of at least 0, as `SVMDual.evaluate_multipliers` has them
-    gaps = (np.where(slack > 0, prices - U, -U) * slack).sum(axis=1)
-    machines = []
-    for c, (gap, objective) in enumerate(zip(gaps.tolist(), objectives.tolist(), strict=True)):
-        machine = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
-        if not machine.relative_gap <= tol:
-            solution = solve_blockwise(problem.priced(prices[c]), tol)
-            machine = Machine(solution.v, solution.b, solution.relative_gap)
-        machines.append(machine)
-    return machines
-
-
-@njit(cache=True, nogil=True)
-def trace_prices(K: Array, y: Array, weights: Array, Cs: Array, tol: float, max_steps: int) -> Array:
-    """Solve for prices `C weights` one after the other, from the best multiple of the last solution; returns all v."""
-    n = len(y)
-    V, point, bounds = np.empty((len(Cs), n)), np.empty((2, n)), np.empty((2, n))
-    v, r, t = point[0], point[1], 0.0
-    for c in range(len(Cs)):
-        # t = sum |v| / v'K v is the best multiple, as far as the bounds allow, which grow by a factor
-        if c > 0:
-            size, square = 0.0, 0.0
-            for k in range(n):
-                size += abs(v[k])
-                square += v[k] * (y[k] - r[k])
-            most = Cs[c] / Cs[c - 1]
-            t = min(most, size / square) if square > 0.0 else most
-        for k in range(n):
-            at_bound = c > 0 and t == Cs[c] / Cs[c - 1] and abs(v[k]) == Cs[c - 1] * weights[k]
-            bounds[0, k], bounds[1, k] = min(y[k] * weights[k] * Cs[c], 0.0), max(y[k] * weights[k] * Cs[c], 0.0)
-            if c == 0:
-                v[k], r[k] = 0.0, y[k]
-            else:
-                # what was at its bound is at the new one, to the last digit
-                v[k] = y[k] * weights[k] * Cs[c] if at_bound else min(max(t * v[k], bounds[0, k]), bounds[1, k])
-                r[k] = y[k] - t * (y[k] - r[k])
-        close_gap(K, point, bounds, y, tol, max_steps)
-        for k in range(n):
-            V[c, k] = v[k]
-    return V
-
-
-class _Search:
-    """The current point v = y u, f = K v, and the best one so far."""
-
-    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline, tol: float) -> None:
+    def __init__(self, problem: P, start: SVMSolution[P] | None, clock: Deadline, tol: float) -> None:
         self.problem, self.drift, self.tol = problem, 0.0, tol
-        self.incumbent: BestPoint[SVMSolution[KernelSVM]] = BestPoint(clock)
-        # 0 <= y v <= C
-        self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
-        self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
+        self.incumbent: BestPoint[SVMSolution[P]] = BestPoint(clock)
+        self.knots, self.bounds = problem.knots, problem.bounds
+        self.v, self.f = np.zeros(len(self.knots)), np.zeros(problem.rows.n_samples)
         if start is not None:
             stretch = _stretch(start, problem)
-            self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
+            self.v, self.f = stretch * problem.split(start.u), stretch * start.f
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
         self.n_blocks, self.pace = 0, Pace()
@@ -1008,12 +745,11 @@ class _Search:
         self.pace_of_values = 0.0
         """Seconds that a value of the kernel takes."""
         # in single precision down to some gap, if rows are evaluated whenever they are asked for
-        self.rows: Rows | SingleRows = problem.rows
-        self.target = tol
-        if len(self.v) > WHOLE and (single := getattr(problem.rows, "single", None)) is not None:
-            self.rows, self.target = single, max(SINGLE_SHARE * tol, SINGLE_GAP)
+        self.rows, self.target = problem.rows, tol
         # of a small problem the gap is known to the steps themselves, and the start is seldom the end
         if len(self.v) > WHOLE:
+            if (single := problem.rows.single) is not None:
+                self.rows, self.target = single, max(SINGLE_SHARE * tol, SINGLE_GAP)
             self.take()
 
     def take(self) -> None:
@@ -1021,10 +757,14 @@ class _Search:
         self.incumbent.waited += 1
         self.incumbent.take(self._evaluate(), self.n_blocks)
 
-    def _evaluate(self) -> SVMSolution[KernelSVM]:
-        point = self.problem.solution_at(self.problem.y * self.v, self.f.copy())
+    def _evaluate(self) -> SVMSolution[P]:
+        point = self.problem.solution_at(self.problem.join(self.v), self.f.copy())
         # in single precision, what scores are off by is more than rounding
         return point if self.rows is self.problem.rows else replace(point, drift=self.drift)
+
+    def _residuals(self) -> Array:
+        """Return minus the gradient of 1/2 v'K v - knots'v."""
+        return self.knots - np.tile(self.f, len(self.knots) // len(self.f))
 
     def run(self) -> Ending:
         """Optimise one block after the other, in single precision first where the rows have it."""
@@ -1036,22 +776,23 @@ class _Search:
 
     def refine(self) -> None:
         """Evaluate the scores of the best point in double precision, and go on in that."""
-        v = self.problem.y * self.incumbent.best.u
-        self.f = self.problem.rows.product(v)
-        self.v, self.drift, self.rows, self.target = v, 0.0, self.problem.rows, self.tol
+        u = self.incumbent.best.u
+        self.v, self.f = self.problem.split(u), self.problem.rows.scores(self.problem.coefficients(u))
+        self.drift, self.rows, self.target = 0.0, self.problem.rows, self.tol
         self.incumbent.restart(self._evaluate(), self.n_blocks)
 
     def optimise(self) -> Ending:
         """Optimise one block after the other, until the gap is the target."""
         while not self.incumbent.history or self.incumbent.best.relative_gap > self.target:
-            # minus the gradient of 1/2 v'K v - y'v
-            r = self.problem.y - self.f
+            r = self._residuals()
             if len(r) <= WHOLE:
-                if self.incumbent.waited >= PATIENCE:
+                gaps = [level.relative_gap for level in self.incumbent.history[-PATIENCE:]]
+                # that many steps would have halved the gap of any problem that floats resolve
+                if len(gaps) == PATIENCE and self.incumbent.best.relative_gap > gaps[0] / 2:
                     return Ending.ROUNDING
                 if not self.pace.allows_step():
                     return Ending.MAX_TIME
-                self._optimise_whole(r, STEPS)
+                self._optimise_whole(r, max(STEPS * len(r), FEWEST_STEPS))
                 self.take()
                 continue
             low, high = self.bounds
@@ -1062,11 +803,11 @@ class _Search:
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
             # where products cost little the matrix is in memory, and pairs are sought among all variables at once
-            if self.rows.largest == inf:
+            if self.rows.K is not None:
                 # no other variable is part of a pair that violates the conditions now
                 self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
                 if 2 * len(self.block) > len(r):
-                    self._optimise_whole(r, FEW_STEPS)
+                    self._optimise_whole(r, FEW_STEPS * len(r))
                 else:
                     self._optimise(r, PART * violation)
             else:
@@ -1075,7 +816,7 @@ class _Search:
             self.take()
         return Ending.OPTIMAL
 
-    def result(self, ending: Ending) -> SVMSolution[KernelSVM]:
+    def result(self, ending: Ending) -> SVMSolution[P]:
         """Return the best point with the history, evaluated anew if its scores have drifted by rounding.
 
         Where there is no time for that, a bound on the drift is part of its certificate.
@@ -1083,55 +824,59 @@ class _Search:
         if not self.incumbent.history:
             self.take()
         best = self.incumbent.end(ending)
-        if self.problem.rows.largest < inf:
+        if self.problem.rows.K is None:
             drifted = replace(best, drift=self.drift)
             within = ending is Ending.OPTIMAL and drifted.certificate.relative_gap <= self.tol
             if within or ending in {Ending.MAX_TIME, Ending.INTERRUPTED}:
                 return drifted
-        f = self.problem.rows.product(self.problem.y * best.u)
+        f = self.problem.rows.scores(self.problem.coefficients(best.u))
         if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
-    def _optimise_whole(self, r: Array, n_steps_each: int) -> None:
-        """Optimise all variables up to the gap, or by so many steps for each: the scores come with them."""
-        point, rows = np.stack([self.v, r]), self.problem.rows
+    def _optimise_whole(self, r: Array, most: int) -> None:
+        """Optimise all variables up to the gap, or by so many steps: the scores come with them."""
+        point, rows, n = np.stack([self.v, r]), self.problem.rows, len(self.f)
         before = self.v
         # where rounding has kept the last point from what it was stopped for, it has to go further
         tol = CLOSER * self.tol / 2**self.incumbent.waited
-        K = rows.block(np.arange(len(r)))
-        n_steps = close_gap(K, point, self.bounds, self.problem.y, tol, n_steps_each * len(r))
-        self.v, self.f = point[0], self.problem.y - point[1]
-        if rows.largest < inf:
+        K = rows.block(np.arange(n))
+        K = K if len(r) == n else np.tile(K, (2, 2))
+        n_steps = close_gap(K, point, self.bounds, self.knots, tol, most)
+        self.v, self.f = point[0], (self.knots - point[1])[:n]
+        if rows.K is None:
             # every step rounds what it adds to f, at most 2 length max |K|, and f itself
-            moved = 4 * float(np.abs(self.v - before).max()) * rows.largest_entry()
+            moved = 4 * float(np.abs(self.v - before).max()) * rows.largest
             self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved)
         self.n_blocks += 1
 
     def _choose_size(self) -> int:
         """Return the number of variables of the next block: under a limit twice as many at most, if there is time."""
-        largest, left = getattr(self.rows, "block_size", BLOCK), time_left()
+        largest, left = self.rows.block_size, time_left()
         if left == inf:
-            return int(largest)
-        wanted = min(2 * self.size, int(largest))
-        if self.pace_of_values * wanted * (wanted + len(self.v)) < left / 2:
+            return largest
+        wanted = min(2 * self.size, largest)
+        if self.pace_of_values * wanted * (wanted + len(self.f)) < left / 2:
             self.size = wanted
         return self.size
 
     def _optimise(self, r: Array, tol: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
-        block, rows = self.block, self.rows
+        block, rows, n = self.block, self.rows, len(self.f)
         began = time_left()
-        K = rows.block(block)
+        # both variables of a sample may be in the block
+        chosen, places = (block, None) if len(r) == n else np.unique(block % n, return_inverse=True)
+        K = rows.block(chosen)
         if began < inf:
             # half of the values are those of the other half
             self.pace_of_values = 2 * (began - time_left()) / K.size
+        K = K if places is None else np.ascontiguousarray(K[np.ix_(places, places)])
         point = np.stack([self.v[block], r[block]])
         bounds = np.ascontiguousarray(self.bounds[:, block])
         # what is left of the gap, if nothing outside of the block adds to it
         gap = CLOSER * self.target * abs(self.incumbent.best.objective)
         # the update takes its time, too
-        reserve = ROOM_FOR_UPDATE * self.pace_of_values * len(block) * len(self.v)
+        reserve = ROOM_FOR_UPDATE * self.pace_of_values * len(block) * n
         n_steps, most = 0, STEPS * len(block)
         portion = most if began == inf else max(SPURT, len(block) // 8)
         while n_steps < most:
@@ -1140,20 +885,22 @@ class _Search:
             if taken < portion or time_left() < reserve:
                 break
         change = point[0] - self.v[block]
-        rows.add(block, change, self.f)
+        change = change if places is None else np.bincount(places, change, len(chosen))
+        rows.add(chosen, change, self.f)
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
-        sizes, lost = float(np.abs(change).sum()), getattr(rows, "error", 0.0)
-        self.drift += EPSILON * ((len(block) + 1) * sizes * rows.largest + float(np.abs(self.f).max())) + lost * sizes
+        sizes = float(np.abs(change).sum())
+        of_sums = 0.0 if rows.K is not None else (len(block) + 1) * sizes * rows.largest
+        self.drift += EPSILON * (of_sums + float(np.abs(self.f).max())) + rows.error * sizes
         self.v[block] = point[0]
         self.n_blocks += 1
 
 
-def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
-    """Return the best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
+def _stretch(start: SVMSolution[P], problem: P) -> float:
+    """Return the best multiple of a solution, as far as the bounds allow: ``t = knots'v / v'K v``."""
     # t u <= C as u was at most the C before
     most = float((problem.C / start.problem.C).min())
-    square = float((problem.y * start.u) @ start.f)
-    return min(most, float(start.u.sum()) / square) if square > 0 else most
+    square, gain = float(problem.coefficients(start.u) @ start.f), float(problem.knots @ problem.split(start.u))
+    return min(most, gain / square) if square > 0 else most
 
 
 def next_block(up: Array, down: Array, last: Indices, size: int | None = None) -> Indices:

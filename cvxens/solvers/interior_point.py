@@ -520,13 +520,16 @@ class Newton:
         gram[np.diag_indices_from(gram)] += self.diagonal
         # rounding of the diagonal may cost definiteness; what a ridge spoils, conjugate gradients mend
         ridge = np.finfo(self.dtype).eps * gram.diagonal()
-        while True:
+        # a ridge of n eps times the diagonal makes up for all rounding: ten of them are above that for any n, and where
+        # none helps, entries are no numbers
+        for _ in range(10):
             try:
                 self._cholesky = cho_factor(gram + np.diag(ridge), lower=True, overwrite_a=True, check_finite=False)
             except np.linalg.LinAlgError:
                 ridge = 100 * ridge
             else:
                 return
+        raise np.linalg.LinAlgError
 
     def _solve(self, right: Array) -> Array:
         """Solve the normal equations by conjugate gradients, preconditioned by the factors."""
@@ -554,7 +557,7 @@ def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, 
     is_large = program.rows.values.size >= WORTH_SINGLE_PRECISION and not program.rows.n_steps
     dtype: type = np.float32 if is_large else np.float64
     best, lowest, worse = at, inf, 0
-    with suppress(TimeUp):
+    with suppress(TimeUp, np.linalg.LinAlgError):
         for _ in range(MAX_STEPS):
             newton = Newton(program, at, dtype)
             gap = newton.gap()

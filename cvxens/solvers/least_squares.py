@@ -17,7 +17,7 @@ from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import SLSSVM, Problem, RegularizedLeastSquares
 from cvxens.problems.maps import Columns, gram
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.conjugate_gradients import RANK, Systems, factor_by_nystroem, solve_systems
 from cvxens.types import Array, Attempt, Point, Solution
 
@@ -52,7 +52,7 @@ class GrowingCholesky:
         # L21 = A21 L11^-T
         left = solve_triangular(self.L, beside.T, lower=True).T if known else beside
         # L22 L22' = A22 - L21 L21'
-        low = _factor(corner - left @ left.T, self.jitter * float(corner.max()))
+        low = _factor(corner - left @ left.T, max(self.jitter * float(corner.max()), TINY))
         if n > len(self._room):
             room = np.zeros((max(n, 2 * len(self._room), 32),) * 2)
             room[:known, :known] = self.L
@@ -67,6 +67,7 @@ class GrowingCholesky:
 
 def _factor(A: Array, jitter: float) -> Array:
     """Return the Cholesky factor of a matrix that is definite but for rounding."""
+    # jitter is above 0, and tenfold each time: it is beyond any finite matrix within 620 of them
     while True:
         try:
             return cholesky(A, lower=True)

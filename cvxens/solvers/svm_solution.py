@@ -11,16 +11,16 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import Certificate, Round, certify_evaluated, relative
 from cvxens.limits import Deadline, Ending
-from cvxens.problems import Evaluated, SVMDual
+from cvxens.problems import Evaluated, Problem
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
 
-P = TypeVar("P", bound=SVMDual)
+P = TypeVar("P", bound=Problem)
 
 
 @dataclass(frozen=True, eq=False)
 class SVMSolution(Generic[P]):
-    """A point of P2, and how far it is from the optimum.
+    """A point of P2, or of a regression, and how far it is from the optimum.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class SVMSolution(Generic[P]):
     drift: float = 0.0
 
     @classmethod
-    def from_scores(cls, problem: P, u: Array, f: Array) -> SVMSolution[P]:
-        """Evaluate both problems at feasible multipliers, with f = K (y u)."""
+    def from_scores(cls, problem: Any, u: Array, f: Array) -> SVMSolution[Any]:
+        """Evaluate P2 and its dual at feasible multipliers, with f = K (y u)."""
         products = Products(problem.gram, precise=False)
         products.add_scores(problem.y * u, f)
         return cls(problem.evaluate_multipliers(u, None, products), f)
@@ -88,13 +88,14 @@ class SVMSolution(Generic[P]):
 
     @property
     def n_support(self) -> int:
-        """The number of samples with u > 0."""
+        """The number of samples with u other than 0."""
         return int(np.count_nonzero(self.u))
 
     @property
     def n_free(self) -> int:
-        """The number of samples with 0 < u < C."""
-        return int(np.count_nonzero((self.u > 0) & (self.u < self.problem.C)))
+        """The number of samples with 0 < |u| < C."""
+        problem: Any = self.problem
+        return int(np.count_nonzero((self.u != 0) & (np.abs(self.u) < problem.C)))
 
     @property
     def certificate(self) -> Certificate:

@@ -226,3 +226,11 @@ def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
     at, gap = follow_path(program, cold_start(v, program), 1e-9 * optimum(program))
     assert gap <= 1e-9 * optimum(program)
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-8)
+
+
+def test_a_matrix_without_numbers_ends_the_path():
+    program = program_of(np.random.default_rng(0), 3, 20, 1, 1.0)
+    at = cold_start(np.ones(20), program)
+    reached, gap = follow_path(program, replace(at, v=np.full(20, np.nan)), 1e-8)
+    assert gap == np.inf
+    assert np.isnan(reached.v).all()

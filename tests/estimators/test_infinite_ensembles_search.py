@@ -179,7 +179,7 @@ def test_an_interrupt_ends_the_search(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(blockwise, "trace_prices", interrupt)
+    monkeypatch.setattr(blockwise, "close_gap", interrupt)
     model = InfiniteEnsembleSVCCV(Cs=CS)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

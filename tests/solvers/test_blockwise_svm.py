@@ -16,17 +16,13 @@ from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, blockwise, solve_svm_path
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
-    CachedRows,
-    DenseRows,
-    EvaluatedRows,
+    KernelRows,
     KernelSVM,
-    SingleRows,
     close_gap,
     measure_gap,
     optimise_block,
     settle_block,
     solve_blockwise,
-    solve_prices,
 )
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
@@ -78,28 +74,12 @@ def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decima
 def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_blocks):
     K = kernel(X)
     whole, in_blocks = (
-        solve_blockwise(KernelSVM.of(rows, Y, C), 1e-7) for rows in (K, CachedRows(kernel, X, 8 * 300 * 300))
+        solve_blockwise(KernelSVM.of(rows, Y, C), 1e-7) for rows in (K, KernelRows.of(kernel.__call__, X))
     )
     for solution in (whole, in_blocks):
         assert solution.objective == pytest.approx(libsvm_objective(K, Y, C), rel=1e-6)
         assert solution.certificate.holds(1e-7)
     assert in_blocks.history[-1].steps > 1
-
-
-@pytest.mark.parametrize("n_bytes", [1, 8 * 300 * 50, 8 * 300 * 300])
-def test_a_cache_of_any_size_changes_nothing(n_bytes, small_blocks):
-    rows = CachedRows(KERNELS[1], X, n_bytes)
-    ample = CachedRows(KERNELS[1], X, 8 * 300 * 300)
-    cached, kept, dense = (solve_blockwise(KernelSVM.of(K, Y, 0.5), 1e-8) for K in (rows, ample, KERNELS[1](X)))
-    assert_allclose(cached.u, kept.u, atol=1e-9)
-    assert cached.objective == pytest.approx(dense.objective, rel=1e-8)
-    assert rows.n_evaluated >= 300 if n_bytes == 1 else rows.n_evaluated <= 2000
-
-
-def test_a_large_cache_evaluates_every_row_once(small_blocks):
-    rows = CachedRows(KERNELS[1], X, 8 * 300 * 300)
-    solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8)
-    assert rows.n_evaluated <= 300
 
 
 @pytest.mark.parametrize("price", [0.5, np.inf])
@@ -109,11 +89,11 @@ def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkey
     monkeypatch.setattr(blockwise, "LARGE_BLOCK", 40)
     dense, found = solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, 0.5), 1e-8), []
     for n_threads in (1, 2):
-        rows = EvaluatedRows(KERNELS[1], X)
+        rows = KernelRows.of(KERNELS[1], X)
         with limit_threads(n_threads):
             found.append(solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8))
         assert rows.evaluated > 0.5
-        assert np.isinf(rows.largest) == np.isfinite(price)
+        assert (rows.K is not None) == np.isfinite(price)
         assert found[-1].history[-1].steps > 5
         assert found[-1].certificate.holds(1e-8)
     assert found[0].objective == pytest.approx(dense.objective, rel=1e-8)
@@ -125,15 +105,15 @@ def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkey
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_rows_evaluated_anew_are_those_of_the_matrix(kernel):
     rng = np.random.default_rng(0)
-    K, rows, v = kernel(X), EvaluatedRows(kernel, X), rng.normal(size=300) * (rng.random(300) < 0.3)
+    K, rows, v = kernel(X), KernelRows.of(kernel, X), rng.normal(size=300) * (rng.random(300) < 0.3)
     chosen = rng.permutation(300)[:70]
     assert_allclose(rows.block(chosen), K[np.ix_(chosen, chosen)], atol=1e-12)
     assert_allclose(rows.block(chosen[:5]), K[np.ix_(chosen[:5], chosen[:5])], atol=1e-12)
-    assert_allclose(rows.product(v), K @ v, atol=1e-10)
+    assert_allclose(rows.scores(v), K @ v, atol=1e-10)
     assert (rows.absolute_product(np.abs(v)) >= np.abs(K) @ np.abs(v) - 1e-10).all()
     left, right, V = chosen[:9], chosen[20:], rng.normal(size=(50, 2))
     assert_allclose(rows.cross(left, right, V), K[np.ix_(left, right)] @ V, atol=1e-10)
-    assert_allclose(rows.among(np.sort(chosen)).product(np.ones(70)), K[np.ix_(*[np.sort(chosen)] * 2)].sum(axis=1))
+    assert_allclose(rows.among(np.sort(chosen)).scores(np.ones(70)), K[np.ix_(*[np.sort(chosen)] * 2)].sum(axis=1))
     assert rows.block_size >= 150
 
 
@@ -148,7 +128,7 @@ def test_single_precision_is_the_beginning_only(kernel, tol, small_blocks, monke
     optimum, found = solve_blockwise(KernelSVM.of(kernel(X), Y, 0.5), 1e-10).objective, []
     for n_threads in (1, 2):
         with limit_threads(n_threads):
-            found.append(solve_blockwise(KernelSVM.of(EvaluatedRows(kernel, X), Y, 0.5), tol))
+            found.append(solve_blockwise(KernelSVM.of(KernelRows.of(kernel, X), Y, 0.5), tol))
     np.testing.assert_array_equal(found[0].u, found[1].u)
     assert all(
         level.bound <= optimum * (1 - 1e-9) and optimum * (1 + 1e-9) <= level.objective for level in found[0].history
@@ -160,17 +140,18 @@ def test_single_precision_is_the_beginning_only(kernel, tol, small_blocks, monke
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3])
-def test_an_interrupt_in_single_precision_counts_what_is_lost(calls, small_blocks, monkeypatch):
-    kernel, seen, block = SMOOTH[1], [], SingleRows.block
+def test_an_interrupt_in_single_precision_counts_what_is_lost(calls, small_blocks):
+    kernel, seen = SMOOTH[1], []
+    problem = KernelSVM.of(KernelRows.of(kernel, X), Y, 0.5)
+    block = problem.rows.single.block
 
-    def interrupt(self, chosen):
+    def interrupt(chosen):
         seen.append(chosen)
         if len(seen) > calls:
             raise KeyboardInterrupt
-        return block(self, chosen)
+        return block(chosen)
 
-    monkeypatch.setattr(SingleRows, "block", interrupt)
-    problem = KernelSVM.of(EvaluatedRows(kernel, X), Y, 0.5)
+    problem.rows.single.block = interrupt
     solution = solve_blockwise(problem, 1e-7)
     assert solution.ending is Ending.INTERRUPTED
     certificate, exact = solution.certificate, SVMDual(kernel(X), Y, 0.5).certify(u=solution.u, b=solution.b)
@@ -199,11 +180,11 @@ def test_a_block_is_settled_by_its_gap(seed, log_C, dtype):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 40), st.lists(st.integers(0, 19), min_size=1, max_size=60))
-def test_rows_are_those_of_the_matrix(seed, capacity, asked):
+@given(st.integers(0, 10**6), st.booleans(), st.lists(st.integers(0, 19), min_size=1, max_size=60))
+def test_rows_are_those_of_the_matrix(seed, own, asked):
     rng = np.random.default_rng(seed)
     sample = rng.normal(size=(20, 2))
-    K, rows = KERNELS[2](sample), CachedRows(KERNELS[2], sample, 8 * 20 * capacity)
+    K, rows = KERNELS[2](sample), KernelRows.of(KERNELS[2].__call__ if own else KERNELS[2], sample)
     for first in range(0, len(asked), 7):
         chosen = np.unique(asked[first : first + 7])
         weights, f = rng.normal(size=len(chosen)), np.zeros(20)
@@ -211,7 +192,7 @@ def test_rows_are_those_of_the_matrix(seed, capacity, asked):
         rows.add(chosen, weights, f)
         assert_allclose(f, K[:, chosen] @ weights, atol=1e-12)
     v = rng.normal(size=20)
-    assert_allclose(rows.product(v), DenseRows(K).product(v), atol=1e-12)
+    assert_allclose(rows.scores(v), KernelRows.of_matrix(K).scores(v), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -284,31 +265,6 @@ def test_a_path_has_the_solutions_of_single_problems():
     assert all(s.certificate.holds(1e-8) for s in path)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10**6), st.booleans(), st.floats(-9, -3))
-def test_all_prices_at_once_have_the_solutions_of_each(seed, weighted, log_tol):
-    """The reference certifies each of them, by the gap that it states; prices that are alike, or far apart, too."""
-    rng, tol = np.random.default_rng(seed), 10**log_tol
-    sample, y = make_twonorm(40, 3, random_state=seed)
-    K, Cs = KERNELS[seed % 3](sample), np.sort(10 ** rng.uniform(-5, 2, 6))
-    Cs[3] = Cs[2]
-    weights = rng.uniform(0.1, 2, 40) if weighted else np.ones(40)
-    machines = solve_prices(KernelSVM.of(K, y, weights), Cs, tol)
-    for C, machine in zip(Cs, machines, strict=True):
-        exact = SVMDual(K, y, C * weights).certify(u=y * machine.v, b=machine.b)
-        assert machine.relative_gap <= tol
-        assert exact.holds(tol + 1e-9)
-        assert machine.b == pytest.approx(KernelSVM.of(K, y, C * weights).solution_at(y * machine.v).b, abs=1e-9)
-
-
-def test_a_price_that_is_not_solved_on_the_way_is_solved_by_itself(monkeypatch):
-    monkeypatch.setattr(blockwise, "trace_prices", lambda K, y, weights, Cs, *limits: np.zeros((len(Cs), len(y))))
-    problem = KernelSVM.of(KERNELS[1](X[:50]), Y[:50], 1.0)
-    machines, path = solve_prices(problem, [0.1, 1.0], 1e-8), solve_svm_path(solve_blockwise, problem, [0.1, 1.0], 1e-8)
-    assert all(machine.relative_gap <= 1e-8 for machine in machines)
-    assert_allclose([machine.v for machine in machines], [solution.v for solution in path], atol=1e-4)
-
-
 def test_a_start_at_other_prices_is_made_feasible():
     """Also where the prices of the samples do not change by one factor."""
     K, random = KERNELS[2](X[:60]), np.random.default_rng(0)
@@ -323,19 +279,19 @@ def test_a_start_at_other_prices_is_made_feasible():
 def test_multipliers_out_of_balance_are_primal_infeasible():
     problem = KernelSVM.of(np.eye(4), [1.0, 1.0, 1.0, -1.0], 1.0)
     u = np.array([0.5, 0.5, 0.5, 0.5])
-    residuals = problem.solution_at(u, problem.rows.product(problem.y * u)).certificate.residuals
+    residuals = problem.solution_at(u, problem.rows.scores(problem.y * u)).certificate.residuals
     assert residuals["primal feasibility"] == pytest.approx(0.5)
 
 
 def test_scores_that_have_drifted_are_computed_anew(monkeypatch):
     K = KERNELS[0](X[:60])
-    add = DenseRows.add
+    add = KernelRows.add
 
     def drifting(self, block, change, f):
         add(self, block, change, f)
         f += 1e-7 * np.abs(f).max()
 
-    monkeypatch.setattr(DenseRows, "add", drifting)
+    monkeypatch.setattr(KernelRows, "add", drifting)
     solution = solve_blockwise(KernelSVM.of(K, Y[:60], 1.0), 1e-4)
     assert_allclose(solution.f, K @ (Y[:60] * solution.u), atol=1e-10 * np.abs(solution.f).max())
     assert solution.objective == pytest.approx(SVMDual(K, Y[:60], 1.0).certify(u=solution.u).primal, rel=1e-12)
@@ -350,7 +306,7 @@ def test_two_roads_to_the_stump_machine():
 
 def test_a_part_of_the_sample():
     chosen = np.arange(0, 300, 3)
-    problem = KernelSVM.of(CachedRows(KERNELS[1], X, 1e6), Y, np.linspace(0.1, 1, 300))
+    problem = KernelSVM.of(KernelRows.of(KERNELS[1], X), Y, np.linspace(0.1, 1, 300))
     part = solve_blockwise(problem.among(chosen), 1e-7)
     dense = KernelSVM.of(KERNELS[1](X), Y, np.linspace(0.1, 1, 300)).among(chosen)
     assert part.objective == pytest.approx(solve_blockwise(dense, 1e-7).objective, rel=1e-6)
@@ -363,7 +319,7 @@ def test_no_time_leaves_a_certified_point(small_blocks):
 
 
 def test_an_interrupt_leaves_the_best_point(small_blocks, monkeypatch):
-    rows, calls = DenseRows(KERNELS[0](X)), []
+    rows, calls = KernelRows.of_matrix(KERNELS[0](X)), []
 
     def interrupt(chosen):
         calls.append(chosen)
@@ -371,7 +327,7 @@ def test_an_interrupt_leaves_the_best_point(small_blocks, monkeypatch):
             raise KeyboardInterrupt
         return rows.K[np.ix_(chosen, chosen)]
 
-    monkeypatch.setattr(DenseRows, "block", lambda self, chosen: interrupt(chosen))
+    monkeypatch.setattr(rows, "block", interrupt)
     path = solve_svm_path(solve_blockwise, KernelSVM.of(rows, Y, 1.0), [1.0, 2.0], 1e-9)
     assert [s.ending for s in path] == [Ending.INTERRUPTED]
     assert len(path[0].history) == 4
@@ -413,10 +369,11 @@ def test_an_indefinite_kernel():
 
 def by_rows(K):
     """A kernel matrix whose rows are asked for."""
-    return CachedRows(lambda i, j: K[np.ix_(i[:, 0].astype(int), j[:, 0].astype(int))], np.arange(len(K))[:, None], 1e4)
+    places = np.arange(len(K))[:, None]
+    return KernelRows.of(lambda i, j: K[np.ix_(i[:, 0].astype(int), j[:, 0].astype(int))], places)
 
 
-@pytest.mark.parametrize("rows", [DenseRows, by_rows])
+@pytest.mark.parametrize("rows", [KernelRows.of_matrix, by_rows])
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
 def test_rounding_makes_no_kernel_indefinite(rows, scale):
     """The optimal w is 0, so that K v = 0 and all that is left of v'K v is rounding of either sign."""
@@ -437,7 +394,7 @@ def test_rounding_makes_no_kernel_of_rank_one_indefinite():
             assert solve_blockwise(KernelSVM.of(np.outer(x, x), y, 1.0), 1e-3).certificate.proven
 
 
-@pytest.mark.parametrize("rows", [DenseRows, by_rows])
+@pytest.mark.parametrize("rows", [KernelRows.of_matrix, by_rows])
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
 def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
     """One direction has the eigenvalue -1e-6, among others of 1; labels make it the solver's."""
@@ -454,8 +411,3 @@ def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
 def test_bad_limits(bad):
     with pytest.raises(InvalidInput, match=next(iter(bad))):
         solve_blockwise(KernelSVM.of(np.eye(2), [1.0, -1.0], 1.0), **bad)
-
-
-def test_a_cache_without_room():
-    with pytest.raises(InvalidInput, match="n_bytes"):
-        CachedRows(KERNELS[0], X, 0)
