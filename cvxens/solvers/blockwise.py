@@ -15,14 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.single import SingleKernel
@@ -39,7 +38,6 @@ from cvxens.limits import (
     was_cut,
 )
 from cvxens.problems import SVMDual
-from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
@@ -50,11 +48,9 @@ __all__ = [
     "DenseRows",
     "EvaluatedRows",
     "KernelSVM",
-    "Machine",
     "Rows",
     "expand",
     "solve_blockwise",
-    "solve_prices",
 ]
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -891,101 +887,6 @@ def solve_blockwise(
     with limit_time(max_time) as clock:
         search = _Search(problem, start, clock, tol)
         return search.result(find_ending(search.run))
-
-
-class Machine(NamedTuple):
-    """What a machine adds up, and how far it is from the best one of its price.
-
-    Parameters
-    ----------
-    v : ndarray of shape (n_samples,)
-        Its coefficients y u.
-    b : float
-        The best intercept.
-    relative_gap : float
-        The certified gap of u.
-
-    Examples
-    --------
-    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
-    >>> [machine.v.tolist() for machine in solve_prices(problem, [0.25, 1.0])]
-    [[0.25, -0.25], [0.5, -0.5]]
-    """
-
-    v: Array
-    b: float
-    relative_gap: float
-
-
-def solve_prices(problem: KernelSVM, Cs: Any, tol: float = 1e-6) -> list[Machine]:
-    """Solve LL08 P2 with a matrix in memory at many C, all in one compiled loop, as cross-validation asks for.
-
-    It takes as few steps as `solve_svm_path`, but keeps no more of a solution than a `Machine` has. Scores of all are
-    evaluated at once, and each is certified by these; one whose gap is above `tol` is solved by itself.
-
-    Parameters
-    ----------
-    problem : KernelSVM
-        Rows of the kernel, labels, and C as weights of the samples.
-    Cs : array-like of shape (n_values,)
-        Factors of the problem's C, above 0, ascending.
-    tol : float
-        Certified relative gap of each.
-
-    Examples
-    --------
-    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
-    >>> solve_prices(problem, [0.25, 1.0])[0]
-    Machine(v=array([ 0.25, -0.25]), b=0.0, relative_gap=0.0)
-    """
-    tol, Cs = validation.positive("tol", tol), validation.finite_array("Cs", Cs, ndim=1)
-    y, n = problem.y, len(problem.y)
-    K = np.ascontiguousarray(problem.rows.block(np.arange(n)))
-    V = trace_prices(K, y, problem.C, Cs, CLOSER * tol, STEPS * n)
-    F, prices, U = V @ K, np.outer(Cs, problem.C), y * V
-    b = best_of_hinges(y - F, problem.C, float(problem.C[y > 0].sum()))
-    slack = 1 - y * (F + b[:, None])
-    objectives = np.einsum("cn,cn->c", V, F) / 2 - U.sum(axis=1)
-    # the terms of the gap, each of at least 0, as `SVMDual.evaluate_multipliers` has them
-    gaps = (np.where(slack > 0, prices - U, -U) * slack).sum(axis=1)
-    machines = []
-    for c, (gap, objective) in enumerate(zip(gaps.tolist(), objectives.tolist(), strict=True)):
-        machine = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
-        if not machine.relative_gap <= tol:
-            solution = solve_blockwise(problem.priced(prices[c]), tol)
-            machine = Machine(solution.v, solution.b, solution.relative_gap)
-        machines.append(machine)
-    return machines
-
-
-@njit(cache=True, nogil=True)
-def trace_prices(K: Array, y: Array, weights: Array, Cs: Array, tol: float, max_steps: int) -> Array:
-    """Solve for prices `C weights` one after the other, from the best multiple of the last solution; returns all v."""
-    n = len(y)
-    V, point, bounds = np.empty((len(Cs), n)), np.empty((2, n)), np.empty((2, n))
-    v, r, t = point[0], point[1], 0.0
-    for c in range(len(Cs)):
-        # t = sum |v| / v'K v is the best multiple, as far as the bounds allow, which grow by a factor
-        if c > 0:
-            size, square = 0.0, 0.0
-            for k in range(n):
-                size += abs(v[k])
-                square += v[k] * (y[k] - r[k])
-            most = Cs[c] / Cs[c - 1]
-            t = min(most, size / square) if square > 0.0 else most
-        for k in range(n):
-            at_bound = c > 0 and t == Cs[c] / Cs[c - 1] and abs(v[k]) == Cs[c - 1] * weights[k]
-            bounds[0, k], bounds[1, k] = min(y[k] * weights[k] * Cs[c], 0.0), max(y[k] * weights[k] * Cs[c], 0.0)
-            if c == 0:
-                v[k], r[k] = 0.0, y[k]
-            else:
-                # what was at its bound is at the new one, to the last digit
-                v[k] = y[k] * weights[k] * Cs[c] if at_bound else min(max(t * v[k], bounds[0, k]), bounds[1, k])
-                r[k] = y[k] - t * (y[k] - r[k])
-        close_gap(K, point, bounds, y, tol, max_steps)
-        for k in range(n):
-            V[c, k] = v[k]
-    return V
 
 
 class _Search:

@@ -52,6 +52,16 @@ class SVRSolution:
     certificate: Certificate
     ending: Ending
 
+    @property
+    def v(self) -> Array:
+        """The coefficients of the function, u."""
+        return self.u
+
+    @property
+    def relative_gap(self) -> float:
+        """That of the certificate."""
+        return self.certificate.relative_gap
+
 
 def solve_svr(rows: Rows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_time: float = inf) -> SVRSolution:
     """Solve ``min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon)`` over the functions f of a kernel.

@@ -26,7 +26,6 @@ from cvxens.solvers.blockwise import (
     optimise_block,
     settle_block,
     solve_blockwise,
-    solve_prices,
 )
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
@@ -282,31 +281,6 @@ def test_a_path_has_the_solutions_of_single_problems():
     single = [solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, C * prices), 1e-8) for C in Cs]
     assert_allclose([s.objective for s in path], [s.objective for s in single], rtol=1e-7)
     assert all(s.certificate.holds(1e-8) for s in path)
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10**6), st.booleans(), st.floats(-9, -3))
-def test_all_prices_at_once_have_the_solutions_of_each(seed, weighted, log_tol):
-    """The reference certifies each of them, by the gap that it states; prices that are alike, or far apart, too."""
-    rng, tol = np.random.default_rng(seed), 10**log_tol
-    sample, y = make_twonorm(40, 3, random_state=seed)
-    K, Cs = KERNELS[seed % 3](sample), np.sort(10 ** rng.uniform(-5, 2, 6))
-    Cs[3] = Cs[2]
-    weights = rng.uniform(0.1, 2, 40) if weighted else np.ones(40)
-    machines = solve_prices(KernelSVM.of(K, y, weights), Cs, tol)
-    for C, machine in zip(Cs, machines, strict=True):
-        exact = SVMDual(K, y, C * weights).certify(u=y * machine.v, b=machine.b)
-        assert machine.relative_gap <= tol
-        assert exact.holds(tol + 1e-9)
-        assert machine.b == pytest.approx(KernelSVM.of(K, y, C * weights).solution_at(y * machine.v).b, abs=1e-9)
-
-
-def test_a_price_that_is_not_solved_on_the_way_is_solved_by_itself(monkeypatch):
-    monkeypatch.setattr(blockwise, "trace_prices", lambda K, y, weights, Cs, *limits: np.zeros((len(Cs), len(y))))
-    problem = KernelSVM.of(KERNELS[1](X[:50]), Y[:50], 1.0)
-    machines, path = solve_prices(problem, [0.1, 1.0], 1e-8), solve_svm_path(solve_blockwise, problem, [0.1, 1.0], 1e-8)
-    assert all(machine.relative_gap <= 1e-8 for machine in machines)
-    assert_allclose([machine.v for machine in machines], [solution.v for solution in path], atol=1e-4)
 
 
 def test_a_start_at_other_prices_is_made_feasible():
