@@ -14,11 +14,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from benchmarks import take_least, take_times
-from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens import InfiniteEnsembleSVC, PriceSearchCV
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
-from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.kernels import Gaussian, Perceptron, SimplifiedStump, Stump
 from cvxens.types import Array
+from reproduction.ll08 import PRICES, WIDTHS
 
 N_SAMPLES, N_NEW, N_PEER_NEW, C = 20_000, 100_000, 2_000, 2.0**-5
 REPETITIONS = 5
@@ -83,11 +83,11 @@ def selection(name: str) -> list[dict[str, Any]]:
     """Select C, and gamma for the Gaussian kernel, both ways."""
     X, y = SETS[name](300, 20, random_state=0)
     tasks = {
-        **{f"{k}, InfiniteEnsembleSVCCV": lambda k=k: _ours(k).fit(X, y) for k in KERNELS},
+        **{f"{k}, PriceSearchCV": lambda k=k: _ours(k).fit(X, y) for k in KERNELS},
         **{f"{k}, GridSearchCV over SVC": lambda f=f: _peer().fit(f(X), y) for k, f in KERNELS.items()},
     }
     slow = {
-        "gaussian, InfiniteEnsembleSVCCV": lambda: _ours("gaussian").fit(X, y),
+        "gaussian, PriceSearchCV": lambda: _ours("gaussian").fit(X, y),
         "gaussian, GridSearchCV over SVC": lambda: [_peer().fit(Gaussian(gamma)(X), y) for gamma in WIDTHS],
     }
     found = take_times(tasks, REPETITIONS) | take_times(slow, 2)
@@ -96,16 +96,16 @@ def selection(name: str) -> list[dict[str, Any]]:
     for method, (seconds, model) in results.items():
         peer = results[f"{method.partition(',')[0]}, GridSearchCV over SVC"][0]
         best = max(each.best_score_ for each in (model if isinstance(model, list) else [model]))
-        beside = results["gaussian, InfiniteEnsembleSVCCV"][0] / seconds
+        beside = results["gaussian, PriceSearchCV"][0] / seconds
         rows.append(
             row(f"{name}: {method}", f"best score {best:.4f}; gaussian takes {beside:.1f} x", seconds, peer / seconds)
         )
     return rows
 
 
-def _ours(kernel: str) -> InfiniteEnsembleSVCCV:
-    gammas = WIDTHS if kernel == "gaussian" else None
-    return InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel), Cs=PRICES, gammas=gammas)
+def _ours(kernel: str) -> PriceSearchCV:
+    grid = {"gamma": WIDTHS} if kernel == "gaussian" else None
+    return PriceSearchCV(InfiniteEnsembleSVC(kernel), grid, prices=PRICES, cv=5, scoring="accuracy")
 
 
 def _peer() -> GridSearchCV:

@@ -17,9 +17,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from benchmarks import take_least
-from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.types import Array
 from reproduction import Split, ll08
+from reproduction.ll08 import PRICES, WIDTHS
 from reproduction.run import draw_split, one_thread
 
 NAMES = ("heart", "pima", "german", "sonar", "ionosphere", "twonorm")

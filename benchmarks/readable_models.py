@@ -86,7 +86,9 @@ def list_terms(hypothesis: Any) -> set[tuple[int, ...]]:
 
 OURS: Mapping[str, Callable[[], Any]] = {
     "AdditiveClassifier": cvxens.AdditiveClassifier,
-    "AdditiveClassifier(average=True)": partial(cvxens.AdditiveClassifier, average=True),
+    "PriceSearchCV(AdditiveClassifier(), average=True)": partial(
+        cvxens.PriceSearchCV, cvxens.AdditiveClassifier(), average=True
+    ),
 }
 PEERS = ("EBM", "LightGBM", "HistGradientBoosting", "SVC (rbf)", "logistic, l1")
 

@@ -34,7 +34,6 @@ from .estimators import EqualMeanScores as EqualMeanScores
 from .estimators import FeatureBudget as FeatureBudget
 from .estimators import GroupLoss as GroupLoss
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
-from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR
 from .estimators import Interactions as Interactions
 from .estimators import LPBoostClassifier as LPBoostClassifier
@@ -43,6 +42,7 @@ from .estimators import LPBoostRegressor as LPBoostRegressor
 from .estimators import Monotone as Monotone
 from .estimators import MultiBoostClassifier as MultiBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier
+from .estimators import PriceSearchCV as PriceSearchCV
 from .estimators import RegAdaBoostClassifier as RegAdaBoostClassifier
 from .estimators import RhoSVC as RhoSVC
 from .estimators import SupervisedKernelRLSClassifier as SupervisedKernelRLSClassifier

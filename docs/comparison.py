@@ -12,7 +12,7 @@ FILE = here.parent / ".benchmarks" / "readable_models.jsonl"
 
 REGRESSION_FILE = FILE.with_name("readable_regressors.jsonl")
 
-OURS, MEAN = "AdditiveClassifier", "AdditiveClassifier(average=True)"
+OURS, MEAN = "AdditiveClassifier", "PriceSearchCV(AdditiveClassifier(), average=True)"
 """Our default, and the mean of the ensembles at all good prices."""
 
 REGRESSORS = """`AdditiveRegressor` as it is, for squared errors, on Friedman's three problems (400 samples with his

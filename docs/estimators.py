@@ -1,6 +1,7 @@
 """Write what every estimator takes and gives as estimators.md beside this file: `python docs/estimators.py`."""
 
-from inspect import isclass, signature
+import re
+from inspect import getdoc, isclass, signature
 from pathlib import Path
 
 from sklearn.base import is_classifier
@@ -42,12 +43,17 @@ def describe(name, model):
         "probabilities": "yes" if hasattr(model, "predict_proba") else "calibrated" if classifier else "",
         "weights of classes": has("class_weight", "`class_weight`"),
         "weights of samples": "yes" if "sample_weight" in signature(type(model).fit).parameters else "",
-        "price chosen": "yes" if searched else '`C="auto"`' if hasattr(type(model), "_given_price") else "",
+        "price chosen": "yes" if searched else '`C="auto"`' if takes_auto(model) else "",
         "missing values": accept(model, "missing"),
         "categories": accept(model, "nominal"),
         "sparse X": accept(model, "sparse"),
         "several classes": has_parts(model) if classifier else "",
     }
+
+
+def takes_auto(model):
+    """Return True if the parameter C may be "auto"."""
+    return bool(re.search(r'^C : float or "auto"', getdoc(type(model)), re.MULTILINE))
 
 
 def has_parts(model):

@@ -25,7 +25,7 @@ FAMILIES = (
     ("CGEnsClassifier", "CGEnsSLSClassifier", "InfiniteEnsembleSVC"),
     ("AdaBoostClassifier", "AdaBoostMHClassifier", "AdaBoostECCClassifier", "MultiBoostClassifier"),
     ("AdaBoostClassifier", "RegAdaBoostClassifier", "LPBoostClassifier"),
-    ("InfiniteEnsembleSVC", "InfiniteEnsembleSVCCV", "InfiniteEnsembleSVR"),
+    ("InfiniteEnsembleSVC", "PriceSearchCV", "InfiniteEnsembleSVR"),
     ("RhoSVC", "PartialSVMEnsembleClassifier", "InfiniteEnsembleSVC"),
     ("SupervisedKernelRLSClassifier", "SupervisedKernelRLSRegressor"),
 )

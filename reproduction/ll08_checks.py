@@ -3,7 +3,6 @@
 from cvxens.colgen.oracles import Trees
 from cvxens.datasets import make_ringnorm
 from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier
-from cvxens.estimators.infinite_ensembles import PRICES
 from cvxens.kernels import Kernel, Stump, and_
 from cvxens.kernels.logic import Constants
 from reproduction import ll08
@@ -35,7 +34,7 @@ CHECKS = (
 The data of Table 2, and LPBoost with C = 2^3, the largest price of the grid, without any choice: nearly a hard margin.
 """,
         rows={name: source for name, source in ll08.DATA.items() if not isinstance(source, OwnTest)},
-        columns={"LPBoost-Stump": ErrorOf(LPBoostClassifier(C=PRICES[-1], max_columns=1000))},
+        columns={"LPBoost-Stump": ErrorOf(LPBoostClassifier(C=ll08.PRICES[-1], max_columns=1000))},
         against="table2",
     ),
     Experiment(

@@ -14,11 +14,10 @@ from cvxens.estimators import (
     CGEnsClassifier,
     CGEnsSLSClassifier,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     LPBoostClassifier,
     MultiBoostClassifier,
-    infinite_ensembles,
 )
+from reproduction import ll08
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOf, StagedCV
 from reproduction.splits import Partitioned, PerClass, Realised, Source
@@ -88,7 +87,7 @@ of the SVM among 2^-17, 2^-15, ..., 2^3, as LL08 has it. CGEns by Algorithm 1 as
         columns={
             "AdaBoost": ErrorOf(StagedCV(AdaBoostClassifier(), ROUNDS)),
             "LPBoost": ErrorOf(GridSearchCV(LPBoostClassifier(), {"max_columns": list(ROUNDS), "C": PRICES}, cv=5)),
-            "SVM": ErrorOf(InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("stump", tol=1e-5), Cs=infinite_ensembles.PRICES)),
+            "SVM": ErrorOf(ll08.search_machine(InfiniteEnsembleSVC("stump", tol=1e-5), ll08.PRICES)),
             "CGEns": ErrorOf(StagedCV(CGENS, ROUNDS, grid={"C": PRICES})),
         },
         other_data=OTHER_REALISATIONS,

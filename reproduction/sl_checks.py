@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cvxens.estimators import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier, InfiniteEnsembleSVC
-from cvxens.estimators.infinite_ensembles import PRICES
-from reproduction import sl
+from reproduction import ll08, sl
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOf
 
@@ -17,7 +16,7 @@ CHECKS = (
 As Table II, with C given. The print has 11.72 on banana, 33.1 on f-solar, 3.19 on image and 11.96 on waveform.
 """,
         rows={name: sl.REALISED[name] for name in ("banana", "f-solar", "image", "waveform")},
-        columns={f"C = {C:.2g}": ErrorOf(InfiniteEnsembleSVC("perceptron", C=C, tol=1e-5)) for C in PRICES},
+        columns={f"C = {C:.2g}": ErrorOf(InfiniteEnsembleSVC("perceptron", C=C, tol=1e-5)) for C in ll08.PRICES},
     ),
     Experiment(
         paper="sl",
@@ -51,6 +50,6 @@ As Table I, with the number of rounds given. The print has 28.38 on banana and 2
 As Table I, with C given. The print has 3.62 on image.
 """,
         rows={"image": sl.REALISED["image"]},
-        columns={f"C = {C:.2g}": ErrorOf(InfiniteEnsembleSVC("stump", C=C, tol=1e-5)) for C in PRICES[3:]},
+        columns={f"C = {C:.2g}": ErrorOf(InfiniteEnsembleSVC("stump", C=C, tol=1e-5)) for C in ll08.PRICES[3:]},
     ),
 )

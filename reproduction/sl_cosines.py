@@ -19,10 +19,8 @@ from cvxens.estimators import (
     AdaBoostClassifier,
     CGEnsClassifier,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     LPBoostClassifier,
 )
-from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from reproduction import ll08, sl
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOf, StagedCV
@@ -33,7 +31,7 @@ MOST = 500
 PAIRS = partial(Perceptrons, thresholds="sampled", columns_per_round=1)
 """The best of 2,000 pairs of a direction and a threshold."""
 
-MACHINE = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian", tol=1e-5), Cs=ll08.LARGE_PRICES, gammas=WIDTHS)
+MACHINE = ll08.search_machine(InfiniteEnsembleSVC("gaussian", tol=1e-5), ll08.LARGE_PRICES, ll08.WIDTHS)
 
 EPSILON = 1e-3
 
@@ -43,7 +41,7 @@ class OfWidth(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    machine : InfiniteEnsembleSVCCV
+    machine : PriceSearchCV
         Chooses gamma of the Gaussian kernel, 1/(2 sigma^2).
     make : callable
         Makes the classifier from gamma and a seed; what it chooses, it chooses by itself.
@@ -83,7 +81,7 @@ def make_machine_of_cosines(gamma: float, random_state: Any) -> Any:
     """Make the SVM on 2,000 cosines as they are drawn, C by 5-fold cross-validation (Rahimi & Recht 2007)."""
     cosines = RBFSampler(gamma=gamma, n_components=2000, random_state=random_state)
     machine = InfiniteEnsembleSVC(linear_kernel, tol=1e-5)
-    return make_pipeline(cosines, InfiniteEnsembleSVCCV(machine, Cs=ll08.LARGE_PRICES))
+    return make_pipeline(cosines, ll08.search_machine(machine, ll08.LARGE_PRICES))
 
 
 TABLES = (
@@ -108,7 +106,7 @@ cosines with the sigma of the machine.
                 GridSearchCV(LPBoostClassifier(oracle=PAIRS, max_columns=250), {"C": sl.PRICES}, cv=5)
             ),
             "SVM (perceptron kernel)": ErrorOf(
-                InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("perceptron", tol=1e-5), Cs=PRICES)
+                ll08.search_machine(InfiniteEnsembleSVC("perceptron", tol=1e-5), ll08.PRICES)
             ),
             "CGEns (perceptrons)": ErrorOf(
                 GridSearchCV(CGEnsClassifier(oracle=PAIRS, max_columns=MOST, min_edge=EPSILON), {"C": sl.PRICES}, cv=5)

@@ -152,7 +152,8 @@ WITHIN = {
         "estimators.samples",
         "estimators.saving",
     },
-    "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.samples"},
+    "estimators.prices": {"estimators.progress", "estimators.samples"},
+    "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.prices", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 

@@ -14,7 +14,8 @@ from cvxens.estimators.constraints import Concave, Constraint, Convex, Interacti
 from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
+from cvxens.estimators.price_search import PriceSearchCV
 from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
@@ -42,7 +43,6 @@ __all__ = [
     "FeatureBudget",
     "GroupLoss",
     "InfiniteEnsembleSVC",
-    "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",
     "Interactions",
     "LPBoostClassifier",
@@ -51,6 +51,7 @@ __all__ = [
     "Monotone",
     "MultiBoostClassifier",
     "PartialSVMEnsembleClassifier",
+    "PriceSearchCV",
     "RegAdaBoostClassifier",
     "RhoSVC",
     "SupervisedKernelRLSClassifier",

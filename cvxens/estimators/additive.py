@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen import Formulation, Oracle
+from cvxens.colgen import Formulation, Oracle, Run
 from cvxens.estimators.base import Classifier, Regressor
-from cvxens.estimators.constraints import Interactions, check_constraints, refuse_bounds
+from cvxens.estimators.constraints import Interactions, check_constraints
+from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
+from cvxens.estimators.prices import AUTO
 from cvxens.estimators.probabilities import link_logistic, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
-from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.problems.losses import Logistic, Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
-class Additive(PricedBySample):
+class Additive(Ensemble):
     """A sum of functions of single features and of pairs, whose price is given or chosen.
 
     Parameters
@@ -35,57 +36,39 @@ class Additive(PricedBySample):
         True if there are pairs of features among the weak learners, False for single features alone; "auto" tries both
         where C is chosen, and takes pairs only if they score better, and takes them where C is given. With oracles that
         have `pairs`.
-    average : bool
-        False for the one optimal ensemble at C_. True, where C is chosen, for the mean of the ensembles at C_ and at
-        all other prices, with pairs and without, that score worse by a standard error of the difference at most: a sum
-        of half as many terms again, whose probabilities are better. With `one_standard_error` there is no mean either.
 
     Attributes
     ----------
     pairs_ : bool
         True if there are pairs among the weak learners that were chosen from.
     certificate_ : Certificate
-        How far the objective at C_ is at most from the optimum over all hypotheses of the oracle. A mean of ensembles,
-        each of which is optimal at its own price, is further from that than `tol`; what it costs is certified all the
-        same.
+        How far the objective at C_ is at most from the optimum over all hypotheses of the oracle.
     """
 
     _: KW_ONLY
     C: float | str = AUTO
     pairs: bool | str = AUTO
-    average: bool = False
     oracle: str | OracleFactory = "additive"
     pairs_: bool = field(init=False)
 
     def _check(self, sample: Any) -> None:
         if not isinstance(self.pairs, bool | np.bool_):
             validation.one_of("pairs", self.pairs, [AUTO])
-        validation.instance("average", self.average, bool, np.bool_)
-        if isinstance(self.C, str):
-            refuse_bounds(
-                self.constraints, {"weights"}, "with C='auto'", "choose C without it first, and give the number"
-            )
         super()._check(sample)
 
-    def _alternatives(self) -> list[dict[str, Any]]:
+    def _list_alternatives(self) -> list[dict[str, Any]]:
         closed = any(isinstance(one, Interactions) and not one.groups for one in check_constraints(self.constraints))
         open_to_pairs = offers(self.oracle, "pairs") and not closed
         if not isinstance(self.pairs, str):
-            return [{"pairs_": bool(self.pairs)}]
-        return [{"pairs_": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
-
-    def _choose(self, sample: Any) -> Choice:
-        choice = super()._choose(sample)
-        return replace(choice, attributes={"pairs_": self._alternatives()[-1]["pairs_"], **choice.attributes})
-
-    def _averages(self) -> bool:
-        return bool(self.average) and not self.one_standard_error
+            return [{"pairs": bool(self.pairs)}]
+        return [{"pairs": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
 
     def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
-        return super()._oracle(sample, formulation, pairs=self.pairs_, **more)
+        pairs = self.pairs_ if isinstance(self.pairs, str) else bool(self.pairs)
+        return super()._oracle(sample, formulation, pairs=pairs, **more)
 
-    def _given_price(self, sample: Any) -> float:
-        return validation.positive("C", self.C)
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
+        return {**super()._appraise(sample, formulation, run), "pairs_": bool(self.pairs)}
 
 
 @final
@@ -99,9 +82,8 @@ class AdditiveClassifier(Additive, Classifier):
         sum |w| + C sum_i ln(1 + exp(-y_i f(x_i))),
 
     proven over all of them. Few have a weight, which `get_rules` and `cvxens.plotting` show, and the scores are log
-    odds. C is chosen by cross-validation along its path, which is solved price by price, each from the one before; with
-    `average` the mean of the optimal ensembles at prices that score about as well is taken, whose distance from the
-    optimum at C_ is certified, too.
+    odds. C is chosen by cross-validation along its path, which is solved price by price, each from the one before, as
+    by `PriceSearchCV`, which can also take the mean of the optimal ensembles at prices that score about as well.
 
     Examples
     --------
@@ -115,7 +97,6 @@ class AdditiveClassifier(Additive, Classifier):
     """
 
     source: ClassVar[str] = "Tibshirani 1996; Lou et al. 2013; Friedman & Popescu 2008"
-    log_odds: ClassVar[float] = 1.0
 
     C: float | str = AUTO
     _: KW_ONLY
@@ -157,8 +138,8 @@ class AdditiveRegressor(Additive, Regressor):
 
     proven over all of them. With m the mean absolute deviation of the targets from their median, the loss of r is
     ``r^2 / (2 m)``; Huber's, ``r^2 / (2 delta)`` up to `delta` and ``|r| - delta/2`` beyond; or |r|. So C has no
-    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show. C is chosen, and with
-    `average` a mean taken, as by `AdditiveClassifier`.
+    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show. C is chosen as by
+    `AdditiveClassifier`.
 
     Parameters
     ----------

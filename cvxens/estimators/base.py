@@ -80,6 +80,19 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def _check(self, sample: Any) -> None:
         """Check what does not depend on a sub-problem."""
 
+    def _list_alternatives(self) -> list[dict[str, Any]]:
+        """Return what is open beside the price: parameters that are tried, those of the fewest hypotheses first."""
+        return [{}]
+
+    def _adapt(self, choice: Any, sample: Any) -> Any:
+        """Return the choice of a price C of a problem as one of what is the parameter, where that is another."""
+        return choice
+
+    def _open_path(self, search: Any, others: Mapping[str, Any]) -> Any:
+        """Return the path of prices of a search, with other parameters than its own; of methods that have one."""
+        found = f"found a {type(self).__name__}, which has no path of prices"
+        raise InvalidInput("estimator", found, "use scikit-learn's GridSearchCV")
+
     def _merges(self) -> bool:
         """Return True if the price of a sample follows its weight, so that samples that are alike can be merged."""
         return True
@@ -121,7 +134,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
-        with translate_overflow(self), limit_time(time_limit(self), alone=True), heed_interrupts():
+        with translate_overflow(self), limit_time(time_limit(self)), heed_interrupts():
             sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
             several = self._n_problems(sample) > 1

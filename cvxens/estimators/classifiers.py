@@ -23,13 +23,13 @@ from cvxens.colgen.protocols import declared
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
-from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble, choose_better
+from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
 from cvxens.estimators.parameters import estimator
+from cvxens.estimators.prices import Choice, choose_better, is_open
 from cvxens.estimators.probabilities import normalise, predict_proba
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample
-from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
@@ -38,9 +38,6 @@ from cvxens.types import Array
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
-
-SQUARES_PRICE = 0.01
-"""The default price of a unit of slack in CGEns."""
 
 NO_GAP = float(np.finfo(float).tiny)
 """A relative gap that no run reaches but by finding the optimum to the last bit."""
@@ -64,7 +61,7 @@ PAIR_PRICE = 300.0
 
 @final
 @estimator
-class LPBoostClassifier(PricedBySample, Classifier):
+class LPBoostClassifier(Ensemble, Classifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -114,45 +111,32 @@ class LPBoostClassifier(PricedBySample, Classifier):
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
-        if isinstance(self.nu, str):
-            validation.one_of("nu", self.nu, [AUTO])
+        if is_open("nu", self.nu):
             found = "beside nu='auto', but its limits are in units of the scores"
             refuse_bounds(self.constraints, {"scores", "weights"}, found, "give a number, or C='auto'")
-        if isinstance(self.C, str):
-            refuse_bounds(
-                self.constraints, {"weights"}, "with C='auto'", "choose C without it first, and give the number"
-            )
-
-    def _merges(self) -> bool:
-        return not isinstance(self.nu, str) and super()._merges()
-
-    def _choose(self, sample: Sample) -> Choice:
-        if not isinstance(self.nu, str):
-            nu = None if self.nu is None else validation.positive("nu", self.nu)
-            choice = super()._choose(sample)
-            return replace(choice, attributes={**choice.attributes, "nu_": nu})
-        if self.C is not None:
+        if self.nu is not None and self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+
+    def _adapt(self, choice: Choice, sample: Sample) -> Choice:
+        if self.nu is None:
+            return choice
         at = copy(self)
-        at.nu, at.C = None, AUTO
-        choice = super(LPBoostClassifier, at)._choose(sample)
-        at.C_ = choice.attributes["C_"]
+        at.nu, at.C = None, choice.params["C"]
         formulation = at._formulation(sample)
         run = at._run(sample, formulation, at._oracle(sample, formulation), choice.learners)
         run = run if choice.run is None else choose_better(run, choice.run, formulation.sense)
         # LL08 P4 of the optimum U is LPBoost at the price D = C / U of a unit of slack (DBS02), and D = 1 / (nu sum)
-        nu = min(1.0, float(run.certificate.primal / (at.C_ * sample.weights.sum())))
+        nu = min(1.0, float(run.certificate.primal / (at.C * sample.weights.sum())))
         learners, total, known = [column.hypothesis for column in run.columns], float(run.weights.sum()), None
         if total > 0:
-            found = copy(self)
-            found.nu_ = nu
-            formulation = found._formulation(sample)
+            at.nu, at.C = nu, None
+            formulation = at._formulation(sample)
             w, b, u = run.weights / total, run.intercept / total, run.u / run.u.sum()
             with limit_time(inf, alone=True):
-                oracle = found._oracle(sample, formulation)
+                oracle = at._oracle(sample, formulation)
                 certificate = certify_ensemble(formulation, oracle, sample.signs, learners, u, w, b, rescale=False)
             known = replace(run, certificate=certificate, weights=w, intercept=b, u=u)
-        return Choice({**choice.attributes, "nu_": nu}, learners, run=known)
+        return replace(choice, params={"nu": nu}, learners=learners, run=known)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.nu is None or any(one.bounds != "learners" for one in check_constraints(self.constraints)):
@@ -198,7 +182,7 @@ class LPBoostClassifier(PricedBySample, Classifier):
             )
             run = replace(run, certificate=certificate, columns=[columns[j] for j in used], weights=at.w)
         least = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100
-        nu = self.nu_ if isinstance(self.nu, str) else self.nu
+        nu = self.nu
         none = f"no ensemble was found with a soft margin above 0 at nu = {nu:g}, and none is above {found.dual:.2g}"
         if found.primal <= 0 and least < 1:
             warn_of(self, none, f"raise nu, as from {least:g} on there is one, or leave it out")
@@ -209,20 +193,16 @@ class LPBoostClassifier(PricedBySample, Classifier):
             warn_of(self, f"{reached}, which are right on more samples", "raise nu, or leave it out")
         return run
 
-    def _given_price(self, sample: Sample) -> float | None:
-        if self.nu is not None:
-            return None
-        return self._usual_price(sample) if self.C is None else validation.positive("C", self.C)
+    def _usual_price(self, sample: Sample) -> float | None:
+        return float(SLACK_PRICE / sample.weights.sum()) if self.nu is None else None
 
-    def _usual_price(self, sample: Sample) -> float:
-        return float(SLACK_PRICE / sample.weights.sum())
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
+        return {**super()._appraise(sample, formulation, run), "nu_": self.nu}
 
     def _state(self, sample: Sample) -> Formulation:
         if self.nu is None:
             return formulations.soft_margin(self._price(sample) * sample.weights)
-        if self.C is not None:
-            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
-        nu = validation.positive("nu", self.nu_ if isinstance(self.nu, str) else self.nu)
+        nu = validation.positive("nu", self.nu_ if is_open("nu", self.nu) else self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
         return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
@@ -298,7 +278,7 @@ class CGEns(Ensemble):
 
 @final
 @estimator
-class CGEnsClassifier(PricedBySample, CGEns, Classifier):
+class CGEnsClassifier(CGEns, Classifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -325,16 +305,10 @@ class CGEnsClassifier(PricedBySample, CGEns, Classifier):
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
     _exact_master: ClassVar[Any] = partial(NewtonMaster, share=0.0)
 
-    C: float | str = SQUARES_PRICE
+    C: float | str = 0.01
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
     n_jobs: int | None = None
-
-    def _given_price(self, sample: Sample) -> float:
-        return validation.positive("C", self.C)
-
-    def _usual_price(self, sample: Sample) -> float:
-        return SQUARES_PRICE
 
     def _state(self, sample: Sample) -> Formulation:
         return formulations.svm(self._price(sample) * sample.weights)
@@ -356,7 +330,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
 
     Parameters
     ----------
-    C : float
+    C : float or "auto"
         Weight of the squared error. In proportion to 1 over the number of hypotheses.
 
     Attributes
@@ -381,7 +355,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
     one_by_one: ClassVar[bool] = False
     _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
-    C: float = 0.01
+    C: float | str = 0.01
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
 
@@ -410,7 +384,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
 
     def _state(self, sample: Sample) -> Formulation:
         codes = simplex_codes(len(sample.classes))
-        prices = validation.positive("C", self.C) * sample.weights
+        prices = self._price(sample) * sample.weights
         return formulations.simplex_least_squares(codes[sample.labels], prices)
 
     @property
@@ -495,6 +469,11 @@ class EveryClass:
     def negations(self) -> bool:
         return bool(declared(self.oracle, "negations"))
 
+    @property
+    def largest(self) -> float:
+        largest: float = getattr(self.oracle, "largest", inf)
+        return largest
+
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         # nothing is excluded, as a class may lack a hypothesis that another one has
         answers = [self.oracle.price(of_class) for of_class in s.T]
@@ -530,7 +509,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
 
     Parameters
     ----------
-    C : float, optional
+    C : float or "auto", optional
         Weight of the loss of a sample. The larger, the more weak learners; by default 300 over the sum of the sample
         weights, which is n_samples without weights.
 
@@ -555,7 +534,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
     source: ClassVar[str] = "Shen & Hao 2011; SL Table III"
     one_by_one: ClassVar[bool] = False
 
-    C: float | None = None
+    C: float | str | None = None
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
     class_weight: Any = None
@@ -574,9 +553,11 @@ class MultiBoostClassifier(Ensemble, Classifier):
         oracle = super()._oracle(sample, formulation, **more)
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 
+    def _usual_price(self, sample: Sample) -> float:
+        return float(PAIR_PRICE / sample.weights.sum())
+
     def _state(self, sample: Sample) -> Formulation:
-        price = PAIR_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
-        prices = price * sample.weights
+        prices = self._price(sample) * sample.weights
         if len(sample.classes) == 2:
             return Formulation(Exponential(prices), L1())
         return formulations.multiboost(prices, sample.labels)

@@ -41,8 +41,17 @@ from cvxens.estimators.constraints import (
     constrain,
     find_run_constraint,
     narrow,
+    refuse_bounds,
 )
 from cvxens.estimators.explanations import list_votes_of
+from cvxens.estimators.prices import (
+    PRICES,
+    EnsemblePath,
+    PriceSearch,
+    choose_better,
+    is_open,
+    settle,
+)
 from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_run, with_callbacks
 from cvxens.estimators.samples import (
     Accepts,
@@ -63,28 +72,6 @@ from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
 """The solvers of the restricted masters of a run."""
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """An ensemble that a mean may be taken of: its weak learners with their weights, and its intercept."""
-
-    learners: Sequence[Hypothesis]
-    weights: Array
-    intercept: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What is chosen from a sample before the fit."""
-
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    learners: Sequence[Hypothesis] = ()
-    """Weak learners found on the way, to start from."""
-    members: Sequence[Member] = ()
-    """The ensembles whose mean is taken in place of that of the fit, whose bound holds for it; none for the latter."""
-    run: Run | None = None
-    """What is known of the answer already: it is kept where the fit comes to nothing better in time."""
 
 
 @dataclass(eq=False, repr=False)
@@ -133,6 +120,11 @@ class Ensemble(Learner):
     price_of_constraints_ : tuple of two floats, or None
         How much worse the optimum of the formulation is by the constraints, at least and at most, by the certificates
         of the fit and of another run without them; infinite where it cannot be bounded, None without constraints.
+    C_ : float or None
+        The price of a unit of a sample's loss: given, by default, or chosen; None where the formulation has none.
+    cv_results_ : dict of str to sequence, or None
+        What was tried, of C="auto", as `PriceSearchCV` has it; empty where time was up before the first price was
+        scored, None where C was given.
     """
 
     _: KW_ONLY
@@ -153,6 +145,8 @@ class Ensemble(Learner):
     dual_weights_: Array = field(init=False)
     prices_: dict[str, float] = field(init=False)
     price_of_constraints_: tuple[float, float] | None = field(init=False)
+    C_: float | None = field(init=False)
+    cv_results_: dict[str, Any] | None = field(init=False)
 
     certify = certify_fit
     to_frame = to_frame
@@ -250,11 +244,10 @@ class Ensemble(Learner):
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
-        choice = self._choose(sample)
-        chosen = choice.attributes
+        choice = self.__dict__.pop("_choice", None) or settle(self, sample)
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
-        at.__dict__ = {**vars(at), **chosen}
+        at.__dict__.update(choice.params)
         formulation = at._formulation(sample)
         oracle, start = at._oracle(sample, formulation), tuple(dict.fromkeys((*known, *choice.learners)))
         prices: dict[str, float] = {}
@@ -274,11 +267,33 @@ class Ensemble(Learner):
             "history_": run.history,
             **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
             "dual_weights_": at._spread(sample, run.u),
+            "C_": at._price(sample),
+            "cv_results_": None,
             "prices_": price_sides(formulation, run.u) | prices,
             "price_of_constraints_": at._price_constraints(sample, run),
-            **chosen,
             **at._appraise(sample, formulation, run),
+            **choice.attributes,
         }
+
+    def _merges(self) -> bool:
+        # of samples that are alike but for their classes, a fold has to have as many of each as there are
+        chosen = any(is_open(name, vars(self).get(name)) for name in PRICES) or "_choice" in vars(self)
+        return not chosen and super()._merges()
+
+    def _usual_price(self, sample: Any) -> float | None:
+        """Return the price where none is given; None of a formulation that has none."""
+
+    def _price(self, sample: Any) -> Any:
+        """Return the price of a unit of a sample's loss, or None; one that is chosen is known from the fit."""
+        C = vars(self).get("C")
+        if is_open("C", C):
+            return self.C_
+        return self._usual_price(sample) if C is None else validation.positive("C", C)
+
+    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> EnsemblePath:
+        found, remedy = "with a search for the price", "choose C without it first, and give the number"
+        refuse_bounds(self.constraints, {"weights"}, found, remedy)
+        return EnsemblePath(search, others)
 
     def _generation(self, sample: Any, formulation: Formulation) -> Generation:
         """Return the problem of a sample for a constraint that takes several runs."""
@@ -307,10 +322,6 @@ class Ensemble(Learner):
         except TimeUp:
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
-
-    def _choose(self, sample: Any) -> Choice:
-        """Return what is chosen from the sample before the fit."""
-        return Choice()
 
     def _spread(self, sample: Any, u: Array) -> Array:
         """Return the multipliers of the given samples from those of a run."""
@@ -536,16 +547,7 @@ def certify_ensemble(
     return replace(certificate, repair=moved)
 
 
-def choose_better(run: Run, known: Run, sense: float) -> Run:
-    """Return a run, or one that was known before where that is nearer to the optimum; it ends as the new one did."""
-
-    def distance(run: Run) -> tuple[float, float]:
-        return run.certificate.relative_gap, sense * run.certificate.primal
-
-    return run if distance(run) <= distance(known) else replace(known, ending=run.ending)
-
-
-def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Member]) -> Run:
+def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Run]) -> Run:
     """Return a run with the mean of some ensembles in place of its own, certified by the bound that it has found.
 
     Loss and penalty are convex, so the mean costs at most what the ensembles cost on average, and satisfies what all of
@@ -553,8 +555,9 @@ def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, mem
     """
     weights: dict[Hypothesis, Array] = {}
     for member in members:
-        for hypothesis, w in zip(member.learners, member.weights, strict=True):
-            weights[hypothesis] = weights.get(hypothesis, 0.0) + w / len(members)
+        for column, w in zip(member.columns, member.weights, strict=True):
+            if np.any(w):
+                weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + w / len(members)
     b = np.mean([member.intercept for member in members], axis=0)
     columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
     certificate = certify_ensemble(

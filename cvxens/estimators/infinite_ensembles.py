@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeAlias, final
+from dataclasses import KW_ONLY, field, replace
+from math import inf
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -27,44 +22,27 @@ from cvxens.estimators.machines import (
     Expansion,
     KernelMachine,
     Limits,
+    MachinePath,
     Trainer,
     TrainingKernel,
     certify_expansion,
-    default_gamma,
     find_room,
     make_trainer,
     scale_price,
+    take_solved,
 )
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
+from cvxens.estimators.prices import PriceSearch
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.proving import prove_fit
-from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
-from cvxens.estimators.saving import Trusted, load_as, save_model
-from cvxens.estimators.selection import Answers, tabulate, takes_weights
-from cvxens.kernels import DecisionTree, Gaussian, Laplacian
+from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.proofs import Layout, Proof, prove_kernel
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
-from cvxens.tables import TableEncoder
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
-
-PRICES = tuple(2.0**k for k in range(-17, 4, 2))
-"""The grid of C of LL08 section 7 for kernels without a gamma, of features that are scaled to [-1, 1]."""
-
-PRICES_WITH_GAMMA = tuple(2.0**k for k in range(-5, 16, 2))
-"""The grid of C there for those that have one, the Laplacian kernel (SVM-Dec) and the Gaussian one."""
-
-WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
-"""The grid of gamma there."""
-
-PRINTED = "ll08"
-"""The name of these grids."""
-
-SHARES = tuple(2.0**k for k in range(-8, 9, 2))
-"""The grid of multiples of the default C and of the default gamma."""
 
 
 @final
@@ -245,11 +223,7 @@ class InfiniteEnsembleSVC(KernelMachine):
         # rows that are all alike are refused
         validation.samples(sample.X)
         trainer = self._make_trainer(sample.X, sample.masses)
-        if isinstance(self.C, str):
-            validation.one_of("C", self.C, [SCALE])
-            C = scale_price(trainer.kernel, sample.X, sample.masses)
-        else:
-            C = validation.positive("C", self.C)
+        C = self._price_on(trainer.kernel, sample)
         with rounds_of(self) as rounds:
             rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
@@ -276,6 +250,23 @@ class InfiniteEnsembleSVC(KernelMachine):
             "_kernel": trainer.kernel,
             "_predictor": predictor,
         }
+
+    def _price_on(self, kernel: TrainingKernel, sample: Sample) -> float:
+        """Return the price of a unit of slack, on a kernel."""
+        if not isinstance(self.C, str):
+            return validation.positive("C", self.C)
+        validation.one_of("C", self.C, [SCALE])
+        return scale_price(kernel, sample.X, sample.masses)
+
+    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
+        return MachinePath(search, others)
+
+    def _solve_prices(self, trainer: Trainer, sample: Sample, prices: Sequence[float]) -> Sequence[Any]:
+        limits = replace(self._limits(), max_time=inf)
+        return take_solved(trainer.solve_path(sample.signs, sample.weights, prices, limits))
+
+    def _predict_by(self, trainer: Trainer, solution: Any) -> AdditiveModel | Expansion:
+        return trainer.make_predictor(solution)
 
     def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
@@ -318,331 +309,3 @@ def _prove_machine(
     alike = (prices == prices[0]).all()
     formulation = formulations.svm(float(prices[0]) if alike else prices)
     return prove_kernel(formulation, X, y, name, u, b, gamma=gamma, layout=layout)
-
-
-@final
-@estimator
-class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
-    """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
-
-    The answer is that of scikit-learn's GridSearchCV, up to `tol`. It comes sooner, as all folds share the sorted
-    features or the kernel matrix, and every C starts from the solution of the one before.
-
-    Parameters
-    ----------
-    estimator : InfiniteEnsembleSVC, optional
-        All but what is chosen; the stump kernel by default. Its `max_time` is that of each fit, its `verbose` of all.
-    Cs : {"scale", "ll08"} or array-like of shape (n_Cs,)
-        Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
-        that it has by default, so that the units of X do not matter. "ll08" has the grids of LL08 section 7, for
-        features that are scaled to [-1, 1]: 2^-17, 2^-15, ..., 2^3 for kernels without a gamma, with "middle-stump" in
-        the print's scale (half of these), and 2^-5, 2^-3, ..., 2^15 with gammas 2^-15, 2^-13, ..., 2^3 for "laplacian"
-        (its SVM-Dec) and "gaussian": 55 and 550 problems.
-    gammas : array-like of shape (n_gammas,), optional
-        For "decision-tree", "laplacian" and "gaussian". By default those of "ll08" with that, else 2^-8, 2^-6, ..., 2^8
-        times the gamma that `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else
-        what the estimator says.
-    cv : int, splitter or iterable
-        As scikit-learn has it; a number means stratified folds.
-    scoring : str or callable, optional
-        As scikit-learn has it, of the classes or of the decision function; accuracy by default.
-    n_jobs : int, optional
-        Folds at a time, in threads, as joblib counts.
-
-    Attributes
-    ----------
-    best_estimator_ : InfiniteEnsembleSVC
-        Fitted to all samples with the best parameters.
-    certificate_, history_, classes_, n_features_in_, feature_names_in_ : as of `InfiniteEnsembleSVC`
-        Those of the best estimator.
-    best_params_ : dict
-        The first of the best in the order of `cv_results_`.
-    best_score_ : float
-        Its mean score over the folds.
-    best_index_ : int
-        Its row in `cv_results_`.
-    cv_results_ : dict of str to sequence
-        A column per key, a row per candidate, as GridSearchCV has them: param_C, param_gamma, params,
-        split0_test_score, ..., mean_test_score, std_test_score, rank_test_score; and max_relative_gap, the largest
-        certified gap of the candidate's fits.
-    n_splits_ : int
-        Number of folds.
-    refit_time_ : float
-        Seconds of the last fit.
-
-    Examples
-    --------
-    >>> from cvxens.datasets import make_twonorm
-    >>> X, y = make_twonorm(200, 5, random_state=0)
-    >>> model = InfiniteEnsembleSVCCV(Cs=[0.001, 0.1, 10.0]).fit(X, y)
-    >>> len(model.cv_results_["params"]), bool(model.cv_results_["max_relative_gap"].max() <= 1e-3)
-    (3, True)
-    >>> model.certificate_.holds(1e-3), model.certify(X, y).holds(1e-3)
-    (True, True)
-    """
-
-    source: ClassVar[str] = "LL08 section 7"
-
-    best_estimator_: InfiniteEnsembleSVC = field(init=False)
-    best_params_: dict[str, float] = field(init=False)
-    best_score_: float = field(init=False)
-    best_index_: int = field(init=False)
-    cv_results_: dict[str, Any] = field(init=False)
-    n_splits_: int = field(init=False)
-    refit_time_: float = field(init=False)
-    estimator: InfiniteEnsembleSVC | None = None
-    _: KW_ONLY
-    Cs: Any = SCALE
-    gammas: Any = None
-    cv: Any = 5
-    scoring: Any = None
-    n_jobs: int | None = None
-
-    save = save_model
-
-    @classmethod
-    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
-        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
-        return load_as(cls, path, trusted=trusted)
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the parameters, then fit all samples; arguments are those of `InfiniteEnsembleSVC.fit`.
-
-        The weights of samples count in scores too, where these take any. Folds of which some are missing choose
-        nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the classifier as it was.
-        """
-        validation.n_jobs(self.n_jobs)
-        template = self._make_template()
-        X_read, labels = Accepts().labelled(template, X, y)
-        check_classes(labels)
-        weights = check_weights(sample_weight, X_read)
-        grid = self._make_grid(template, X_read, weights)
-        splits = self._make_splits(X_read, labels)
-        score = self._make_scorer(template)
-        by_weight = sample_weight is not None and takes_weights(score)
-        folds = Folds(template, X_read, labels, weights, score, by_weight)
-        with rounds_of(template) as rounds:
-            scores, gaps = folds.search(grid, splits, self.n_jobs, rounds.tell)
-        if gaps.max() > template.tol:
-            self._warn(gaps, template.tol)
-        table = tabulate(list(ParameterGrid(grid)), scores, gaps)
-        index = int(table["rank_test_score"].argmin())
-        start = time.perf_counter()
-        best = template.set_params(**table["params"][index]).fit(X, y, sample_weight)
-        self.refit_time_ = time.perf_counter() - start
-        self.best_estimator_, self.cv_results_, self.best_index_ = best, table, index
-        self.best_params_, self.best_score_ = table["params"][index], float(table["mean_test_score"][index])
-        self.n_splits_ = len(scores)
-        return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Score samples, as the best estimator does."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    def predict(self, X: Any) -> NDArray:
-        """Classify samples, as the best estimator does."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the best estimator, or a machine over its support vectors, is from the optimum on a sample.
-
-        The price is the C that was chosen. Arguments and certificates are those of `InfiniteEnsembleSVC.certify`:
-        `weights` are shaped as ``best_estimator_.dual_coef_``.
-        """
-        check_is_fitted(self)
-        given = {"sample_weight": sample_weight, "weights": weights, "intercept": intercept}
-        return self.best_estimator_.certify(X, y, **given)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in OF_THE_BEST or "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name}; some attributes are there once it is fitted")
-        return getattr(self.best_estimator_, name)
-
-    @property
-    def encoder_(self) -> TableEncoder:
-        """The coding that turns the columns of a table into features, where the fit was to a table."""
-        return self.__getattr__("encoder_")
-
-    @encoder_.setter
-    def encoder_(self, encoder: TableEncoder) -> None:
-        self.best_estimator_.encoder_ = encoder
-
-    def _make_template(self) -> InfiniteEnsembleSVC:
-        template = InfiniteEnsembleSVC() if self.estimator is None else self.estimator
-        if not isinstance(template, InfiniteEnsembleSVC):
-            raise InvalidInput("estimator", f"found {template!r}", "give an InfiniteEnsembleSVC, or use GridSearchCV")
-        return clone(template)
-
-    def _make_grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
-        """Return the values of C, and of gamma if several are tried, by the samples of positive weight of all folds."""
-        kept = np.flatnonzero(weights > 0)
-        X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
-        default = (
-            default_gamma(template.kernel, template.gamma, X, weights).get("gamma") if template.gamma is None else None
-        )
-        gammas = None if self.gammas is None else _check_values("gammas", self.gammas)
-        if isinstance(self.Cs, str) and validation.one_of("Cs", self.Cs, [SCALE, PRINTED]) == PRINTED:
-            return self._printed_grid(template, gammas, gamma_is_open=default is not None)
-        if isinstance(self.Cs, str):
-            # with the gamma that the default C goes with, unless there are others to try
-            gamma = None if gammas is not None else template.gamma if default is None else default
-            price = scale_price(TrainingKernel.from_sample(template.kernel, gamma, X, weights), X, weights)
-            Cs: Sequence[float] = [share * price for share in SHARES]
-        else:
-            Cs = _check_values("Cs", self.Cs)
-        # for decision trees there is Theorem 18 up to twice the default, and multiples of it would exceed that
-        if gammas is None and default is not None and template.kernel != "decision-tree":
-            gammas = [share * default for share in SHARES]
-        return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
-
-    def _printed_grid(
-        self, template: InfiniteEnsembleSVC, gammas: Sequence[float] | None, *, gamma_is_open: bool
-    ) -> dict[str, Sequence[float]]:
-        """Return the grids of LL08 section 7."""
-        kernel = template.kernel
-        if gamma_is_open or template.gamma is not None or isinstance(kernel, DecisionTree | Laplacian | Gaussian):
-            Cs: Sequence[float] = PRICES_WITH_GAMMA
-        else:
-            # "middle-stump" is twice the K_M of the print, so half of the C there makes the same machine
-            Cs = [C / 2 for C in PRICES] if kernel == "middle-stump" else PRICES
-        if gammas is None and gamma_is_open:
-            gammas = WIDTHS
-        return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
-
-    def _make_splits(self, X: Any, y: NDArray) -> list[tuple[NDArray, NDArray]]:
-        try:
-            splits = [(train, test) for train, test in check_cv(self.cv, y, classifier=True).split(X, y)]
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(
-                "cv", f"found {self.cv!r:.100}: {error}", "give a number of folds or a splitter"
-            ) from error
-        if not splits:
-            raise InvalidInput("cv", f"found {self.cv!r:.100}, which has no folds", "give at least one")
-        return splits
-
-    def _make_scorer(self, template: InfiniteEnsembleSVC) -> Any:
-        if self.scoring is None or (isinstance(self.scoring, str) and self.scoring == "accuracy"):
-            return score_accuracy
-        try:
-            score = check_scoring(template, self.scoring)
-        except ValueError as error:
-            raise InvalidInput(
-                "scoring", f"found {self.scoring!r:.100}: {error!s:.200}", "name a scorer of scikit-learn, or give one"
-            ) from error
-        if isinstance(self.scoring, list | tuple | dict | set):
-            raise InvalidInput("scoring", f"found several, {self.scoring!r:.100}", "give one to choose by")
-        return score
-
-    def _warn(self, gaps: Array, tol: float) -> None:
-        told = f"the relative gap is above tol = {tol:g} in {int((gaps > tol).sum())} of {gaps.size} fits"
-        warn_of(self, f"{told}, at most {gaps.max():.3g}", "raise tol or max_time, or leave out large Cs")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
-        return tags
-
-
-def score_accuracy(answers: Answers, X: Any, y: NDArray, sample_weight: Array | None = None) -> float:
-    """Return the share of samples in the classes of the answers, as scikit-learn's scorer of that name.
-
-    That takes longer than all fits to a few hundred samples, as it checks each time what it is given.
-    """
-    return float(np.average(answers.predict(X) == y, weights=sample_weight))
-
-
-OF_THE_BEST = frozenset(
-    {
-        *("certificate_", "history_", "shape_functions_", "feature_importances_", "effects", "report"),
-        *("classes_", "n_features_in_", "feature_names_in_", "encoder_"),
-    }
-)
-"""The attributes of the best estimator that a search has too."""
-
-
-def _check_values(argument: str, values: Any) -> Sequence[float]:
-    return [validation.positive(argument, value) for value in validation.finite_array(argument, values, ndim=1)]
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """A sample whose parts are trained on and scored, with one kernel for all parts unless it is another one on a part.
-
-    `template` has all parameters but C, and gamma where several are tried; `score` is a scorer as scikit-learn has it,
-    of a fitted classifier, samples and their classes, and of their weights if `by_weight`.
-    """
-
-    template: InfiniteEnsembleSVC
-    X: NDArray
-    y: NDArray
-    weights: Array
-    score: Callable[..., float]
-    by_weight: bool
-
-    def search(
-        self,
-        grid: Mapping[str, Sequence[float]],
-        splits: Sequence[tuple[Indices, Indices]],
-        n_jobs: int | None,
-        tell: Callable[[str], None],
-    ) -> tuple[Array, Array]:
-        """Return scores and certified gaps of all folds and candidates, both (n_splits, n_candidates)."""
-        # every C starts from the solution of the one before
-        order = np.argsort(grid["C"], kind="stable")
-        ascending, found = np.array(grid["C"])[order].tolist(), []
-        for gamma in grid.get("gamma", [self.template.gamma]):
-            template = clone(self.template).set_params(gamma=gamma)
-            shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
-            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma}'}")
-            found.append(
-                Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
-            )
-        # (n_gammas, n_splits, 2, n_Cs) becomes (2, n_splits, n_Cs, n_gammas), with the Cs in their own order
-        by_split = np.moveaxis(np.array(found), (2, 1, 3, 0), (0, 1, 2, 3))[:, :, np.argsort(order)]
-        scores, gaps = by_split.reshape(2, len(splits), -1)
-        return scores, gaps
-
-    def _score_fold(
-        self, template: InfiniteEnsembleSVC, shared: Trainer, Cs: Sequence[float], train: Indices, test: Indices
-    ) -> tuple[Array, Array]:
-        """Train at every C, ascending, and score; returns the scores and the largest certified gaps, both (n_Cs,)."""
-        train = np.sort(train)
-        weights = self.weights[train] * class_factors(template.class_weight, self.y[train], self.weights[train])
-        train, weights = train[weights > 0], weights[weights > 0]
-        classes, labels = np.unique(self.y[train], return_inverse=True)
-        if len(classes) < 2:
-            raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
-        parts, gaps = [], []
-        for k in range(len(classes)) if len(classes) > 2 else (1,):
-            solve, score = self._take(template, shared, train, test)
-            solutions = solve(np.where(labels == k, 1.0, -1.0), weights, Cs, template._limits())
-            if len(solutions) < len(Cs):
-                raise KeyboardInterrupt
-            parts.append(score(solutions))
-            gaps.append([solution.relative_gap for solution in solutions])
-        found = np.stack(parts, axis=-1) if len(classes) > 2 else parts[0]
-        given = {"sample_weight": self.weights[test]} if self.by_weight else {}
-        scores = [self.score(Answers(classes, each), self.X[test], self.y[test], **given) for each in found]
-        return np.array(scores), np.max(gaps, axis=0)
-
-    def _take(
-        self, template: InfiniteEnsembleSVC, shared: Trainer, train: Indices, test: Indices
-    ) -> tuple[Callable[..., Sequence[Any]], Callable[[Sequence[Any]], Array]]:
-        """Return what trains on some samples, and what scores others by its solutions, (n_solutions, n_test)."""
-        kernel = shared.kernel
-        if kernel.is_precomputed or TrainingKernel.from_sample(template.kernel, template.gamma, self.X[train]).equals(
-            kernel
-        ):
-            return shared.take(train).solve_path, lambda solutions: shared.score(test, train, solutions)
-        own = template._make_trainer(self.X[train])
-        return own.solve_path, lambda solutions: np.stack(
-            [own.make_predictor(each)(self.X[test]) for each in solutions]
-        )

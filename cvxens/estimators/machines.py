@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, TypeAlias
 
@@ -27,7 +28,8 @@ from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.estimators.base import Classifier, certify_fit
 from cvxens.estimators.explanations import list_machine_terms
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.prices import PricePath, Trial, stack_scores
+from cvxens.estimators.samples import Accepts, Sample, class_factors
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -40,7 +42,7 @@ from cvxens.kernels import (
     Stump,
 )
 from cvxens.kernels.kernel import Kernel, check_inside
-from cvxens.limits import TimeUp, available_memory, time_left
+from cvxens.limits import Ending, TimeUp, available_memory, limit_time, time_left
 from cvxens.problems import Problem
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
@@ -357,6 +359,7 @@ class Trainer(ABC):
     kernel: TrainingKernel
     X: NDArray
     solver: str
+    matrix: Any
 
     @abstractmethod
     def take(self, rows: Indices) -> Trainer:
@@ -519,6 +522,91 @@ def _find_by_cvxpy(problem: KernelSVM, _tol: float) -> Array:
     alike = (problem.C[0] == problem.C).all()
     formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
     return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
+
+
+SHARES = tuple(2.0**k for k in range(-8, 9, 2))
+"""The prices that a search tries, as multiples of the estimator's own."""
+
+
+class MachinePath(PricePath):
+    """Support vector machines on folds of a sample, with one kernel for all unless it is another one on a part.
+
+    Every price of a fold starts from the solution of the one before, and nothing of the fold is kept but its scores.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.shared: Trainer = self.estimator._make_trainer(self.search.sample.X, self.search.sample.masses)
+
+    @property
+    def usual(self) -> float:
+        usual: float = self.estimator._price_on(self.shared.kernel, self.search.sample)
+        return usual
+
+    @property
+    def prices(self) -> Sequence[float]:
+        return [share * self.usual for share in SHARES]
+
+    def sweep(self, prices: Sequence[float]) -> None:
+        self.search.tell(", ".join([f"{len(prices)} prices", *(f"{k}={v}" for k, v in self.others.items())]))
+        found: list[Sequence[tuple[float, float]]] = []
+        try:
+            # one by one, so that those that are done are known
+            for fold in self.search.map_folds(partial(self._score_fold, prices)):
+                found += [fold]
+        finally:
+            # Ctrl-C leaves the folds that are done, a limit of time the prices that are done in all of them
+            for c, price in enumerate(prices[: min(map(len, found), default=0)]):
+                scores, gaps = zip(*(fold[c] for fold in found), strict=True)
+                self.trials[price] = Trial(self, price, scores, max(gaps))
+
+    def _score_fold(self, prices: Sequence[float], k: int) -> list[tuple[float, float]]:
+        """Train at all prices while there is time; returns the score and the largest certified gap of each."""
+        sample, (train, test) = self.search.sample, self.search.folds[k]
+        part, rows, held_out = sample.part(train), np.flatnonzero(train), np.flatnonzero(test)
+        weights = vars(self.estimator).get("class_weight")
+        part = replace(part, weights=part.masses * class_factors(weights, part.given, part.masses))
+        scores, gaps = [], []
+        with limit_time(self.search.share_time(k)):
+            trainer, is_shared = self._take(rows)
+            for problem in self.estimator._problems(part):
+                solutions = self.estimator._solve_prices(trainer, problem, prices)
+                if not solutions:
+                    return []
+                if is_shared:
+                    scores.append(self.shared.score(held_out, rows, solutions))
+                else:
+                    X = sample.X[held_out]
+                    predictors = [self.estimator._predict_by(trainer, solution) for solution in solutions]
+                    scores.append(np.stack([predict(X) for predict in predictors]))
+                gaps.append([solution.relative_gap for solution in solutions])
+        n_done = min(map(len, gaps))
+        return [
+            (self.search.score(test, stack_scores([of[c] for of in scores])), max(of[c] for of in gaps))
+            for c in range(n_done)
+        ]
+
+    def _take(self, rows: Indices) -> tuple[Trainer, bool]:
+        """Return what trains on some samples, and whether its kernel is that of all."""
+        kernel, at, X = self.shared.kernel, self.estimator, self.search.sample.X
+        if kernel.is_precomputed or TrainingKernel.from_sample(at.kernel, at.gamma, X[rows]).equals(kernel):
+            return self.shared.take(rows), True
+        return at._make_trainer(X[rows]), False
+
+
+def take_solved(solutions: Iterable[Any]) -> list[Any]:
+    """Return the solutions of ascending prices up to the first that a limit of time has ended.
+
+    Ctrl-C is raised, as it ends whatever the solutions are for.
+    """
+    found = []
+    for solution in solutions:
+        if solution.ending is Ending.INTERRUPTED:
+            raise KeyboardInterrupt
+        if solution.ending is Ending.MAX_TIME:
+            break
+        found.append(solution)
+    return found
 
 
 def certify_function(

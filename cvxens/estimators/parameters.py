@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 STOP = "run cvxens.colgen.column_generation with callback=StopEarly(...), or stop by set_callbacks"
 
+SEARCHED = "wrap it: cvxens.PriceSearchCV(model, {0}=...), or leave it out and give C='auto'"
+
 FORMER = {
+    **{name: SEARCHED.format(name) for name in ("cv", "scoring", "one_standard_error", "average")},
     "calibration": "wrap it: sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)",
     "early_stopping": STOP,
     "validation_fraction": STOP,
@@ -78,7 +81,7 @@ def refuse_former(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def refusing(self: Any, *args: Any, **given: Any) -> T:
-        for name in FORMER.keys() & given.keys():
+        for name in FORMER.keys() & given.keys() - {own.name for own in fields(self)}:
             raise InvalidInput(name, f"found {given[name]!r:.100} for what is no parameter any more", FORMER[name])
         return method(self, *args, **given)
 

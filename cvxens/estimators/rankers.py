@@ -188,7 +188,7 @@ class LPBoostRanker(Ensemble, Predictor):
     def _state(self, sample: RankedSample) -> Formulation:
         found = "for a ranking, whose loss is of pairs"
         refuse_bounds(self.constraints, {"scores"}, found, "give shapes, which hold everywhere")
-        pairs, C = sample.pairs, validation.positive("C", self.C)
+        pairs, C = sample.pairs, self._price(sample)
         if sample.lists_pairs:
             return Formulation(Hinge(C * pairs.list_all()[2]), L1(), scores=True)
         return Formulation(PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares), L1())

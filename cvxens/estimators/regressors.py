@@ -25,14 +25,18 @@ from cvxens.estimators.machines import (
     PRICE,
     SCALE,
     Expansion,
+    MachinePath,
+    Trainer,
     TrainingKernel,
     check_balance,
     find_room,
     hold_expansion,
     make_trainer,
     scale_price,
+    take_solved,
 )
 from cvxens.estimators.parameters import estimator
+from cvxens.estimators.prices import EnsemblePath, PriceSearch
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
 from cvxens.kernels.kernel import Kernel
@@ -102,9 +106,10 @@ class LPBoostRegressor(Ensemble, Regressor):
     loss : {"absolute", "huber", "epsilon_insensitive", "quantile"}
         What deviations cost: their size; their size from `delta` on, and squares below; what they exceed `epsilon` by;
         or, of the quantile q, q times what a score is too low by and 1 - q times what it is too high by.
-    C : float, optional
-        The price of a unit of deviation of a sample of weight 1; by default 1 over the square root of the sum of the
-        sample weights, as in theory the noise of n samples warrants (Belloni & Chernozhukov 2011).
+    C : float or "auto", optional
+        The price of a unit of deviation of a sample of weight 1; "auto" chooses it by cross-validation; by default
+        1 over the square root of the sum of the sample weights, as in theory the noise of n samples warrants (Belloni &
+        Chernozhukov 2011).
     quantile : float or array-like of shape (n_quantiles,)
         Of the loss "quantile": levels above 0 and below 1. Several, ascending, are learnt at once and cross nowhere: a
         step from one to the next is a sum of terms ``1 + h(x)``, of values of 0 or above, and of a constant, which
@@ -139,17 +144,25 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     loss: str = "absolute"
     _: KW_ONLY
-    C: float | None = None
+    C: float | str | None = None
     quantile: Any = 0.5
     epsilon: float | None = None
     delta: float | None = None
     oracle: str | OracleFactory = "stumps"
 
+    def _usual_price(self, sample: TargetSample) -> float:
+        return float(sample.weights.sum() ** -0.5)
+
+    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> EnsemblePath:
+        if self._n_scores > 1:
+            found = f"found a search for its price with {self._n_scores} quantiles at once"
+            raise InvalidInput("C", found, "choose it for one of them, and give the number")
+        return super()._open_path(search, others)
+
     def _state(self, sample: TargetSample) -> Formulation:
         self._check_parameters()
         make, parameter = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
-        price = sample.weights.sum() ** -0.5 if self.C is None else validation.positive("C", self.C)
-        prices = price * sample.weights
+        prices = self._price(sample) * sample.weights
         if self._n_scores > 1:
             found = f"with {self._n_scores} quantiles"
             refuse_bounds(self.constraints, {"scores", "weights"}, found, "constrain one quantile at a time")
@@ -380,15 +393,8 @@ class InfiniteEnsembleSVR(Regressor):
         # sums of distances are rounded in the order of memory, which data frames turn round
         sample = replace(sample, X=np.ascontiguousarray(sample.X))
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
-        deviation = measure_deviation(sample.targets, sample.weights)
-        if isinstance(self.C, str):
-            validation.one_of("C", self.C, [SCALE])
-            # that of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
-            C = deviation * scale_price(kernel, sample.X, sample.masses) / PRICE
-        else:
-            C = validation.positive("C", self.C)
-        epsilon = TUBE * deviation if self.epsilon is None else self.epsilon
-        solution = self._solve_over(kernel, EpsilonInsensitive(sample.targets, epsilon, C * sample.weights), sample)
+        C, loss = self._price_on(kernel, sample), self._loss(sample)
+        solution = self._solve_over(kernel, replace(loss, C=C * loss.C), sample)
         u = sample.spread(solution.u)
         support, of_kept = np.flatnonzero(u), np.flatnonzero(solution.u)
         vectors = np.asarray(sample.X[of_kept], np.float64)
@@ -397,7 +403,7 @@ class InfiniteEnsembleSVR(Regressor):
             "history_": tuple(solution.history),
             "kernel_": kernel.kernel,
             "C_": C,
-            "epsilon_": float(epsilon),
+            "epsilon_": float(loss.epsilon),
             "dual_weights_": u,
             "intercept_": np.asarray(solution.b),
             "support_": support,
@@ -406,6 +412,34 @@ class InfiniteEnsembleSVR(Regressor):
             "_kernel": kernel,
             "_predictor": Expansion(kernel.function, vectors, solution.u[of_kept], solution.b),
         }
+
+    def _price_on(self, kernel: TrainingKernel, sample: TargetSample) -> float:
+        """Return the price of a unit of deviation, on a kernel."""
+        if not isinstance(self.C, str):
+            return validation.positive("C", self.C)
+        validation.one_of("C", self.C, [SCALE])
+        # that of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
+        deviation = measure_deviation(sample.targets, sample.weights)
+        return deviation * scale_price(kernel, sample.X, sample.masses) / PRICE
+
+    def _loss(self, sample: TargetSample) -> EpsilonInsensitive:
+        """Return the loss at the price 1."""
+        epsilon = TUBE * measure_deviation(sample.targets, sample.weights) if self.epsilon is None else self.epsilon
+        return EpsilonInsensitive(sample.targets, epsilon, sample.weights)
+
+    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
+        return MachinePath(search, others)
+
+    def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
+        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
+        return make_trainer(kernel, X, "blockwise", find_room(self.cache_size))
+
+    def _solve_prices(self, trainer: Trainer, sample: TargetSample, prices: Sequence[float]) -> Sequence[Any]:
+        loss, matrix = self._loss(sample), trainer.matrix
+        return take_solved(solve_svr(matrix, replace(loss, C=C * loss.C), self.tol) for C in prices)
+
+    def _predict_by(self, trainer: Trainer, solution: Any) -> Expansion:
+        return Expansion(trainer.kernel.function, np.asarray(trainer.X, np.float64), solution.u, solution.b)
 
     def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVMSolution[Any]:
         """Solve the problem of a loss on a sample, and warn where that falls short of `tol`."""

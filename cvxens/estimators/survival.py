@@ -227,9 +227,10 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         return tags
 
     def _loss(self, sample: SurvivalSample) -> CoxPartialLikelihood:
-        mass = float(sample.weights[sample.events].sum())
-        price = mass**-0.5 if self.C is None else validation.positive("C", self.C)
-        return CoxPartialLikelihood(sample.times, sample.events, price, sample.weights)
+        return CoxPartialLikelihood(sample.times, sample.events, self._price(sample), sample.weights)
+
+    def _usual_price(self, sample: SurvivalSample) -> float:
+        return float(sample.weights[sample.events].sum() ** -0.5)
 
     def _state(self, sample: SurvivalSample) -> Formulation:
         penalty = PENALTIES[validation.one_of("penalty", self.penalty, PENALTIES)]

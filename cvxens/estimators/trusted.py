@@ -32,8 +32,8 @@ from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import soft_margin
 from cvxens.estimators.constraints import Concave, Convex, Interactions, Monotone
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVCCV
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
+from cvxens.estimators.price_search import PriceSearchCV
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import KNOWN
@@ -110,7 +110,7 @@ def list_kinds(kind: type) -> Iterator[type]:
             yield derived
 
 
-ESTIMATORS = (*list_kinds(Learner), InfiniteEnsembleSVCCV)
+ESTIMATORS = (*list_kinds(Learner), PriceSearchCV)
 """Our estimators."""
 
 TRUSTED_TYPES = tuple(

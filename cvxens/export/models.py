@@ -20,9 +20,9 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators import (
     CGEnsSLSClassifier,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     InfiniteEnsembleSVR,
     LPBoostRegressor,
+    PriceSearchCV,
 )
 from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
@@ -130,7 +130,7 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
     match model:
         case OfAnyFormulation() if any(part._decide is not None for part in model._parts()):
             raise InvalidInput("model", "found a formulation whose variables of its own act by a function", REMEDY)
-        case InfiniteEnsembleSVCCV():
+        case PriceSearchCV():
             return _add_scores(model.best_estimator_, graph)
         case CodedBoosting():
             # of two classes the score is half of F_1 - F_0

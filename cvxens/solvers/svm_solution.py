@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round, certify_evaluated, relative
-from cvxens.limits import Deadline, Ending
+from cvxens.limits import Deadline, Ending, time_left
 from cvxens.problems import Evaluated, Problem
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
@@ -165,7 +165,7 @@ def solve_svm_path(solve: Callable[..., S], problem: Any, Cs: Any, tol: float = 
     Returns
     -------
     sequence of SVMSolution
-        One for each of `Cs`; fewer where Ctrl-C ended the path.
+        One for each of `Cs`; fewer where Ctrl-C, or a limit of time around it, ended the path.
 
     Examples
     --------
@@ -184,6 +184,6 @@ def solve_svm_path(solve: Callable[..., S], problem: Any, Cs: Any, tol: float = 
         last = {"start": solutions[-1]} if solutions else {}
         # whatever C it was found at, the last solution is the start of the next
         solutions.append(solve(problem.priced(validation.positive("Cs", C) * problem.C), tol, **{**options, **last}))
-        if solutions[-1].ending is Ending.INTERRUPTED:
+        if solutions[-1].ending is Ending.INTERRUPTED or time_left() <= 0:
             break
     return tuple(solutions)

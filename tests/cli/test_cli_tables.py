@@ -217,7 +217,7 @@ def test_many_whole_numbers_as_the_target_are_warned_of(capsys, tmp_path):
         ("AdaBoostClassifier", ["n_rounds=5"]),
         ("AdaBoostMHClassifier", ["n_rounds=5"]),
         ("InfiniteEnsembleSVC", []),
-        ("InfiniteEnsembleSVCCV", ["Cs=[1.0]", "cv=2"]),
+        ("PriceSearchCV", ["prices=[1.0]", "cv=2"]),
         ("RhoSVC", []),
         ("SupervisedKernelRLSClassifier", ["n_experts=2"]),
     ],

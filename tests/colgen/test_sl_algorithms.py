@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from cvxens import CGEnsClassifier, CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens import CGEnsClassifier, CGEnsSLSClassifier, InfiniteEnsembleSVC, PriceSearchCV
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.oracles import Fourier, Pool, Stumps
@@ -238,7 +238,7 @@ def test_sl_4_and_5_have_no_gap_and_free_weights_bound_both_signs():
 
 def test_the_bandwidth_of_sl_vi_a_is_that_of_the_cross_validated_svm():
     """Fourier features of that sigma have half the kernel of the SVM as their mean product."""
-    search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian"), Cs=[1.0], gammas=[0.01, 0.1, 1.0], cv=3).fit(X, Y)
+    search = PriceSearchCV(InfiniteEnsembleSVC("gaussian"), {"gamma": [0.01, 0.1, 1.0]}, prices=[1.0]).fit(X, Y)
     gamma = search.best_params_["gamma"]
     oracle = partial(Fourier, sigma=(2 * gamma) ** -0.5, pool=4000, columns_per_round=4000)
     drawn = oracle(X, random_state=0).price(np.ones(len(X))).columns

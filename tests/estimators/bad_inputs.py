@@ -7,7 +7,7 @@ from public_estimators import X, Y
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from cvxens import Convex, EqualMeanScores, InfiniteEnsembleSVC, Interactions, LPBoostClassifier, Monotone
+from cvxens import Convex, EqualMeanScores, InfiniteEnsembleSVC, Interactions, LPBoostClassifier, Monotone, RhoSVC
 from cvxens.colgen import formulations, oracles
 from cvxens.kernels import Stump
 
@@ -195,9 +195,9 @@ PARAMETERS = {
     "formulation": ["lpboost", None, 3, formulations.soft_margin(1.0).terms, dict, LPBoostClassifier()],
     "forest": ["forest", 3, LogisticRegression, [1], np.nan],
     "sample_share": [0, -0.5, 1.5, np.nan, "half", True, None, (0.9, 0.5), (0.1, 0.2, 0.3), (0.5, 2.0), [], 1j],
-    "estimator": ["svc", 3, InfiniteEnsembleSVC, LogisticRegression(), LPBoostClassifier()],
-    "Cs": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, None, "all", ["1"], [[1.0]], [1j]],
-    "gammas": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, "all", ["1"], [[1.0]], [1j]],
+    "estimator": ["svc", 3, InfiniteEnsembleSVC, LogisticRegression(), RhoSVC()],
+    "param_grid": ["gamma", 3, {"gamma": 1.0}, {"width": [1.0]}, [{}]],
+    "prices": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, "all", ["1"], [[1.0]], [1j]],
     "cv": [0, 1, -2, 1.5, "five", [], [1, 2], 10**6, object(), [([0], [1], [2])]],
     "one_standard_error": ["yes", 2, None, np.nan, [True]],
     "average": ["yes", 2, None, np.nan, [True]],

@@ -13,8 +13,8 @@ from cvxens import (
     CGEnsClassifier,
     CGEnsSLSClassifier,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     LPBoostClassifier,
+    PriceSearchCV,
 )
 from cvxens.certificates import Certificate
 from cvxens.colgen import oracles
@@ -36,7 +36,7 @@ def test_every_estimator_is_certified_with_the_fit_and_on_other_samples(name):
 
 def test_the_cv_class_tells_what_its_best_estimator_tells():
     X, y = two_classes()
-    search = InfiniteEnsembleSVCCV(Cs=[0.01, 1.0], cv=2).fit(X, y)
+    search = PriceSearchCV(prices=[0.01, 1.0], cv=2).fit(X, y)
     alone = InfiniteEnsembleSVC(C=search.best_params_["C"]).fit(X, y)
     assert search.certificate_.primal == alone.certificate_.primal
     assert search.certificate_.holds(1e-3)
@@ -50,7 +50,7 @@ def test_the_cv_class_tells_what_its_best_estimator_tells():
     assert nothing.primal == pytest.approx(search.best_params_["C"] * len(y))
     np.testing.assert_array_equal(search.feature_importances_, alone.feature_importances_)
     np.testing.assert_array_equal(search.shape_functions_[0], alone.shape_functions_[0])
-    gaussian = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian", gamma=1.0), Cs=[1.0], gammas=[1.0], cv=2).fit(X, y)
+    gaussian = PriceSearchCV(InfiniteEnsembleSVC("gaussian"), {"gamma": [1.0]}, prices=[1.0], cv=2).fit(X, y)
     assert not hasattr(gaussian, "feature_importances_")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens import InfiniteEnsembleSVC, PriceSearchCV
 from cvxens.estimators.machines import TrainingKernel
 from cvxens.hypotheses import LinearForm
 from cvxens.kernels import (
@@ -118,8 +118,8 @@ def test_folds_share_a_kernel_that_differs_by_its_origin_alone():
     assert not np.array_equal(forms[0].function.origin, forms[1].function.origin)
     linear = Linear(np.eye(2))
     assert TrainingKernel.from_sample(linear, None, X).equals(TrainingKernel.from_sample(linear, None, X[:4]))
-    search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(linear), cv=3, Cs=[0.1, 1.0]).fit(X + OFFSETS[-1], Y)
-    plain = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(linear), cv=3, Cs=[0.1, 1.0]).fit(X, Y)
+    search = PriceSearchCV(InfiniteEnsembleSVC(linear), cv=3, prices=[0.1, 1.0]).fit(X + OFFSETS[-1], Y)
+    plain = PriceSearchCV(InfiniteEnsembleSVC(linear), cv=3, prices=[0.1, 1.0]).fit(X, Y)
     assert_array_equal(search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
 
 

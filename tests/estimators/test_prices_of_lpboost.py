@@ -10,7 +10,6 @@ from cvxens import CGEnsClassifier, LPBoostClassifier
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.loop import UNBOUNDED_ROUNDS
 from cvxens.colgen.oracles import Perceptrons, Stumps
-from cvxens.errors import InvalidInput
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -34,25 +33,3 @@ def test_a_fit_over_an_oracle_without_a_bound_ends_and_says_so():
         fitted = CGEnsClassifier(oracle=oracle, tol=1e-6, random_state=0).fit(X, y)
     assert len(fitted.history_) == UNBOUNDED_ROUNDS
     assert not fitted.certificate_.proven
-
-
-def test_nu_is_chosen_as_the_price_of_the_same_model():
-    chosen = LPBoostClassifier(nu="auto", cv=3, tol=1e-6).fit(X, y, sample_weight=WEIGHTS)
-    by_price = LPBoostClassifier(C="auto", cv=3, tol=1e-6).fit(X, y, sample_weight=WEIGHTS)
-    assert chosen.C_ == by_price.C_
-    assert chosen.nu_ == pytest.approx(by_price.certificate_.primal / (by_price.C_ * WEIGHTS.sum()), rel=1e-5)
-    given = LPBoostClassifier(nu=chosen.nu_, tol=1e-6).fit(X, y, sample_weight=WEIGHTS)
-    assert given.nu_ == chosen.nu_
-    assert by_price.nu_ is None
-    # the optimum of LPBoost is 1 / U
-    assert chosen.certificate_.holds(1e-6)
-    assert chosen.certificate_.primal == pytest.approx(1 / by_price.certificate_.primal, rel=1e-5)
-    assert given.certificate_.primal == pytest.approx(chosen.certificate_.primal, rel=1e-5)
-    assert chosen.weights_.sum() == pytest.approx(1)
-    assert chosen.certify(X, y, sample_weight=WEIGHTS).holds(1e-4)
-
-
-@pytest.mark.parametrize("wrong", [{"nu": "best"}, {"nu": "auto", "C": 1.0}])
-def test_what_is_no_choice_of_nu_is_refused(wrong):
-    with pytest.raises(InvalidInput, match=r"^nu: "):
-        LPBoostClassifier(**wrong).fit(X, y)

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from cvxens import AdaBoostClassifier, LPBoostClassifier, RhoSVC
+from cvxens import AdaBoostClassifier, LPBoostClassifier, LPBoostRegressor, PriceSearchCV, RhoSVC
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
@@ -86,7 +86,9 @@ def test_a_heavy_class_is_kept(classifier):
 
 
 @parametrize_with_checks(
-    [*CHECKED, AdaBoostClassifier(nu=0.6, n_rounds=20)], expected_failed_checks=expect, xfail_strict=True
+    [*CHECKED, AdaBoostClassifier(nu=0.6, n_rounds=20), PriceSearchCV(LPBoostRegressor(tol=0.1), prices=[0.1, 1.0])],
+    expected_failed_checks=expect,
+    xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):
     assert check(estimator) is None

@@ -17,10 +17,10 @@ from cvxens import (
     AdaBoostMHClassifier,
     CGEnsClassifier,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     LPBoostClassifier,
     MultiBoostClassifier,
     PartialSVMEnsembleClassifier,
+    PriceSearchCV,
     RegAdaBoostClassifier,
     RhoSVC,
 )
@@ -79,7 +79,7 @@ def test_every_default_is_the_same_in_any_unit(name, factor):
     # powers of 2, so that forests and trees that round to single precision round alike; those of scikit-learn take
     # a feature of a range below 1e-7 for a constant
     factor = max(factor, 2.0**-10) if name.startswith("SupervisedKernel") else factor
-    model = clone(PUBLIC[name]).set_params(**({"Cs": "scale"} if name == "InfiniteEnsembleSVCCV" else {}))
+    model = clone(PUBLIC[name]).set_params(**({"prices": None} if name == "PriceSearchCV" else {}))
     model.set_params(**({"random_state": 0} if "random_state" in model.get_params() else {}))
     before, after = clone(model).fit(X, Y), clone(model).fit(factor * X, Y)
     assert_array_equal(after.predict(factor * NEW), before.predict(NEW))
@@ -87,7 +87,7 @@ def test_every_default_is_the_same_in_any_unit(name, factor):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
 def test_cross_validation_chooses_the_same_in_any_unit(kernel):
-    models = [InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel), cv=2).fit(a * X, Y) for a in (1.0, 2.0**20)]
+    models = [PriceSearchCV(InfiniteEnsembleSVC(kernel), cv=2).fit(a * X, Y) for a in (1.0, 2.0**20)]
     assert models[0].best_index_ == models[1].best_index_
     assert_array_equal(models[1].predict(2.0**20 * NEW), models[0].predict(NEW))
 
@@ -125,8 +125,6 @@ def test_a_price_is_a_number_or_scale():
     for wrong in ("auto", -1.0, None):
         with pytest.raises(InvalidInput, match="C: found"):
             InfiniteEnsembleSVC(C=wrong).fit(X, Y)
-    with pytest.raises(InvalidInput, match="Cs: found"):
-        InfiniteEnsembleSVCCV(Cs="all").fit(X, Y)
     assert InfiniteEnsembleSVC(C=0.25).fit(X, Y).C_ == 0.25
     constant = InfiniteEnsembleSVC(lambda A, B: np.ones((len(A), len(B))))
     assert constant.fit(X, Y).C_ == PRICE

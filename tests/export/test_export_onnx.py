@@ -31,13 +31,13 @@ from cvxens import (
     ColumnGenerationRegressor,
     ColumnGenerationSurvival,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     InfiniteEnsembleSVR,
     LPBoostClassifier,
     LPBoostRanker,
     LPBoostRegressor,
     MultiBoostClassifier,
     PartialSVMEnsembleClassifier,
+    PriceSearchCV,
     RegAdaBoostClassifier,
     RhoSVC,
     SupervisedKernelRLSClassifier,
@@ -82,7 +82,7 @@ ADDITIVE = {
     "stumps in a range": InfiniteEnsembleSVC(StumpKernel((-9.0,) * 3, (9.0,) * 3)),
     "stumps whatever the range": InfiniteEnsembleSVC(SimplifiedStump(), solver="additive"),
     "a sum of sets": InfiniteEnsembleSVC(StumpKernel() + 0.5 * StumpKernel()),
-    "cross-validation": InfiniteEnsembleSVCCV(Cs=[0.01, 1.0], cv=3),
+    "cross-validation": PriceSearchCV(prices=[0.01, 1.0], cv=3),
 }
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
 
@@ -451,10 +451,10 @@ def test_what_the_file_says_of_itself():
 
 def test_the_certificate_of_a_cross_validation():
     X, y = sample(2)
-    model = InfiniteEnsembleSVCCV(Cs=[0.1], cv=3).fit(X, y)
+    model = PriceSearchCV(prices=[0.1], cv=3).fit(X, y)
     properties = {entry.key: entry.value for entry in to_onnx(model).metadata_props}
     assert properties == {
-        "estimator": "InfiniteEnsembleSVCCV",
+        "estimator": "PriceSearchCV",
         "certificate": str(model.best_estimator_.certificate_),
         "input": "numbers",
     }

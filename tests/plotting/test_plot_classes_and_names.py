@@ -14,10 +14,10 @@ from cvxens.estimators import (
     AdaBoostMHClassifier,
     CGEnsSLSClassifier,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     LPBoostClassifier,
     MultiBoostClassifier,
     PartialSVMEnsembleClassifier,
+    PriceSearchCV,
     RhoSVC,
 )
 from cvxens.plotting import ConvergenceDisplay, GapDisplay, PathDisplay, SelectionDisplay, ShapeDisplay, Trace
@@ -82,7 +82,7 @@ def test_the_convergence_of_machines(ax):
     boosted, own = LPBoostClassifier(tol=1e-2).fit(X, THREE), ax.figure.add_subplot()
     named = ["a: ant vs rest", "a: bee vs rest", "a: cat vs rest"]
     assert legend_of(ConvergenceDisplay.from_estimator(boosted, name="a", ax=own).ax_) == named
-    search = InfiniteEnsembleSVCCV(Cs=[0.1], cv=2).fit(X, THREE)
+    search = PriceSearchCV(prices=[0.1], cv=2).fit(X, THREE)
     found = ConvergenceDisplay.from_estimator(search, ax=ax.figure.add_subplot()).traces
     assert [trace.objective.tolist() for trace in found] == [trace.objective.tolist() for trace in display.traces]
 

@@ -15,11 +15,11 @@ from cvxens import (
     AdaBoostClassifier,
     ColumnGenerationSurvival,
     InfiniteEnsembleSVC,
-    InfiniteEnsembleSVCCV,
     LPBoostClassifier,
     LPBoostRanker,
     LPBoostRegressor,
     Monotone,
+    PriceSearchCV,
 )
 from cvxens.errors import InvalidInput
 from cvxens.report import Report
@@ -182,7 +182,7 @@ def test_rules_have_support_and_precision_where_there_are_classes(page, model, f
 OTHERS = {
     "several classes": (LPBoostClassifier(C=1.0), lambda t: np.digitize(t, [0.2, 0.7])),
     "kernel": (InfiniteEnsembleSVC(), lambda t: t > 0.5),
-    "search": (InfiniteEnsembleSVCCV(Cs=[0.1, 1.0], cv=2), lambda t: t > 0.5),
+    "search": (PriceSearchCV(prices=[0.1, 1.0], cv=2), lambda t: t > 0.5),
     "gaussian": (InfiniteEnsembleSVC(kernel="gaussian"), lambda t: t > 0.5),
     "adaboost": (AdaBoostClassifier(n_rounds=5), lambda t: t > 0.5),
     "ranking": (LPBoostRanker(), lambda t: np.digitize(t, [0.2, 0.7])),

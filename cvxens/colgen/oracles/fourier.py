@@ -70,7 +70,7 @@ class Fourier(SampledOracle):
     heuristic and says so, ``edge_bound = inf``; over one fixed pool, ``resample=False``, the oracle is exact.
 
     SL takes the bandwidth that cross-validation chooses for the SVM with that kernel: after
-    ``search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian"), Cs="ll08").fit(X, y)`` it is
+    ``search = PriceSearchCV(InfiniteEnsembleSVC("gaussian"), {"gamma": gammas}).fit(X, y)`` it is
     ``sigma = (2 * search.best_params_["gamma"]) ** -0.5``. The median distance is ours.
 
     Parameters

@@ -1,0 +1,623 @@
+"""The price of a loss chosen from the sample, by cross-validation along the path of prices.
+
+An ensemble is fitted to the whole sample and to the training part of every fold, at a price that serves: the default
+one of the estimator, or the one at which weak learners by chance are just out. From there the path goes up while
+higher prices score clearly better, and down until lower ones score clearly worse. Every run starts from the weak
+learners of its own part of the sample at the price next to it, and is solved over all hypotheses of the oracle to a
+certified gap: nothing of a fold's test part gets into its ensemble. All runs are over the same set of hypotheses, as
+thresholds are those of the whole sample's features, which no label has a part in. So there is an ensemble from the
+first fit on, and whatever ends the search, the best one so far is known.
+
+Where prices are given, all of them are tried. So they are for support vector machines, whose folds share one kernel
+(`cvxens.estimators.machines`). `PriceSearchCV` is the search as an estimator; C="auto" is one with what it has by
+default, of one problem of two classes or of a regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from inspect import signature
+from math import inf
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.stats import rankdata
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+
+from cvxens import validation
+from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
+from cvxens.colgen.oracles import Rows
+from cvxens.colgen.pricing import with_negations
+from cvxens.colgen.restricted import Restricted
+from cvxens.errors import InvalidInput
+from cvxens.estimators.progress import REMEDIES, rounds_of, warn_of
+from cvxens.estimators.samples import Accepts, Sample, TargetSample, label
+from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
+from cvxens.types import Array
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+AUTO = "auto"
+"""The price that is chosen from the sample."""
+
+PRICES = ("C", "nu")
+"""The parameters that are prices."""
+
+FOLD_TOL = 0.1
+"""The relative gap of ensembles that are scored. On 10,000 x 10 with pairs, log losses are within 0.003 of those at
+0.01, in a quarter of the time."""
+
+MOST_FITS = 8.0
+"""What a choice may take, with the last fit, in fits at the default price: ten, and room for what is not foreseen."""
+
+TO_THE_END = 1.3
+"""What a fit to the end takes, in fits at `FOLD_TOL`: measured for LPBoost on four sets."""
+
+MOST_PRICES = 16
+"""The most prices that are tried along a path."""
+
+SEARCH_SHARE = 0.7
+"""The share of the time that is left which a search may have; the last fit has the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What is chosen for a problem before the fit."""
+
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that are chosen."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """What a fit says of the choice, in place of what it says of parameters that are given."""
+    learners: Sequence[Hypothesis] = ()
+    """Weak learners found on the way, to start from."""
+    members: Sequence[Run] = ()
+    """The ensembles whose mean is taken in place of that of the fit, whose bound holds for it; none for the latter."""
+    run: Run | None = None
+    """What is known of the answer already: it is kept where the fit comes to nothing better in time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Fits at one price to folds, and of ensembles to the whole sample."""
+
+    path: Any
+    price: float
+    scores: Sequence[float]  # of the folds
+    gap: float  # the largest certified one
+    runs: Sequence[Run] = ()  # those to the whole sample, of every problem that it makes
+    of_folds: Sequence[Sequence[Sequence[Hypothesis]]] = ()  # the weak learners of the fits to the folds
+    work: float = 0.0
+
+    @cached_property
+    def learners(self) -> list[list[Hypothesis]]:
+        """The weak learners of the whole sample that have a weight, of every problem."""
+        return [list_learners(run) for run in self.runs]
+
+    @property
+    def is_constant(self) -> bool:
+        """True of an ensemble without weak learners: all of these are one, and what their intercepts lack is chance."""
+        return not any(self.learners)
+
+    @property
+    def score(self) -> float:
+        """The mean over the folds."""
+        return float(np.mean(self.scores))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters that were tried."""
+        return {self.path.name: self.price, **self.path.others}
+
+    def exceeds(self, other: Trial) -> bool:
+        """Return True if its scores are better by more than a standard error of the mean difference over folds."""
+        gain = np.array(self.scores) - other.scores
+        return float(gain.mean()) > find_standard_error(gain)
+
+
+def find_standard_error(values: Array) -> float:
+    """Return the standard error of the mean over folds; 0 of one fold."""
+    return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+
+
+def find_best(trials: Sequence[Trial], *, one_standard_error: bool, usual: float | None = None) -> int:
+    """Return the number of the first of the best trials, or of the simplest within a standard error of that.
+
+    Where there is a `usual` price, which has been tried, that stays unless the best one is clearly better.
+    """
+    means = np.array([trial.score for trial in trials])
+    first = int(means.argmax())
+    if one_standard_error:
+        within = means[first] - find_standard_error(np.array(trials[first].scores))
+        # paths come the simplest first, and each by ascending prices
+        paths = list(dict.fromkeys(trial.path for trial in trials))
+        near = np.flatnonzero(means >= within).tolist()
+        return min(near, key=lambda k: (paths.index(trials[k].path), trials[k].path.sense * trials[k].price))
+    if usual is None:
+        return first
+    stays = next(k for k, trial in enumerate(trials) if trial.price == usual)
+    return first if trials[first].exceeds(trials[stays]) else stays
+
+
+def find_near(trials: Sequence[Trial], best: int) -> list[int]:
+    """Return the numbers of those whose scores are below the best one's by a standard error at most, and its own.
+
+    That of the mean over folds of the difference: much of what scores vary by, from fold to fold, they share.
+    """
+    fallen = [np.array(trials[best].scores) - trial.scores for trial in trials]
+    found = [k for k, each in enumerate(fallen) if each.mean() <= find_standard_error(each)]
+    return [k for k in found if k == best or not trials[k].is_constant]
+
+
+def tabulate(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Lay out what was found as GridSearchCV does, a row per trial."""
+    if not trials:
+        return {}
+    scores, params = np.array([trial.scores for trial in trials]), [trial.params for trial in trials]
+    means = scores.mean(axis=1)
+    table = {
+        **{f"param_{name}": np.array([each[name] for each in params]) for name in params[0]},
+        "params": params,
+        **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
+        "mean_test_score": means,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": rankdata(-means, method="min").astype(np.int32),
+        "max_relative_gap": np.array([trial.gap for trial in trials]),
+    }
+    if trials[0].runs:
+        table["n_weak_learners"] = np.array([sum(map(len, trial.learners)) for trial in trials])
+    return table
+
+
+@dataclass(eq=False)
+class PriceSearch:
+    """A search for the price at which an estimator scores best on folds of a sample.
+
+    Without `prices`, the path of each alternative says which are tried.
+    """
+
+    estimator: Any
+    sample: Any
+    folds: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+    score: Callable[[NDArray[np.bool_], Array], float]
+    tell: Callable[[str], None]
+    alternatives: Sequence[Mapping[str, Any]] = ({},)
+    """Other parameters that are tried, the simplest first."""
+    prices: Sequence[float] | None = None
+    n_jobs: int | None = None
+    paths: list[Any] = field(default_factory=list)
+    first: Trial | None = None
+    """The first fit to the whole sample, which may have no scores."""
+    work: float = 0.0
+    """What all fits have taken, see `measure_work`."""
+    ending: Ending | None = None
+    """What ended the search before it had found the best price."""
+
+    def run(self) -> Sequence[Trial]:
+        """Try prices while there is time."""
+        with limit_time(SEARCH_SHARE * time_left()) as clock:
+            with suppress(TimeUp), interruptible():
+                self._try_all()
+            self.ending = clock.ending if clock.cut or clock.interrupted else None
+        trials = [trial for path in self.paths for trial in path.ordered]
+        if self.ending is not None:
+            reached = f"{self.ending.value}; the price is the best of {len(trials)}"
+            warn_of(self.estimator, reached, REMEDIES[self.ending])
+        if self.prices is not None:
+            places = {price: k for k, price in reversed([*enumerate(self.prices)])}
+            trials.sort(key=lambda trial: places[trial.price])
+        # of an interrupted one, prices that were scored on as many folds as any
+        n_folds = max((len(trial.scores) for trial in trials), default=0)
+        return [trial for trial in trials if len(trial.scores) == n_folds]
+
+    def _try_all(self) -> None:
+        usual: float | None = None
+        for k, others in enumerate(self.alternatives):
+            if self.first is not None and time_is_up():
+                return
+            path = self.estimator._open_path(self, others)
+            self.paths.append(path)
+            prices = path.prices if self.prices is None else self.prices
+            if prices is not None:
+                with limit_time(time_left() / (len(self.alternatives) - k)):
+                    path.sweep(sorted(set(prices)))
+            else:
+                usual = path.find_first() if usual is None else usual
+                path.sweep([usual])
+        walks = [path for path in self.paths if path.trials and self.prices is None and path.prices is None]
+        for path in sorted(walks, key=lambda path: -path.best.score):
+            path.walk()
+
+    def map_folds(self, function: Callable[[int], Found]) -> Iterator[Found]:
+        """Apply a function to the number of every fold, in threads, within the limits of time."""
+        each = [delayed(copy_context().run)(function, k) for k in range(len(self.folds))]
+        found: Iterator[Found] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
+        return found
+
+    def share_time(self, k: int) -> float:
+        """Return the seconds that fold k may take, of as many as are left to be done beside and after it."""
+        return time_left() * min(1.0, effective_n_jobs(self.n_jobs) / (len(self.folds) - k))
+
+    def choose(
+        self, trials: Sequence[Trial], *, one_standard_error: bool = False, average: bool = False
+    ) -> tuple[int, list[Choice]]:
+        """Return the number of the best trial, and what is chosen for every problem; -1 where none was scored."""
+        if not trials and self.first is None:
+            if not self.paths:
+                raise KeyboardInterrupt
+            return -1, [Choice({"C": self.paths[0].usual or 1.0, **self.paths[0].others})]
+        best, near = -1, list[Any]([self.first])
+        if trials:
+            usual = self.paths[0].usual if self.prices is None and self.paths[0].prices is None else None
+            best = find_best(trials, one_standard_error=one_standard_error, usual=usual)
+            near = [trials[k] for k in (find_near(trials, best) if average and not one_standard_error else [best])]
+        chosen = trials[best] if trials else near[0]
+        # the hypotheses of an alternative are some of those of later ones
+        params = {**near[-1].params, chosen.path.name: chosen.price}
+        choices = []
+        for k, known in enumerate(chosen.runs):
+            runs = [trial.path.refine(trial, k) for trial in near] if len(near) > 1 else [known]
+            start = tuple(dict.fromkeys(hypothesis for run in runs for hypothesis in list_learners(run)))
+            choices.append(Choice(params, learners=start, members=runs if len(runs) > 1 else (), run=known))
+        return best, choices or [Choice(params)]
+
+
+@dataclass(eq=False)
+class PricePath:
+    """The prices that are tried with one alternative of what else is chosen.
+
+    Its `usual` price is that of the estimator, its `prices` are tried by default where they are not found by `walk`,
+    and `sweep` tries ascending ones while there is time.
+    """
+
+    search: PriceSearch
+    others: Mapping[str, Any]  # by the names of parameters
+    estimator: Any = field(init=False)  # with these
+    name: str = "C"
+    sense: float = 1.0  # 1 where low prices make the simplest models, else -1
+    trials: dict[float, Trial] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.estimator = copy(self.search.estimator)
+        vars(self.estimator).update(self.others)
+
+    @property
+    def ordered(self) -> list[Trial]:
+        """What was tried, by ascending prices."""
+        return [self.trials[price] for price in sorted(self.trials)]
+
+    @property
+    def best(self) -> Trial:
+        """The trial of the best score, of the lowest price among equals."""
+        return max(self.ordered, key=lambda trial: trial.score)
+
+
+class EnsemblePath(PricePath):
+    """Ensembles by column generation, of all problems that a sample makes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        search, sample, parameters = self.search, self.search.sample, self.estimator.get_params(deep=False)
+        if parameters.get("nu") is not None:
+            # prices that are given are of nu, which is the lower the more a sample costs
+            self.name, self.sense = ("C", 1.0) if search.prices is None else ("nu", -1.0)
+        vars(self.estimator).update(dict.fromkeys({"C", "nu"} & parameters.keys() - {self.name}))
+        self.problems: list[tuple[Oracle, Any]] = []
+        self.parts: list[list[tuple[Oracle, Any]]] = [[] for _ in search.folds]
+        rows = np.arange(len(sample.weights))
+        everything = csr_array((np.ones(len(rows)), (rows, rows)))
+        for problem in self.estimator._problems(sample):
+            oracle = self.estimator._oracle(problem, self._formulate(problem, 1.0))
+            self.problems.append((oracle, problem))
+            for parts, (train, _) in zip(self.parts, search.folds, strict=True):
+                parts.append((Rows(oracle, everything[np.flatnonzero(train)]), problem.part(train)))
+
+    @property
+    def usual(self) -> float | None:
+        """The estimator's own price; None where that is "auto"."""
+        if is_open("C", self.estimator.C):
+            return None
+        usual: float = self.estimator._price(self.search.sample)
+        return usual
+
+    @property
+    def prices(self) -> None:
+        """None: they are found on the way."""
+
+    def find_first(self) -> float:
+        """Return the usual price, or one that serves, by the multipliers s without columns at the price 1.
+
+        They are in proportion to the price. A hypothesis h enters where its edge is at the limit, and one that has
+        nothing to do with the classes has the standard deviation ``sqrt(sum_i s_i^2 h(x_i)^2)``.
+        """
+        if self.usual is not None:
+            return self.usual
+        found = []
+        for oracle, problem in self.problems:
+            formulation = self._formulate(problem, 1.0)
+            signs = formulation.signs(label(formulation, problem), len(problem.weights))
+            s = Restricted(formulation, signs).start().s
+            priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(s)
+            limit = formulation.terms[1].edge_limit or 1.0
+            if priced.columns and priced.best_edge > 0:
+                chance = float(np.linalg.norm(s.T * priced.columns[0].values))
+                # half of the standard deviation that the edge of the best would have by chance, in units of the limit
+                # (the best price is some times that: 3 on 10,000 x 10 with pairs), and not below where it enters
+                found.append(max(0.5 * limit / chance, 1.3 * limit / priced.best_edge))
+        return max(found, default=1.0)
+
+    def sweep(self, prices: Sequence[float]) -> None:
+        """Try prices while there is time."""
+        for price in prices:
+            if self._try(price) is None:
+                return
+
+    def walk(self) -> None:
+        """Try higher prices while they are a clear gain, then lower ones until they are a loss.
+
+        Prices grow by 2 with an l1 penalty, under which ensembles change faster, and by 3 with another. Of higher ones,
+        which take longest, no more are tried after two in a row that are no clear gain.
+        """
+        growth = 3.0 if self._formulate(self.problems[0][1], 1.0).terms[1].edge_limit is None else 2.0
+        misses, start = 0, self.best
+        while len(self.trials) < MOST_PRICES and misses < 2:
+            last, best = self.ordered[-1], self.best
+            # the work of a fit grows with the price to the power 0.7 (LPBoost's is 1.6 times as long at twice the
+            # price), also that of the fit to the end if it is chosen
+            if not self._has_time(growth**0.7 * (last.work + self._finish(last)), start):
+                break
+            new = self._try(last.price * growth)
+            if new is None or (best.exceeds(new) and not new.is_constant):
+                break
+            misses = 0 if new.exceeds(best) or new.is_constant else misses + 1
+        misses, first = 0, self.search.first
+        start = self.best if first is None else self.trials.get(first.price, self.best)
+        while len(self.trials) < MOST_PRICES and misses < 2:
+            if not self._has_time(self.ordered[0].work + self._finish(self.best), start):
+                return
+            new = self._try(self.ordered[0].price / growth)
+            if new is None or new.is_constant or self.best.exceeds(new):
+                return
+            misses = 0 if self.best is new else misses + 1
+
+    def _finish(self, trial: Trial) -> float:
+        """Return the work of a fit to the end."""
+        return TO_THE_END * sum(map(measure_work, trial.runs))
+
+    def _has_time(self, ahead: float, start: Trial) -> bool:
+        """Return True if all fits, with what is ahead, take no more than there may be of those at the usual price."""
+        return self.usual is None or self.search.work + ahead <= MOST_FITS * self._finish(start)
+
+    def refine(self, trial: Trial, k: int) -> Run:
+        """Return the fit of a trial to a problem of the whole sample, to `tol` or as far as there is time."""
+        oracle, problem = self.problems[k]
+        further = self._generate(problem, trial.price, oracle, trial.learners[k], self.estimator.tol)
+        return choose_better(further, trial.runs[k], self._formulate(problem, trial.price).sense)
+
+    def _try(self, price: float) -> Trial | None:
+        """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all."""
+        search = self.search
+        if search.first is not None and time_is_up():
+            return None
+        before = min(self.trials.values(), key=lambda trial: abs(np.log(trial.price / price)), default=None)
+        began, runs = search.work, list[Run]()
+        for k, (oracle, problem) in enumerate(self.problems):
+            runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
+            if runs[-1].ending is Ending.INTERRUPTED or k + 1 == len(self.problems):
+                search.first = search.first or Trial(self, price, (), _largest_gap(runs), runs)
+            check_interrupt(runs[-1])
+
+        def fit_fold(k: int) -> tuple[float, list[Run]] | None:
+            _, test = search.folds[k]
+            fits = []
+            for j, (rows, part) in enumerate(self.parts[k]):
+                # the losses of a fold have the sum of prices that those of the whole sample have; nu has no unit
+                whole = float(self.problems[j][1].weights.sum()) if self.name == "C" else float(part.weights.sum())
+                start = before.of_folds[k][j] if before else ()
+                fits.append(self._generate(part, whole / float(part.weights.sum()) * price, rows, start))
+                check_interrupt(fits[-1])
+            if time_is_up():
+                # an ensemble that was cut says nothing of its price
+                return None
+            X = search.sample.X[np.flatnonzero(test)]
+            return search.score(test, stack_scores([run.decision_function(X) for run in fits])), fits
+
+        found = []
+        for fold in search.map_folds(fit_fold):
+            if fold is None:
+                return None
+            found.append(fold)
+        of_folds = [[list_learners(run) for run in fits] for _, fits in found]
+        gap = _largest_gap([*runs, *(run for _, fits in found for run in fits)])
+        trial = Trial(self, price, [score for score, _ in found], gap, runs, of_folds, search.work - began)
+        self.trials[price] = trial
+        n_learners = sum(map(len, trial.learners))
+        search.tell(f"{self.name}={price:.3g}, {n_learners} weak learners, score {trial.score:.4g}")
+        return trial
+
+    def _formulate(self, problem: Any, price: float) -> Formulation:
+        """Return the formulation of a problem at a price."""
+        at = copy(self.estimator)
+        vars(at)[self.name] = price
+        formulation: Formulation = at._formulation(problem)
+        return formulation
+
+    def _generate(
+        self, problem: Any, price: float, oracle: Oracle, start: Sequence[Hypothesis], tol: float = FOLD_TOL
+    ) -> Run:
+        """Fit an ensemble at a price."""
+        formulation = self._formulate(problem, price)
+        run = column_generation(formulation, oracle, label(formulation, problem), tol=tol, start=start)
+        self.search.work += measure_work(run)
+        return run
+
+
+def stack_scores(parts: Sequence[Array]) -> Array:
+    """Return raw scores as an estimator has them: of one problem as they are, else (n_samples, n_problems)."""
+    return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
+
+
+def check_interrupt(run: Run) -> None:
+    """Raise KeyboardInterrupt if Ctrl-C has ended a run."""
+    if run.ending is Ending.INTERRUPTED:
+        raise KeyboardInterrupt
+
+
+def _largest_gap(runs: Sequence[Run]) -> float:
+    return max(run.certificate.relative_gap for run in runs)
+
+
+def measure_work(run: Run) -> float:
+    """Measure what a run has taken, the same on any machine: the entries of its columns, summed over rounds.
+
+    A round takes as long as 50 columns by itself.
+    """
+    return float(len(run.u) * sum(50 + row.size for row in run.history))
+
+
+def list_learners(run: Run) -> list[Hypothesis]:
+    """Return the weak learners that have a weight."""
+    columns: Sequence[Column] = run.columns
+    return [column.hypothesis for column, w in zip(columns, run.weights, strict=True) if np.any(w)]
+
+
+def choose_better(run: Run, known: Run, sense: float) -> Run:
+    """Return a run, or one that was known before where that is nearer to the optimum; it ends as the new one did."""
+
+    def distance(run: Run) -> tuple[float, float]:
+        return run.certificate.relative_gap, sense * run.certificate.primal
+
+    return run if distance(run) <= distance(known) else replace(known, ending=run.ending)
+
+
+def settle(estimator: Any, sample: Any) -> Choice:
+    """Return the parameters of a problem that are "auto", by cross-validation where the price is one of them."""
+    alternatives: Sequence[Mapping[str, Any]] = estimator._list_alternatives()
+    parameters = estimator.get_params(deep=False)
+    if not any(is_open(name, parameters.get(name)) for name in PRICES):
+        # of what else is open, the last value has the hypotheses of all
+        return Choice(alternatives[-1])
+    at = copy(estimator)
+    at.C = type(estimator).C
+    with rounds_of(estimator) as rounds:
+        score = make_score(at, sample, None)
+        folds = make_folds(None, sample)
+        search = PriceSearch(at, sample, folds, score, lambda told: rounds.tell(f"choosing C, {told}"), alternatives)
+        trials = search.run()
+        _, (choice,) = search.choose(trials)
+    attributes = {"C_": choice.params["C"], "cv_results_": tabulate(trials)}
+    adapted: Choice = estimator._adapt(replace(choice, attributes=attributes), sample)
+    return adapted
+
+
+def is_open(name: str, value: Any) -> bool:
+    """Return True of a price that is chosen from the sample; `InvalidInput` for other words."""
+    return isinstance(value, str) and validation.one_of(name, value, [AUTO]) == AUTO
+
+
+def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
+
+    Three by default, of samples in an order of chance that is the same in every fit, of a classifier with classes in
+    proportion; of few samples of a class there are two. Others are of the samples as they were given, with targets y.
+    """
+    if not isinstance(sample, Sample | TargetSample):
+        remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"
+        raise InvalidInput("C", "found a search over samples that are neither of classes nor of a regression", remedy)
+    given, strata, n_samples = np.flatnonzero(sample.shares), sample.strata, len(sample.weights)
+    if cv is None:
+        least = n_samples if strata is None else int(np.bincount(strata).min())
+        kind = StratifiedKFold if strata is not None and least > 1 else KFold
+        folds = kind(max(2, min(3, least)), shuffle=True, random_state=0)
+        found = list(folds.split(np.zeros((n_samples, 1)), strata))
+    else:
+        try:
+            splitter = check_cv(cv, y, classifier=strata is not None)
+            found = [
+                tuple(sample.places[np.intersect1d(rows, given)] for rows in (train, test))
+                for train, test in splitter.split(np.zeros((len(y), 1)), y)
+            ]
+        except (TypeError, ValueError, IndexError) as error:
+            remedy = "give a number of folds from 2 on, or a splitter"
+            raise InvalidInput("cv", f"found {cv!r:.100}: {error}", remedy) from error
+    masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
+    classes = 1 if strata is None else len(np.unique(strata))
+    kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= classes and test.any()]
+    if not kept:
+        remedy = "give folds that train on all classes, or a number for the price"
+        raise InvalidInput("cv", f"found {cv!r:.100}, of which no fold trains on {classes} classes", remedy)
+    return kept
+
+
+class AsTheyAre(Accepts):
+    """Samples that have been checked."""
+
+    def new(self, estimator: Any, X: Any) -> Any:
+        """Return them."""
+        return X
+
+
+def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[np.bool_], Array], float]:
+    """Return what rates raw scores F (n_test,) or (n_test, n_parts) of a test part of a sample; larger is better.
+
+    By default it is minus the loss that is minimised: the log loss where there are probabilities, else the hinge loss,
+    of several classes that of the margin to the best of the others; of a regression the error.
+    """
+    if isinstance(scoring, list | tuple | dict | set):
+        raise InvalidInput("scoring", f"found several, {scoring!r:.100}", "give one to choose by")
+    if scoring is None and not is_classifier(estimator):
+        loss = estimator.get_params(deep=False).get("loss")
+        scoring = "neg_mean_squared_error" if loss == "squared" else "neg_mean_absolute_error"
+    try:
+        scorer = measure_accuracy if scoring == "accuracy" else scoring and check_scoring(estimator, scoring)
+    except ValueError as error:
+        remedy = "name a scorer of scikit-learn, or give one"
+        raise InvalidInput("scoring", f"found {scoring!r:.100}: {error!s:.200}", remedy) from error
+    # an estimator that knows classes, and is asked for nothing but what it makes of raw scores
+    parts = [estimator] * estimator._n_problems(sample)
+    known = {**sample.known, "certificate_": None, "estimators_": parts if len(parts) > 1 else []}
+
+    def score_part(test: NDArray[np.bool_], F: Array) -> float:
+        shell = copy(estimator)
+        vars(shell).update(known, _raw_scores=lambda _: F, _accepts=AsTheyAre)
+        if scorer is None:
+            return _score_loss(shell, sample, test, F)
+        given = {"sample_weight": sample.masses[test]} if takes_weights(scorer) else {}
+        return float(scorer(shell, sample.X[np.flatnonzero(test)], sample.given[test], **given))
+
+    return score_part
+
+
+def measure_accuracy(classifier: Any, X: Any, y: NDArray, sample_weight: Array | None = None) -> float:
+    """Return the share of samples in the right classes; scikit-learn's checks would take longer than small fits."""
+    return float(np.average(classifier.predict(X) == y, weights=sample_weight))
+
+
+def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
+    """Return minus the mean loss of a test part: the log loss where there are probabilities, else the hinge loss."""
+    labels, rows = sample.labels[test], np.arange(np.count_nonzero(test))
+    if (link := getattr(classifier, "link", None)) is not None:
+        losses = -np.log(np.maximum(link(F)[rows, labels], np.finfo(float).tiny))
+    else:
+        f = classifier._to_scores(F)
+        if f.ndim == 1:
+            f = np.stack([-f, f], axis=1) / 2
+        # the margin is that to the best of the other classes
+        others = np.where(np.arange(f.shape[1]) == labels[:, None], -inf, f).max(axis=1)
+        losses = np.maximum(0.0, 1.0 - (f[rows, labels] - others))
+    return -float(np.average(losses, weights=sample.weights[test]))
+
+
+def takes_weights(score: Callable[..., float]) -> bool:
+    """Return True if a scorer, or the metric that it is made of, takes `sample_weight`."""
+    return "sample_weight" in signature(getattr(score, "_score_func", score)).parameters

@@ -1,0 +1,566 @@
+"""Prices that are chosen by cross-validation: what was tried, which is best, and what cannot be chosen by."""
+
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import three_classes, two_classes
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import hinge_loss, log_loss, mean_absolute_error, mean_squared_error
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.svm import SVC
+
+from cvxens import (
+    AdaBoostClassifier,
+    AdditiveClassifier,
+    AdditiveRegressor,
+    CGEnsClassifier,
+    CGEnsSLSClassifier,
+    InfiniteEnsembleSVC,
+    InfiniteEnsembleSVR,
+    LPBoostClassifier,
+    LPBoostRanker,
+    LPBoostRegressor,
+    MultiBoostClassifier,
+    PriceSearchCV,
+    load_model,
+)
+from cvxens.colgen.oracles import Stumps
+from cvxens.datasets import make_threenorm
+from cvxens.errors import InvalidInput
+from cvxens.estimators import FeatureBudget, machines, prices
+from cvxens.estimators.prices import Trial, find_best
+from cvxens.kernels import DecisionStump, Gaussian, Perceptron, Stump
+from cvxens.limits import Ending
+from cvxens.solvers import blockwise
+
+RNG = np.random.default_rng(4)
+X = RNG.integers(0, 2, (60, 6)).astype(float)
+Y = np.where(X[:, 0] + X[:, 1] + 1.2 * RNG.normal(size=60) > 1, "yes", "no")
+MODELS = [AdditiveClassifier(oracle="stumps"), LPBoostClassifier(), CGEnsClassifier()]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_scores_are_those_of_fits_to_each_fold_at_each_price(model, monkeypatch):
+    monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))
+    # features of two values have one threshold, in every fold
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    chosen = PriceSearchCV(model, cv=folds).fit(X, Y)
+    table = chosen.cv_results_
+    assert table["max_relative_gap"].max() <= 1e-4
+    for row in (0, len(table["params"]) // 2):
+        for k, (train, test) in enumerate(folds):
+            price = table["param_C"][row] * len(X) / len(train)
+            fold = type(model)(C=price, oracle=model.oracle, tol=1e-6).fit(X[train], Y[train])
+            if hasattr(fold, "predict_proba"):
+                expected = -log_loss(Y[test], fold.predict_proba(X[test]))
+                assert_allclose(table[f"split{k}_test_score"][row], expected, atol=0.02)
+            else:
+                z = np.where(Y[test] == "yes", 1, -1) * fold.decision_function(X[test])
+                assert_allclose(table[f"split{k}_test_score"][row], -np.maximum(0, 1 - z).mean(), atol=0.05)
+    at_that_price = type(model)(C=chosen.C_, oracle=model.oracle).fit(X, Y)
+    assert_allclose(chosen.certificate_.primal, at_that_price.certificate_.primal, rtol=2e-3)
+    assert chosen.certificate_.holds(1e-3)
+    assert chosen.certificate_.proven
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
+    t = 2 * X[:, 0] - X[:, 1] + RNG.normal(size=60)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    chosen = PriceSearchCV(AdditiveRegressor(loss, oracle="stumps"), cv=folds).fit(X, t)
+    table = chosen.cv_results_
+    row = len(table["params"]) // 2
+    error = mean_squared_error if loss == "squared" else mean_absolute_error
+    for k, (train, test) in enumerate(folds):
+        price = table["param_C"][row] * len(X) / len(train)
+        fold = AdditiveRegressor(loss, C=price, oracle="stumps", tol=1e-6).fit(X[train], t[train])
+        assert_allclose(table[f"split{k}_test_score"][row], -error(t[test], fold.predict(X[test])), atol=0.03)
+    best = int(table["mean_test_score"].argmax())
+    assert table["param_C"][best] == chosen.C_
+    assert chosen.certificate_.holds(1e-3)
+
+
+def test_pairs_are_taken_where_they_score_better(tmp_path):
+    A = np.random.default_rng(0).normal(size=(60, 2)).round(1)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    # arrays of rows, which files hold
+    parts = list(folds.split(A, A[:, 0] * A[:, 1] > 0))
+    product = PriceSearchCV(AdditiveClassifier(), cv=parts).fit(A, A[:, 0] * A[:, 1] > 0)
+    line = PriceSearchCV(AdditiveClassifier(), cv=folds).fit(
+        A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0
+    )
+    assert (product.pairs_, line.pairs_) == (True, False)
+    assert set(product.cv_results_["param_pairs"]) == {True, False}
+    assert product.score(A, A[:, 0] * A[:, 1] > 0) > 0.9
+    product.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.C_ == product.C_
+    assert_array_equal(again.predict_proba(A), product.predict_proba(A))
+
+
+def test_folds_are_of_samples_as_they_were_given():
+    # 40 samples of two kinds, each with both classes: folds of samples that are merged would have one class of a kind
+    A = np.repeat([[0.0], [1.0]], 20, axis=0)
+    labels = np.r_[np.arange(20) < 6, np.arange(20) < 14]
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(A, labels))
+    first, second = (PriceSearchCV(AdditiveClassifier(), cv=folds).fit(A, labels) for _ in range(2))
+    assert first.C_ == second.C_
+    assert first.score(A, labels) == 0.7
+    assert first.cv_results_["mean_test_score"].max() > -0.67
+    doubled = (np.vstack([A, A]), np.r_[labels, ~labels], np.r_[np.ones(40), np.zeros(40)])
+    weighted = PriceSearchCV(AdditiveClassifier(), cv=folds).fit(*doubled)
+    assert_allclose(weighted.decision_function(A), first.decision_function(A))
+
+
+def test_every_sub_problem_has_its_price_and_pairs():
+    A, labels = load_iris(return_X_y=True)
+    model = AdditiveClassifier(oracle="quantile_stumps").fit(A[::4, :2], labels[::4])
+    assert len(set(model.C_)) > 1
+    assert model.pairs_ == [False] * 3
+    assert len(model.cv_results_) == 3
+    certificates = model.certify(A[::4, :2], labels[::4])
+    assert all(certificate.holds(2e-3) for certificate in certificates)
+
+
+@pytest.mark.parametrize("kind", [AdditiveClassifier, CGEnsClassifier])
+def test_sub_problems_have_one_price_in_a_search(kind, monkeypatch):
+    monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))
+    # features of two values have one threshold, in every fold
+    A, folds, tried = RNG.integers(0, 2, (90, 5)).astype(float), StratifiedKFold(2), [0.1, 1.0]
+    labels = np.clip(A[:, 0] + A[:, 1] + RNG.integers(0, 2, 90), 0, 2)
+    kind = partial(kind, oracle="stumps")
+    search = PriceSearchCV(kind(), prices=tried, cv=folds).fit(A, labels)
+    for row, C in enumerate(tried):
+        for k, (train, test) in enumerate(folds.split(A, labels)):
+            # the losses of a fold have the sum of prices that those of the sample have, in every sub-problem
+            fold = kind(C=2 * C, tol=1e-6).fit(A[train], labels[train])
+            loss = (
+                log_loss(labels[test], fold.predict_proba(A[test]))
+                if hasattr(fold, "predict_proba")
+                else hinge_loss(labels[test], fold.decision_function(A[test]))
+            )
+            assert search.cv_results_[f"split{k}_test_score"][row] == pytest.approx(-loss, abs=0.03)
+    assert search.best_estimator_.C == search.best_params_["C"] == tried[search.best_index_]
+    assert all(certificate.holds(1e-3) for certificate in search.certificate_)
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    assert vars(search.best_estimator_).keys() == vars(clone(search.best_estimator_).fit(A, labels)).keys()
+
+
+@pytest.mark.parametrize(
+    ("model", "sample"),
+    [
+        (MultiBoostClassifier(), load_iris(return_X_y=True)),
+        (CGEnsSLSClassifier(), load_iris(return_X_y=True)),
+        (LPBoostRegressor(), load_diabetes(return_X_y=True)),
+        (InfiniteEnsembleSVR(), load_diabetes(return_X_y=True)),
+        (InfiniteEnsembleSVR("gaussian"), load_diabetes(return_X_y=True)),
+        (InfiniteEnsembleSVC("middle-stump"), load_iris(return_X_y=True)),
+    ],
+    ids=["multiboost", "least squares", "deviations", "SVR", "SVR of distances", "another kernel on each fold"],
+)
+def test_whatever_has_a_price_is_searched(model, sample):
+    A, t = (each[::3] for each in sample)
+    search = PriceSearchCV(model, scoring="neg_mean_absolute_error" if "R" in str(model)[-12:] else None).fit(A, t)
+    scores = search.cv_results_["mean_test_score"]
+    assert scores.min() < scores.max() == search.best_score_
+    again = clone(search.best_estimator_).fit(A, t)
+    found, expected = (np.array([c.primal for c in np.ravel(m.certificate_)]) for m in (search, again))
+    assert_allclose(found, expected, rtol=2e-3)
+    assert search.score(A, t) == pytest.approx(again.score(A, t), abs=0.02)
+
+
+def test_nu_is_chosen_as_the_price_of_the_same_model():
+    weights = np.random.default_rng(0).uniform(0.5, 4.0, 60)
+    chosen = LPBoostClassifier(nu="auto", tol=1e-6).fit(X, Y, sample_weight=weights)
+    by_price = LPBoostClassifier(C="auto", tol=1e-6).fit(X, Y, sample_weight=weights)
+    assert chosen.C_ == by_price.C_
+    assert chosen.nu_ == pytest.approx(by_price.certificate_.primal / (by_price.C_ * weights.sum()), rel=1e-5)
+    given = LPBoostClassifier(nu=chosen.nu_, tol=1e-6).fit(X, Y, sample_weight=weights)
+    assert given.nu_ == chosen.nu_
+    assert by_price.nu_ is None
+    # the optimum of LPBoost is 1 / U
+    assert chosen.certificate_.holds(1e-6)
+    assert chosen.certificate_.primal == pytest.approx(1 / by_price.certificate_.primal, rel=1e-5)
+    assert given.certificate_.primal == pytest.approx(chosen.certificate_.primal, rel=1e-5)
+    assert chosen.weights_.sum() == pytest.approx(1)
+    assert chosen.certify(X, Y, sample_weight=weights).holds(1e-4)
+    search = PriceSearchCV(LPBoostClassifier(nu=0.5, tol=1e-6)).fit(X, Y, sample_weight=weights)
+    assert search.best_params_ == {"nu": chosen.nu_}
+    assert search.certificate_.primal == pytest.approx(chosen.certificate_.primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [{"nu": "best"}, {"nu": "auto", "C": 1.0}])
+def test_what_is_no_choice_of_nu_is_refused(wrong):
+    with pytest.raises(InvalidInput, match=r"^nu: "):
+        LPBoostClassifier(**wrong).fit(X, Y)
+
+
+def test_shares_nu_are_tried_as_they_are():
+    folds = StratifiedKFold(2)
+    search = PriceSearchCV(LPBoostClassifier(nu=0.5), prices=[0.95, 0.8], cv=folds).fit(X, Y)
+    assert search.cv_results_["param_nu"].tolist() == [0.95, 0.8]
+    for k, (train, test) in enumerate(folds.split(X, Y)):
+        fold = LPBoostClassifier(nu=0.8).fit(X[train], Y[train])
+        z = np.where(Y[test] == "yes", 1, -1) * fold.decision_function(X[test])
+        expected = -np.maximum(0, 1 - z).mean()
+        assert search.cv_results_[f"split{k}_test_score"][1] == pytest.approx(expected, abs=0.05)
+    simple = PriceSearchCV(LPBoostClassifier(nu=0.5), prices=[0.8, 0.95], one_standard_error=True).fit(X, Y)
+    assert simple.best_params_ == {"nu": 0.95}
+
+
+def test_within_a_standard_error_the_simplest_is_taken():
+    path = type("Upward", (), {"sense": 1.0})()
+    scores = {1.0: [0.5, 0.6], 2.0: [0.75, 0.8], 3.0: [0.7, 0.9], 4.0: [0.75, 0.85]}
+    trials = [Trial(path, price, of_folds, 0.0) for price, of_folds in scores.items()]
+    assert find_best(trials, one_standard_error=False) == 2
+    assert find_best(trials, one_standard_error=True) == 1
+    assert find_best(trials[::-1], one_standard_error=True) == 2
+    # the default stays unless another one is better by more than a standard error of the difference
+    assert find_best(trials, one_standard_error=False, usual=2.0) == 1
+    assert find_best(trials, one_standard_error=False, usual=1.0) == 2
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["two classes", "targets"])
+def test_the_mean_of_ensembles_is_certified_at_the_chosen_price(several):
+    random = np.random.default_rng(5)
+    A = X + 0.3 * random.normal(size=X.shape).round(1)
+    t = A[:, 0] + A[:, 1] + random.normal(size=60)
+    kind, y = (AdditiveRegressor, t) if several else (AdditiveClassifier, Y)
+    mean = PriceSearchCV(kind(), average=True).fit(A[:, :3], y)
+    table = mean.cv_results_
+    scores = np.array([table[f"split{k}_test_score"] for k in range(3)])
+    fallen = scores[:, [table["mean_test_score"].argmax()]] - scores
+    near = (fallen.mean(axis=0) <= fallen.std(axis=0, ddof=1) / 3**0.5) & (table["n_weak_learners"] > 0)
+    near[table["mean_test_score"].argmax()] = True
+    members = [
+        kind(C=C, pairs=pairs).fit(A[:, :3], y)
+        for C, pairs in zip(table["param_C"][near], table["param_pairs"][near], strict=True)
+    ]
+    assert len(members) > 1
+    score = "predict" if several else "decision_function"
+    expected = np.mean([getattr(member, score)(A[:, :3]) for member in members], axis=0)
+    assert_allclose(getattr(mean, score)(A[:, :3]), expected, atol=0.1)
+    assert mean.pairs_ == table["param_pairs"][near].any()
+    # the objective at C_ is that of the formulation, and the bound that of its optimum over the same set
+    best = kind(C=mean.C_, pairs=bool(mean.pairs_), tol=1e-6).fit(A[:, :3], y)
+    certificate = mean.certificate_
+    assert certificate.proven
+    assert certificate.dual <= best.certificate_.primal < certificate.primal
+    assert_allclose(certificate.dual, best.certificate_.primal, rtol=2e-3)
+    if not several:
+        loss = mean.C_ * np.logaddexp(0, np.where(y == "yes", -1, 1) * mean.decision_function(A[:, :3])).sum()
+        assert_allclose(certificate.primal, np.abs(mean.weights_).sum() + loss)
+    # loss and penalty are convex
+    apart = [m.set_params(C=mean.C_).certify(A[:, :3], y).primal for m in members]
+    assert certificate.primal <= (1 + 2e-3) * np.mean(apart)
+
+
+def test_what_is_given_is_not_chosen():
+    model = LPBoostClassifier().fit(X, Y)
+    assert model.C_ == 100 / 60
+    assert model.cv_results_ is None
+    assert LPBoostClassifier(nu=0.8).fit(X, Y).C_ is None
+    assert AdditiveClassifier(C=0.3).fit(X[:, :2], Y).pairs_
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"estimator": AdditiveClassifier(C="best")}, "C"),
+        ({"estimator": AdditiveClassifier(pairs="few")}, "pairs"),
+        ({"estimator": SVC()}, "estimator"),
+        ({"estimator": InfiniteEnsembleSVC}, "estimator"),
+        ({"estimator": AdaBoostClassifier()}, "estimator"),
+        ({"estimator": LPBoostClassifier(constraints=[FeatureBudget(1.0)])}, "constraints"),
+        ({"param_grid": {"gamma": [1.0]}, "estimator": InfiniteEnsembleSVC()}, "gamma"),
+        ({"param_grid": {"gamma": [-1.0]}, "estimator": InfiniteEnsembleSVC("gaussian")}, "gamma"),
+        ({"param_grid": {"width": [-1.0]}}, "param_grid"),
+        ({"param_grid": [1]}, "param_grid"),
+        *(({"prices": wrong}, "prices") for wrong in ([], [0.0, 1.0], ["a"], 1.0)),
+        *(({"cv": wrong}, "cv") for wrong in (1, "five", [([0, 1], [2])])),
+        *(({"scoring": wrong}, "scoring") for wrong in ("beauty", ["accuracy"])),
+        ({"one_standard_error": 2}, "one_standard_error"),
+        ({"average": 3}, "average"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_chosen_by_is_refused(wrong, named):
+    labels = np.sort(Y) if "cv" in wrong else Y
+    search = PriceSearchCV(**{"estimator": AdditiveClassifier(oracle="stumps"), **wrong})
+    with pytest.raises(InvalidInput, match=f"^{named}: "):
+        search.fit(X, labels)
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_samples_of_queries_are_not_split():
+    with pytest.raises(InvalidInput, match=r"^C: .*GridSearchCV"):
+        LPBoostRanker(C="auto").fit(X, X[:, 0])
+
+
+NOISY = RNG.normal(size=(300, 4))
+MIXED = NOISY[:, 0] + NOISY[:, 1] ** 2 + RNG.normal(size=300) > 1
+
+
+@pytest.mark.parametrize("model", [LPBoostClassifier(C="auto"), CGEnsClassifier(C="auto")], ids=["lpboost", "cgens"])
+def test_the_default_price_is_tried_and_stays_unless_another_one_is_clearly_better(model):
+    usual = model.fit(NOISY, MIXED).__class__().fit(NOISY, MIXED).C_
+    table = model.cv_results_
+    assert usual in table["param_C"]
+    assert len(table["params"]) > 1
+    scores = np.array([table[f"split{k}_test_score"] for k in range(3)])
+    gain = scores - scores[:, [table["param_C"].tolist().index(usual)]]
+    clear = gain.mean(axis=0) > gain.std(axis=0, ddof=1) / 3**0.5
+    best = table["mean_test_score"].argmax()
+    assert (table["param_C"][best] if clear[best] else usual) == model.C_
+    assert model.certificate_.holds(1e-3)
+
+
+class Slow(Stumps):
+    """Stumps that press Ctrl-C, or let time pass, in a round."""
+
+    def price(self, s, exclude=(), **options):
+        Slow.rounds += 1
+        if Slow.rounds == Slow.last:
+            if Slow.seconds:
+                time.sleep(Slow.seconds)
+            else:
+                raise KeyboardInterrupt
+        return super().price(s, exclude, **options)
+
+
+@pytest.mark.parametrize("ended", ["interrupted", "max_time reached"])
+@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize(
+    "model",
+    [
+        LPBoostClassifier(nu="auto", oracle=Slow),
+        AdditiveClassifier(oracle=Slow),
+        PriceSearchCV(LPBoostClassifier(oracle=Slow)),
+        PriceSearchCV(LPBoostClassifier(oracle=Slow), prices=[0.1, 0.3]),
+    ],
+    ids=["nu", "additive", "search", "prices"],
+)
+def test_a_search_that_is_cut_keeps_the_best_ensemble_so_far(ended, share, model):
+    Slow.rounds, Slow.last, Slow.seconds = 0, 0, 0.0
+    limit = "estimator__max_time" if isinstance(model, PriceSearchCV) else "max_time"
+    model = clone(model).set_params(**{limit: 1e3}).fit(NOISY, MIXED)
+    whole = model.score(NOISY, MIXED)
+    Slow.last, Slow.rounds, Slow.seconds = max(4, int(share * Slow.rounds)), 0, 2.0 if "time" in ended else 0.0
+    if Slow.seconds:
+        model.set_params(**{limit: 2.0})
+    with pytest.warns(ConvergenceWarning, match=ended):
+        model.fit(NOISY, MIXED)
+    assert model.score(NOISY, MIXED) > 0.5 + 0.7 * (whole - 0.5)
+    assert np.isfinite(model.C_)
+    assert model.certificate_.relative_gap < 0.3
+    fitted = getattr(model, "best_estimator_", model)
+    assert fitted.max_time == model.get_params()[limit]
+
+
+NORM, SIDES = make_threenorm(120, 4, random_state=0)
+CS = [0.5, 2.0**-9, 4.0, 2.0**-5]
+
+
+def assert_same_search(ours, grid):
+    assert ours.cv_results_["params"] == grid.cv_results_["params"]
+    for name in ("mean_test_score", "std_test_score"):
+        assert_allclose(ours.cv_results_[name], grid.cv_results_[name], atol=1e-12)
+    assert_array_equal(ours.cv_results_["rank_test_score"], grid.cv_results_["rank_test_score"])
+    for k in range(grid.n_splits_):
+        name = f"split{k}_test_score"
+        assert_allclose(ours.cv_results_[name], grid.cv_results_[name], atol=1e-12)
+    assert ours.best_params_ == grid.best_params_
+    assert ours.best_score_ == pytest.approx(grid.best_score_)
+    assert (ours.best_index_, ours.n_splits_) == (grid.best_index_, grid.n_splits_)
+
+
+def both(estimator, sample=NORM, y=SIDES, *, gammas=None, sample_weight=None, **options):
+    options = {"cv": 5, "scoring": "accuracy", **options}
+    grid = None if gammas is None else {"gamma": gammas}
+    ours = PriceSearchCV(estimator, grid, prices=CS, **options).fit(sample, y, sample_weight)
+    values = {"C": CS} | (grid or {})
+    return ours, GridSearchCV(estimator, values, **options).fit(sample, y, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize("kernel", ["stump", "perceptron", DecisionStump(), Gaussian(0.1), Stump() + Gaussian(0.1)])
+@pytest.mark.parametrize("solver", ["auto", "libsvm"])
+def test_the_answer_is_that_of_a_grid_search(kernel, solver):
+    ours, grid = both(InfiniteEnsembleSVC(kernel, tol=1e-8, solver=solver))
+    assert_same_search(ours, grid)
+    assert_allclose(ours.decision_function(NORM), grid.decision_function(NORM), atol=2e-3)
+    assert_array_equal(ours.predict(NORM), grid.predict(NORM))
+    assert (ours.cv_results_["max_relative_gap"] <= 1e-8).all()
+
+
+def test_the_answer_is_that_of_a_grid_search_with_the_additive_solver():
+    ours, grid = both(InfiniteEnsembleSVC(tol=1e-8, solver="additive"))
+    assert_same_search(ours, grid)
+    assert ours.best_estimator_.solver_ == "additive"
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
+def test_a_grid_of_gamma_and_C(kernel):
+    assert_same_search(*both(InfiniteEnsembleSVC(kernel, tol=1e-8), gammas=[0.5, 0.01]))
+
+
+def test_the_answer_is_that_of_a_search_over_scikit_learn_machines():
+    machine = InfiniteEnsembleSVC("perceptron", tol=1e-8)
+    ours = PriceSearchCV(machine, prices=CS, cv=5, scoring="accuracy").fit(NORM, SIDES)
+    peer = GridSearchCV(SVC(kernel="precomputed", tol=1e-8), {"C": CS}, cv=5).fit(Perceptron()(NORM), SIDES)
+    assert_same_search(ours, peer)
+
+
+def test_several_classes():
+    sample, y = three_classes(90)
+    assert_same_search(*both(InfiniteEnsembleSVC(tol=1e-8), sample, y, cv=3))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": KFold(3, shuffle=True, random_state=0)},
+        {"cv": StratifiedKFold(4)},
+        {"cv": [(np.arange(100)[::-1], np.arange(100, 120)), (np.arange(20, 120), np.arange(20))]},
+        {"scoring": "roc_auc"},
+        {"scoring": "balanced_accuracy"},
+        {"scoring": lambda model, sample, y: float(np.mean(model.decision_function(sample) * y))},
+        {"n_jobs": 2},
+    ],
+    ids=", ".join,
+)
+def test_folds_and_scores(options):
+    ours, grid = both(InfiniteEnsembleSVC(tol=1e-9), **options)
+    assert_allclose(ours.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"], atol=1e-3)
+    assert ours.best_params_ == grid.best_params_
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {-1: 3.0, 1: 0.5}])
+def test_weights(class_weight):
+    weights = np.random.default_rng(0).integers(0, 3, len(SIDES))
+    estimator = InfiniteEnsembleSVC(class_weight=class_weight, tol=1e-8)
+    assert_same_search(*both(estimator, sample_weight=weights))
+
+
+def test_a_given_matrix():
+    assert_same_search(*both(InfiniteEnsembleSVC("precomputed", tol=1e-8), Perceptron()(NORM)))
+
+
+def test_a_matrix_that_does_not_fit(monkeypatch):
+    search = PriceSearchCV(InfiniteEnsembleSVC("perceptron", tol=1e-8), prices=CS, scoring="accuracy")
+    dense = clone(search).fit(NORM, SIDES)
+    monkeypatch.setattr(machines, "available_memory", lambda: 50_000)
+    cached = clone(search).fit(NORM, SIDES)
+    assert_array_equal(dense.cv_results_["mean_test_score"], cached.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("machine", [InfiniteEnsembleSVC(), InfiniteEnsembleSVC("gaussian", C=3.0)], ids=["scale", "C"])
+def test_multiples_of_the_own_price_are_tried(machine):
+    sample, y = two_classes(60)
+    shares = [2.0**k for k in range(-8, 9, 2)]
+    search = PriceSearchCV(machine, cv=2).fit(sample, y)
+    assert_allclose(search.cv_results_["param_C"], np.multiply(shares, clone(machine).fit(sample, y).C_))
+    assert set(search.best_params_) == {"C"}
+
+
+def test_several_kernels_are_tried():
+    kernels = ["stump", Gaussian(0.1), "perceptron"]
+    search = PriceSearchCV(param_grid={"kernel": kernels}, prices=CS, cv=3, scoring="accuracy").fit(NORM, SIDES)
+    for kernel in kernels:
+        alone = PriceSearchCV(InfiniteEnsembleSVC(kernel), prices=CS, cv=3, scoring="accuracy").fit(NORM, SIDES)
+        rows = [k for k, params in enumerate(search.cv_results_["params"]) if params["kernel"] == kernel]
+        assert_array_equal(search.cv_results_["mean_test_score"][rows], alone.cv_results_["mean_test_score"])
+        assert alone.best_score_ <= search.best_score_
+
+
+def test_results_are_a_table():
+    ours = PriceSearchCV(InfiniteEnsembleSVC("gaussian"), {"gamma": [0.1, 1.0]}, prices=CS, cv=2).fit(NORM, SIDES)
+    table = pd.DataFrame(ours.cv_results_)
+    assert len(table) == 8
+    assert table.loc[ours.best_index_, ["param_C", "param_gamma"]].to_dict() == {
+        f"param_{name}": value for name, value in ours.best_params_.items()
+    }
+    assert ours.refit_time_ > 0
+
+
+def test_it_can_be_cross_validated_itself():
+    scores = cross_val_score(PriceSearchCV(prices=CS, cv=3), NORM, SIDES, cv=3)
+    assert scores.mean() > 0.7
+
+
+def test_names_of_features():
+    sample, y = two_classes()
+    frame = pd.DataFrame(sample, columns=["a", "b", "c"])
+    model = PriceSearchCV(prices=CS, cv=2).fit(frame, y)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert set(model.predict(frame)) == {"no", "yes"}
+
+
+@pytest.mark.parametrize("gammas", [None, {"gamma": [0.1, 1.0]}], ids=["one kernel", "two kernels"])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_search_without_time_ends_with_the_own_price(gammas, n_jobs):
+    machine = InfiniteEnsembleSVC("gaussian", max_time=1e-9, tol=1e-12)
+    search = PriceSearchCV(machine, gammas, prices=CS, cv=2, n_jobs=n_jobs)
+    with pytest.warns(ConvergenceWarning, match="max_time reached") as told:
+        search.fit(NORM, SIDES)
+    assert "the price is the best of 0" in str(told[0].message)
+    assert (search.best_index_, search.cv_results_) == (-1, {})
+    assert np.isnan(search.best_score_)
+    assert search.certificate_.relative_gap <= 1 + 1e-9
+
+
+class Clock:
+    """A solver of problems of two classes that presses Ctrl-C, or lets time pass, at some call."""
+
+    def __init__(self, solve, last, seconds):
+        self.solve, self.last, self.seconds, self.n_calls = solve, last, seconds, 0
+
+    def __call__(self, *given, **options):
+        self.n_calls += 1
+        solution = self.solve(*given, **options)
+        if self.n_calls != self.last:
+            return solution
+        if self.seconds:
+            time.sleep(self.seconds)
+            return solution
+        return replace(solution, ending=Ending.INTERRUPTED)
+
+
+@pytest.mark.parametrize("ended", ["interrupted", "max_time reached"])
+@pytest.mark.parametrize("last", [1, 7, 18])
+def test_a_search_that_is_cut_ends_with_a_certified_machine(monkeypatch, ended, last):
+    """Four prices and three folds are twelve fits of a kernel: at the seventh one fold is done, or the cheap prices."""
+    seconds = 1.6 if "time" in ended else 0.0
+    monkeypatch.setattr(machines, "solve_blockwise", Clock(blockwise.solve_blockwise, last, seconds))
+    machine = InfiniteEnsembleSVC("gaussian", max_time=2.0 if seconds else None)
+    search = PriceSearchCV(machine, {"gamma": [0.1, 1.0]}, prices=CS, scoring="accuracy")
+    with pytest.warns(ConvergenceWarning, match=ended):
+        search.fit(NORM, SIDES)
+    if not seconds:
+        # the machine is fitted to the end, at the best of what was scored
+        assert search.certificate_.holds(1e-3)
+        assert (search.best_index_ >= 0) == (last > 4)
+        assert search.score(NORM, SIDES) > 0.7
+    else:
+        assert search.certificate_.relative_gap < 1
+    assert search.best_estimator_.max_time == machine.max_time
+
+
+def test_searches_that_are_not_fitted():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        PriceSearchCV().predict(NORM)
+
+
+def test_a_search_shows_how_far_it_is_where_that_is_asked_for(capsys):
+    PriceSearchCV(InfiniteEnsembleSVC("gaussian", verbose=1), {"gamma": [0.5]}, prices=[0.1, 1.0], cv=2).fit(
+        NORM, SIDES
+    )
+    shown = capsys.readouterr()
+    assert "InfiniteEnsembleSVC: 2 prices, gamma=0.5" in shown.err
+    assert shown.out == ""
