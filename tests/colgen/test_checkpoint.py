@@ -288,7 +288,7 @@ def file(tmp_path):
         {"oracle": Stumps(X[:, :1])},
         {"oracle": Pool(10 * H)},
     ],
-    ids=str,
+    ids=["price", "loss", "labels", "fewer samples", "features", "fewer features", "columns"],
 )
 def test_files_of_other_problems_are_refused(file, other):
     path, call = file
@@ -464,7 +464,9 @@ def test_arrays_are_read_as_they_were_written(array):
     assert_array_equal(again, array, strict=True)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, b"a", np.array([None]), Stumps, cp.Variable()], ids=str)
+@pytest.mark.parametrize(
+    "value", [object(), {1, 2}, b"a", np.array([None]), Stumps, cp.Variable()], ids=lambda value: type(value).__name__
+)
 def test_nothing_else_is_written(value):
     with pytest.raises(TypeError):
         encode((1, value) if value is not Stumps else [Stumps], {})
