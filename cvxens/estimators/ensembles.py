@@ -291,7 +291,7 @@ class Ensemble(Learner):
         return self._usual_price(sample) if C is None else validation.positive("C", C)
 
     def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> EnsemblePath:
-        found, remedy = "with a search for the price", "choose C without it first, and give the number"
+        found, remedy = "with C='auto', or another search for the price", "choose C without it first, and give it"
         refuse_bounds(self.constraints, {"weights"}, found, remedy)
         return EnsemblePath(search, others)
 

@@ -56,7 +56,7 @@ def test_the_laplacian_kernel_is_searched_over_gamma_too():
 def test_gaussian_and_laplacian_machines_have_the_grids_of_section_7():
     for table, method in (("table4", "SVM-Dec"), ("table5", "SVM-Gauss")):
         search = TABLES[table].columns[method].estimator
-        assert (list(search.Cs), list(search.gammas)) == (LARGE_CS, GAMMAS)
+        assert (list(search.prices), list(search.param_grid["gamma"])) == (LARGE_CS, GAMMAS)
 
 
 @pytest.mark.parametrize("C", [2.0**-7, 2.0**-1])
@@ -70,7 +70,7 @@ def test_the_middle_stumps_are_both_signs_with_weight_one_half(C):
 
     H, new = columns(split.X), columns(split.X_test)
     peer = SVC(C=C, **EXACT).fit(H @ H.T, split.y)
-    assert C / 2 in METHODS["SVM-Mid"].estimator.Cs
+    assert C / 2 in METHODS["SVM-Mid"].estimator.prices
     ours = InfiniteEnsembleSVC("middle-stump", C=C / 2, tol=1e-8).fit(split.X, split.y)
     np.testing.assert_allclose(ours.decision_function(split.X_test), peer.decision_function(new @ H.T), atol=1e-4)
 
