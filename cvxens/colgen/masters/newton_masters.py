@@ -138,8 +138,12 @@ class NewtonMaster(FastMaster):
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y)
         self.tolerance = InexactTolerance(self.penalty, tol, share)
-        start, self.hessian = self.restricted.start(), find_hessian(self.loss)
-        self.W, self.b = start.w.reshape(0, formulation.outputs or 1), np.ravel(start.b)
+        self.hessian, n_outputs = find_hessian(self.loss), formulation.outputs or 1
+        # multipliers, which may take long, are for the first solution
+        none = np.zeros((len(y), *(() if formulation.outputs is None else (n_outputs,))))
+        self.W, self.b = np.zeros((0, n_outputs)), np.zeros(n_outputs)
+        if formulation.intercept:
+            self.b = np.ravel(self.loss.best_intercept(none, self.restricted.y))
         # the first of the needs that is met says by which names the terms are asked
         self.way = self.find_ways(formulation)[0]
         asked = getattr(self.penalty, self.way.penalty)
