@@ -124,10 +124,10 @@ class Certificate:
             The certificate is of a formulation or a set of hypotheses that no exact proof is known for, or it was read
             from a file; or it is of one of `cvxens.problems`, and cvxens.proofs has not been imported.
         """
-        if self.prover is None:
+        if self.prover is None or (proof := self.prover()) is None:
             remedy = "take that of a run over all stumps or a pool, before it is saved, or prove(X, y) of an estimator"
             raise InvalidInput("certificate", "found one that no exact proof is known for", remedy)
-        return self.prover()
+        return proof
 
     @classmethod
     def between(

@@ -96,7 +96,7 @@ LIBRARIES = {
     "cvxpy": ("problems.modelling",),
     "matplotlib": ("plotting",),
     "click": ("cli",),
-    "rich": ("cli", "estimators.progress"),
+    "rich": ("cli", "estimators.base"),
     "numba": (
         "compensated",
         "limits",
@@ -142,17 +142,14 @@ WITHIN = {
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
     "estimators.multiclass": set(),
-    "estimators.parameters": set(),
-    "estimators.progress": set(),
     "estimators.explanations": {"estimators.multiclass"},
     "estimators.base": {
         "estimators.explanations",
         "estimators.multiclass",
-        "estimators.progress",
         "estimators.samples",
         "estimators.saving",
     },
-    "estimators.prices": {"estimators.progress", "estimators.samples"},
+    "estimators.prices": {"estimators.base", "estimators.samples"},
     "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.prices", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
@@ -218,7 +215,6 @@ SHOWN_ELSEWHERE = {
     "Tree": "what fit_tree returns, which shows it",
     "Update": "what adaptive_updates yields, which shows it",
     "fastest_master": "called by column_generation",
-    "fastest_master_over": "called by column_generation",
     "named": "the command line's way to a formulation",
 }
 """Public things without an example of their own, and why."""

@@ -170,7 +170,7 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
 
     from cvxens import estimators
     from cvxens.errors import InvalidInput
-    from cvxens.estimators.parameters import FORMER
+    from cvxens.estimators.base import FORMER
 
     kinds = {key: kind for key in estimators.__all__ if hasattr(kind := getattr(estimators, key), "fit")}
     found = next((kind for key, kind in kinds.items() if key.lower() == name.lower()), None)

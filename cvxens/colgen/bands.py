@@ -30,8 +30,7 @@ from scipy.sparse import issparse
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
 from cvxens.colgen.masters.level_program import LevelProgram
-from cvxens.colgen.pricing import ask, negate, with_negations
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, evaluate
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, ask, evaluate, negate, with_negations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up

@@ -19,6 +19,7 @@ from functools import cache, partial
 from itertools import compress, count
 from math import inf, isfinite
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -26,8 +27,7 @@ from threadpoolctl import ThreadpoolController
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
-from cvxens.colgen.masters import fastest_master, fastest_master_over
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_signs
+from cvxens.colgen.masters import AdditiveMaster, BallMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -36,15 +36,19 @@ from cvxens.colgen.protocols import (
     MasterSolution,
     Oracle,
     Priced,
+    ask,
     declared,
     evaluate,
     has_negation,
+    hash_values,
     make_column,
+    name_of,
     relative_gap,
     surely_has,
+    with_signs,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import Infeasible, InvalidInput, NotSeparable
+from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
 from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
@@ -687,6 +691,24 @@ def column_generation(
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 
+def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array, *, at_once: bool = True) -> Master:
+    """Return the fastest master for a formulation over an oracle: what that knows of its set may help.
+
+    Unless `at_once`, columns are to come a few at a time.
+    """
+    grams = declared(oracle, "grams")
+    if grams is not None and BallMaster.supports(formulation):
+        try:
+            return BallMaster(formulation, y, grams)
+        except ImportError as error:
+            warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
+    if at_once and len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
+        steps: Any = oracle
+        if getattr(steps, "every_step", None) is not None:
+            return AdditiveMaster(formulation, y, steps)
+    return fastest_master(formulation, y)
+
+
 def _best_new_edge(step: Step) -> float:
     """Return the largest edge of an answer's hypotheses that are not in the master, 0 where there is none."""
     inside = {column.hypothesis for column in step.columns}
@@ -948,10 +970,8 @@ class Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        if (statement := state_set(self.formulation, self.oracle)) is not None and incumbent.bounded:
-            hypotheses = [column.hypothesis for column in incumbent.columns]
-            point = hypotheses, solution.w, solution.b
-            prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
+        if incumbent.bounded:
+            prover = partial(_prove, self.formulation, self.oracle, self.signs, incumbent)
             certificate = replace(certificate, prover=prover)
         with limit_time(inf, alone=True):
             # what predictions may need, whatever the time
@@ -973,17 +993,13 @@ def state_set(formulation: Formulation, oracle: Oracle) -> Statement | None:
     return statement
 
 
-def _prove(
-    formulation: Formulation,
-    statement: Statement,
-    y: Array,
-    point: tuple[Sequence[Hypothesis], Array, Array],
-    u: Array,
-) -> Proof:
-    """Prove what a run has found in rational numbers, over the set that the oracle states."""
-    hypotheses, w, b = point
-    over, X, readings = statement
-    return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over, readings=readings)
+def _prove(formulation: Formulation, oracle: Oracle, y: Array, found: Incumbent) -> Proof | None:
+    """Prove what a run has found in rational numbers, over the set that the oracle states; None if it states none."""
+    if (statement := state_set(formulation, oracle)) is None:
+        return None
+    (over, X, readings), solution = statement, found.solution
+    hypotheses = [column.hypothesis for column in found.columns]
+    return prove(formulation, X, y, hypotheses, solution.w, float(solution.b), u=found.u, over=over, readings=readings)
 
 
 def price_beside(

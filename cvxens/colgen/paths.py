@@ -34,8 +34,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
-from cvxens.colgen.loop import Run, Step, column_generation
-from cvxens.colgen.masters import fastest_master_over
+from cvxens.colgen.loop import Run, Step, column_generation, fastest_master_over
 from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up

@@ -41,10 +41,9 @@ from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.dask.tallies import Codes
 from cvxens.dask.votes import exponent_of, of_shard
+from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
-from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import time_limit, warn_of_gap
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import EPSILON

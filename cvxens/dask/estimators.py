@@ -40,6 +40,7 @@ from cvxens.dask.shards import (
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 from cvxens.dask.sums import Ints, add, sum_exactly, to_float
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
+from cvxens.estimators.base import estimator, time_limit, warn_of_run
 from cvxens.estimators.classifiers import (
     SLACK_PRICE,
     CGEnsClassifier,
@@ -47,8 +48,6 @@ from cvxens.estimators.classifiers import (
     LPBoostClassifier,
     soft_margin,
 )
-from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import time_limit, warn_of_run
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
 from cvxens.problems.losses import SumOverSamples

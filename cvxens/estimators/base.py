@@ -1,32 +1,366 @@
-"""Estimators as scikit-learn knows them: checks, several classes, and a fit that is done whole or not at all."""
+"""Estimators as scikit-learn knows them: parameters, progress, several classes, a fit done whole or not at all.
+
+A base class declares the parameters that its estimators share as keyword-only fields, and the fitted attributes as
+fields that the constructor does not take, and documents both in its own docstring. `estimator` makes the class that
+users see: scikit-learn finds the parameters in the signature of the constructor that `dataclass` writes, and readers
+find all of them in the docstring.
+
+A fit is a task, its rounds and sub-problems are subtasks, for a line on the standard error and for scikit-learn's
+callbacks from 1.9 on. Whoever fits enters `follow_fit`; whatever iterates inside finds the task by `rounds_of`, and no
+argument is handed down to it.
+"""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy, deepcopy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import wraps
+from inspect import signature
+from math import inf
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.docstrings import compose, read_entries
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
-from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Trusted, load_as, save_model
-from cvxens.limits import heed_interrupts, limit_time
+from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
+
+Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
+"""Makes the fitted attributes as of now; called only where a callback asks for them."""
+
+
+REMEDIES: Mapping[Ending, str] = {
+    Ending.ROUNDING: "raise tol, or lower C",
+    Ending.MAX_COLUMNS: "raise max_columns or tol",
+    Ending.MAX_ROUNDS: "the oracle proves no bound that could end it; raise tol, or give an oracle that does",
+    Ending.MAX_TIME: "raise max_time or tol",
+    Ending.INTERRUPTED: "fit again to go further",
+    Ending.VIOLATED: "scale the features, or mend the oracle's bounds",
+}
+"""Endings short of `tol`, and what to do about them."""
+
+ASKED_FOR = {Ending.STOPPED, Ending.SMALL_EDGES}
+"""Endings that whoever fits has asked for, whatever the gap."""
+
+
+class WithoutCallbacks:
+    """An estimator where scikit-learn has no callbacks: it has no `set_callbacks`."""
+
+
+def _find_support() -> tuple[Any, Callable[[Any], Any]]:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+        return WithoutCallbacks, lambda method: method
+    return CallbackSupportMixin, with_callbacks
+
+
+CallbackSupport, with_callbacks = _find_support()
+"""The base class of estimators that take callbacks, and the decorator of the method that tells them."""
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """A fit, or that of a sub-problem, as scikit-learn's callbacks see it."""
+
+    estimator: Any
+    context: Any  # None where there are no callbacks
+    given: Mapping[str, Any]  # X, y and metadata
+    known: Mapping[str, Any]  # the fitted attributes that are known from the start
+
+    def end(self, context: Any, fitted: Fitted | None = None) -> bool:
+        """End a task or subtask, with fitted attributes or none; returns True if a callback says to stop."""
+        if context is None:
+            return False
+        # what callbacks score is a copy of the estimator, which may be one of several classes from an earlier fit
+        attributes = None if fitted is None else lambda: {"estimators_": None, **self.known, **fitted()}
+        told = {"estimator": self.estimator, "reconstruction_attributes": attributes, **self.given}
+        return bool(context.call_on_fit_task_end(**told))
+
+
+_TASK: ContextVar[FitTask] = ContextVar("fit task")
+
+
+@contextmanager
+def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
+    """Tell callbacks of a fit, and let `rounds_of` find it; `found` has the fitted attributes once it ends."""
+    if task.context is not None:
+        task.context.call_on_fit_task_begin(estimator=task.estimator, **task.given)
+    token = _TASK.set(task)
+    try:
+        yield
+    finally:
+        _TASK.reset(token)
+    task.end(task.context, lambda: found)
+
+
+@dataclass
+class Rounds:
+    """The rounds of a fit, shown by `tell` and to callbacks; `ending` says why `follow` ended early."""
+
+    task: FitTask
+    tell: Callable[[str], None]
+    ending: Ending | None = None
+    stopped: bool = False
+    _n_ended: int = 0
+    _context: Any = None
+
+    def begin(self) -> None:
+        """Begin a round: open its task for callbacks; one that is still open came to nothing."""
+        self.close()
+        if self.task.context is not None:
+            context = self.task.context.subcontext("round")
+            self._context = context.call_on_fit_task_begin(estimator=self.task.estimator, **self.task.given)
+
+    def end(self, told: str, fitted: Fitted) -> bool:
+        """End the round; returns True if a callback says to stop."""
+        self._n_ended += 1
+        self.tell(f"round {self._n_ended}, {told}")
+        self.stopped = self.close(fitted)
+        return self.stopped
+
+    def close(self, fitted: Fitted | None = None) -> bool:
+        """End a round, without fitted attributes if it came to nothing; returns True if a callback says to stop."""
+        context, self._context = self._context, None
+        return self.task.end(context, fitted)
+
+    def follow(self, steps: Iterable[T], n_steps: float, describe: Callable[[T], str], fitted: Fitted) -> Iterator[T]:
+        """Hand on at most `n_steps` steps, a round each, while there is time; an interrupt keeps those that are done.
+
+        What `fitted` makes is asked for once whoever takes the steps has taken the round's.
+        """
+        remaining, done, pace = iter(steps), 0, Pace()
+        try:
+            while done < n_steps and not self.stopped:
+                if not pace.allows_step() and done:
+                    self.ending = Ending.MAX_TIME
+                    return
+                # a step that there is not leaves its round open, and `rounds_of` closes it as nothing
+                self.begin()
+                step = next(remaining)
+                yield step
+                done += 1
+                self.end(describe(step), fitted)
+        except StopIteration:
+            return
+        except TimeUp:
+            self.ending = Ending.MAX_TIME
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            self.ending = Ending.INTERRUPTED
+
+
+def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
+    """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
+    if not certificate.holds(tol):
+        if reason == Ending.OPTIMAL.value:
+            # of the gap that the solver saw, which is without the rounding error
+            reason = "rounding errors are more than tol leaves room for"
+        if certificate.condition:
+            reason = f"the bound holds {certificate.condition}"
+        reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
+        warn_of(estimator, reached, remedy)
+
+
+def warn_of_run(estimator: Any, run: Any) -> None:
+    """Warn of a run of column generation that ended short of the estimator's `tol`, whatever ended it.
+
+    Without a bound there is no gap that could say when a run is done, and of an optimum of 0 a gap of rounding errors
+    is any share: then only a limit is too early an end.
+    """
+    certificate = run.certificate
+    open_gap = certificate.proven and certificate.gap > 2 * certificate.rounding
+    if run.ending in REMEDIES or (open_gap and run.ending not in ASKED_FOR):
+        remedy = REMEDIES.get(run.ending, "raise tol, or lower C")
+        warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)
+
+
+def warn_of(estimator: Any, reached: str, remedy: str) -> None:
+    """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
+    warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
+
+
+def time_limit(estimator: Any) -> float:
+    """Return the `max_time` of an estimator, in seconds; inf where it has none."""
+    max_time = getattr(estimator, "max_time", None)
+    return inf if max_time is None else validation.positive("max_time", max_time)
+
+
+@contextmanager
+def rounds_of(estimator: Any) -> Iterator[Rounds]:
+    """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
+    with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
+        rounds = Rounds(_TASK.get(FitTask(None, None, {}, {})), tell)
+        try:
+            yield rounds
+        finally:
+            rounds.close()
+
+
+@contextmanager
+def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
+    """Show a line on the standard error; nothing if `verbose` is 0."""
+    if not isinstance(verbose, bool):
+        validation.whole("verbose", verbose, least=0)
+    if not verbose:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    console = Console(stderr=True)
+    if console.is_jupyter:
+        # as a terminal, whose lines are overwritten without any widget
+        console = Console(stderr=True, force_jupyter=False, force_terminal=True)
+    with Progress(*columns, console=console) as line:
+        task = line.add_task(title, total=None)
+        yield lambda told: line.update(task, description=f"{title}: {told}")
+
+
+STOP = "run cvxens.colgen.column_generation with callback=StopEarly(...), or stop by set_callbacks"
+
+SEARCHED = "wrap it: cvxens.PriceSearchCV(model, {0}=...), or leave it out and give C='auto'"
+
+FORMER = {
+    **{name: SEARCHED.format(name) for name in ("cv", "scoring", "one_standard_error", "average")},
+    "calibration": "wrap it: sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)",
+    "early_stopping": STOP,
+    "validation_fraction": STOP,
+    "n_iter_no_change": STOP,
+    "multi_class": "each class is a problem against the rest; for pairs: sklearn.multiclass.OneVsOneClassifier(model)",
+    "monotone": "give constraints=[Monotone({feature: 1})], of cvxens",
+    "curvature": "give constraints=[Convex(feature)] or [Concave(feature)], of cvxens",
+    "interactions": "give constraints=[Interactions(groups)], of cvxens",
+}
+"""What to do in place of the parameters that there were."""
+
+
+class Shared:
+    """What parameters mean that several bases declare.
+
+    Parameters
+    ----------
+    oracle : str or callable
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "depth_two_trees"
+        (all trees of depth 2 over at most 64 bins per feature), "depth_three_trees" (those of depth 3 over 16 bins),
+        "pair_rules" (all rules of at most two conditions over 64 bins), "boxes" (all conjunctions of at most three
+        intervals over 16 bins), "ramps" (straight lines that begin or end anywhere), "perceptrons", "fourier", "trees"
+        (as C4.5 grows them), or a function from X to an oracle, such as ``oracles.Stumps`` or
+        ``functools.partial(oracles.Boxes, max_length=2)``; boosting takes values within
+        [-1, 1]. The first six take sparse X, and as "trees" does NaN: a missing value counts as above in some weak
+        learners, as below in others, and there are tests for it. The first two and "trees" take data frames with
+        columns of categories, strings or booleans, whose values `features_` then lists: of a nominal feature there are
+        the tests of one level against the rest, or of any levels with
+        ``functools.partial(oracles.Stumps, levels="subsets")``. Classifiers of scikit-learn, as in
+        ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
+        themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or
+        learned, such as perceptrons, Fourier features, "trees" and these classifiers, are heuristic: nothing is proven
+        over all of them.
+    random_state : int, RandomState instance or None
+        Seed of an oracle that samples.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
+        does the same: what is done is kept. What is compiled at the first fit of all counts: up to some ten seconds.
+    verbose : int
+        1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.
+    class_weight : dict, "balanced" or None
+        Factors on the price of a class's slack; "balanced" gives all classes the same sum. However light a class is, it
+        decides among ensembles that are equal on the others: AdaBoost, LPBoost and MultiBoost, whose optima are of few
+        stumps, put a threshold at the last sample of a class of 1e7 times the weight, and new ones beyond it go to the
+        other class. So they fail scikit-learn's check_class_weight_classifiers (0.82 of new samples in place of 0.87;
+        AdaBoostClassifier of scikit-learn has the same 0.82), which declares it as expected.
+    n_jobs : int, optional
+        Sub-problems fitted at a time, as joblib counts.
+    """
+
+
+def refuse_former(method: Callable[..., T]) -> Callable[..., T]:
+    """Make a method raise `InvalidInput` for a parameter that is none any more, with what took its place."""
+
+    @wraps(method)
+    def refusing(self: Any, *args: Any, **given: Any) -> T:
+        for name in FORMER.keys() & given.keys() - {own.name for own in fields(self)}:
+            raise InvalidInput(name, f"found {given[name]!r:.100} for what is no parameter any more", FORMER[name])
+        return method(self, *args, **given)
+
+    return refusing
+
+
+@dataclass_transform(eq_default=False)
+def estimator(kind: type[T]) -> type[T]:
+    """Make a dataclass of an estimator, and complete its docstring by the parameters and attributes that it inherits.
+
+    Positional parameters come first, then those of the class itself, then those of its bases; last those that
+    `Shared` documents, or the class variable `local`, where an estimator stands for one of that class on more than one
+    machine.
+    The class variable `fitted` gets the names of the fields that are no parameters.
+
+    Examples
+    --------
+    >>> from dataclasses import field
+    >>> @dataclass
+    ... class Limited:
+    ...     '''Fits with a limit.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     max_time : float
+    ...         Seconds.
+    ...     '''
+    ...
+    ...     max_time: float = field(default=10.0, kw_only=True)
+    >>> @estimator
+    ... class Machine(Limited):
+    ...     '''A machine.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     C : float
+    ...         The price of slack.
+    ...     '''
+    ...
+    ...     C: float = 1.0
+    >>> list(signature(Machine).parameters)
+    ['C', 'max_time']
+    >>> [line for line in Machine.__doc__.splitlines() if " : " in line]
+    ['C : float', 'max_time : float']
+    """
+    kind = dataclass(eq=False, repr=False)(kind)
+    for name in {"__init__", "set_params"} & set(dir(kind)):
+        setattr(kind, name, refuse_former(getattr(kind, name)))
+    positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
+    bases = [base for base in kind.__mro__ if is_dataclass(base)]
+    fitted = [f.name for f in fields(kind) if not f.init and not f.name.startswith("_")]  # type: ignore[arg-type]
+    like: type = getattr(kind, "local", object)
+    rest = [*signature(kind).parameters], fitted if like is not object else []
+    parameters, attributes = (
+        dict.fromkeys([*first, *(name for base in bases for name in read_entries(base, title)), *last])
+        for title, first, last in zip(("Parameters", "Attributes"), (positional, []), rest, strict=True)
+    )
+    compose(kind, Shared, like, Parameters=parameters, Attributes=attributes)
+    kind.fitted = tuple(fitted)  # type: ignore[attr-defined]
+    return kind
+
 
 LEARNT_OF_X = ("n_features_in_", "feature_names_in_", "features_", "encoder_")
 """The attributes that reading a sample sets."""

@@ -42,11 +42,19 @@ from cvxens.colgen import (
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
 from cvxens.colgen.protocols import declared
-from cvxens.estimators.base import Classifier, certify_fit, check_shape, refuse_intercept
+from cvxens.estimators.base import (
+    REMEDIES,
+    Classifier,
+    certify_fit,
+    check_shape,
+    estimator,
+    refuse_intercept,
+    rounds_of,
+    time_limit,
+    warn_of,
+)
 from cvxens.estimators.explanations import list_votes_of
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import link_exponential, predict_proba
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.solvers.byte_rows import as_bytes

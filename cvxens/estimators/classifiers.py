@@ -18,16 +18,13 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
-from cvxens.colgen.pricing import with_negations
-from cvxens.colgen.protocols import declared
+from cvxens.colgen.protocols import declared, with_negations
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier
+from cvxens.estimators.base import REMEDIES, Classifier, estimator, rounds_of, time_limit, warn_of
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
 from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.prices import Choice, choose_better, is_open
 from cvxens.estimators.probabilities import normalise, predict_proba
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.limits import Ending, limit_time, time_left

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +33,17 @@ from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Learner, certify_fit, check_shape, refuse_intercept
+from cvxens.estimators.base import (
+    Learner,
+    certify_fit,
+    check_shape,
+    refuse_intercept,
+    rounds_of,
+    time_limit,
+    warn_of,
+    warn_of_run,
+    with_callbacks,
+)
 from cvxens.estimators.constraints import (
     Constraint,
     Generation,
@@ -52,7 +63,6 @@ from cvxens.estimators.prices import (
     is_open,
     settle,
 )
-from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_run, with_callbacks
 from cvxens.estimators.samples import (
     Accepts,
     OracleFactory,
@@ -63,11 +73,11 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.sides import price_sides
 from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
-from cvxens.limits import TimeUp
+from cvxens.limits import OVERRUN, TimeUp, limit_time, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
+from cvxens.problems.sides import SideLoss
 from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
@@ -545,6 +555,18 @@ def certify_ensemble(
     certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced, condition))
     moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
+
+
+def price_sides(formulation: Formulation, u: Array) -> dict[str, float]:
+    """Return the multipliers of the side constraints of a formulation at u, by name; NaN without time to find them."""
+    loss = formulation.terms[0]
+    if not isinstance(loss, SideLoss):
+        return {}
+    prices = [nan] * len(loss.names)
+    # a solver may find them, after a run that was cut
+    with suppress(TimeUp), limit_time(max(time_left(), 0.0) + OVERRUN, alone=True):
+        prices = loss.price(u).tolist()
+    return dict(zip(loss.names, prices, strict=True))
 
 
 def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Run]) -> Run:

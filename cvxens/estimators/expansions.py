@@ -30,11 +30,9 @@ from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape, refuse_intercept
+from cvxens.estimators.base import check_shape, estimator, refuse_intercept, rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import link_exponential, predict_proba
-from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, interruptible, limit_time, time_left

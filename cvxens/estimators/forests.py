@@ -17,9 +17,7 @@ from sklearn.utils import get_tags
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier, Regressor, certify_fit, check_shape
-from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import warn_of_gap
+from cvxens.estimators.base import Classifier, Regressor, certify_fit, check_shape, estimator, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.hypotheses import decode_table
 from cvxens.kernels import TreeEnsemble

@@ -15,7 +15,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape
+from cvxens.estimators.base import REMEDIES, check_shape, estimator, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
@@ -31,9 +31,7 @@ from cvxens.estimators.machines import (
     scale_price,
     take_solved,
 )
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.prices import PriceSearch
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.proving import prove_fit
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel

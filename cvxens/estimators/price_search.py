@@ -19,11 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Learner, translate_overflow
+from cvxens.estimators.base import Learner, estimator, rounds_of, time_limit, translate_overflow
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score, tabulate
-from cvxens.estimators.progress import rounds_of, time_limit
 from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
 from cvxens.tables import TableEncoder

@@ -37,10 +37,10 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from cvxens import validation
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
 from cvxens.colgen.oracles import Rows
-from cvxens.colgen.pricing import with_negations
+from cvxens.colgen.protocols import with_negations
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.progress import REMEDIES, rounds_of, warn_of
+from cvxens.estimators.base import REMEDIES, rounds_of, warn_of
 from cvxens.estimators.samples import Accepts, Sample, TargetSample, label
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
 from cvxens.types import Array

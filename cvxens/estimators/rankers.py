@@ -15,11 +15,9 @@ from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Predictor
+from cvxens.estimators.base import Predictor, estimator, with_callbacks
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import with_callbacks
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.losses import Hinge
 from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge

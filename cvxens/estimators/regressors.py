@@ -14,9 +14,18 @@ from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
-from cvxens.colgen.pricing import with_negations
+from cvxens.colgen.protocols import with_negations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Regressor, certify_fit, check_shape
+from cvxens.estimators.base import (
+    REMEDIES,
+    Regressor,
+    certify_fit,
+    check_shape,
+    estimator,
+    rounds_of,
+    time_limit,
+    warn_of_gap,
+)
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
 from cvxens.estimators.explanations import list_machine_terms
@@ -35,9 +44,7 @@ from cvxens.estimators.machines import (
     scale_price,
     take_solved,
 )
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.prices import EnsemblePath, PriceSearch
-from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
 from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss

@@ -7,10 +7,8 @@ rows is, and how it is proven, is said in `cvxens.problems.sides`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
-from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +19,6 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Constraint
 from cvxens.estimators.samples import Groups, Sensitive, find_feature
 from cvxens.features import column
-from cvxens.limits import OVERRUN, TimeUp, limit_time, time_left
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
 from cvxens.rounding import TINY
@@ -185,18 +182,6 @@ class ClassLoss(SideConstraint):
         _check_classes(sample, "ClassLoss")
         masses = np.where(_find_class(sample, self.label), sample.masses, 0.0)
         return [Row(f"mean loss of class {self.label}", np.zeros(len(masses)), masses / masses.sum(), limit)]
-
-
-def price_sides(formulation: Formulation, u: Array) -> dict[str, float]:
-    """Return the multipliers of the side constraints of a formulation at u, by name; NaN without time to find them."""
-    loss = formulation.terms[0]
-    if not isinstance(loss, SideLoss):
-        return {}
-    prices = [nan] * len(loss.names)
-    # a solver may find them, after a run that was cut
-    with suppress(TimeUp), limit_time(max(time_left(), 0.0) + OVERRUN, alone=True):
-        prices = loss.price(u).tolist()
-    return dict(zip(loss.names, prices, strict=True))
 
 
 def find_groups(sample: Any, name: Any) -> Groups:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Predictor
+from cvxens.estimators.base import Predictor, estimator
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.parameters import estimator
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cvxens.colgen import Checkpoint, column_generation, formulations
-from cvxens.colgen.masters import AdditiveMaster, HighsMaster, InteriorPointMaster, additive_master, fastest_master_over
+from cvxens.colgen.loop import fastest_master_over
+from cvxens.colgen.masters import AdditiveMaster, HighsMaster, InteriorPointMaster, additive_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.hypotheses import Constant, Stump
 from cvxens.limits import limit_threads

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, iterate, oracles
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
-from cvxens.colgen.pricing import BothSigns, with_each_sign, with_negations
+from cvxens.colgen.protocols import BothSigns, with_each_sign, with_negations
 from cvxens.problems.losses import Hinge, Logistic, SquaredError
 from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
 

@@ -17,7 +17,7 @@ from skops.io import dumps, loads
 from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, PriceSearchCV
 from cvxens.errors import InvalidInput
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.estimators.parameters import FORMER
+from cvxens.estimators.base import FORMER
 
 WITHOUT = [name for name in CLASSIFIERS if not hasattr(PUBLIC[name], "predict_proba")]
 CALIBRATION = [f"sklearn.calibration.{name}" for name in ("_CalibratedClassifier", "_SigmoidCalibration")]

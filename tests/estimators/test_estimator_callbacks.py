@@ -23,7 +23,7 @@ from cvxens import (
     RhoSVC,
     load_model,
 )
-from cvxens.estimators import progress
+from cvxens.estimators import base
 from cvxens.kernels import Laplacian
 
 pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
@@ -227,8 +227,8 @@ def test_a_round_that_is_interrupted_ends_without_a_fit():
 
 def test_without_callbacks_of_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    support, decorate = progress._find_support()
-    assert support is progress.WithoutCallbacks
+    support, decorate = base._find_support()
+    assert support is base.WithoutCallbacks
     assert decorate(path) is path
     assert not hasattr(support(), "set_callbacks")
 

@@ -20,7 +20,7 @@ from cvxens import InfiniteEnsembleSVC
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
 from cvxens.estimators import machines
-from cvxens.estimators.progress import REMEDIES
+from cvxens.estimators.base import REMEDIES
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,

@@ -10,7 +10,7 @@ from public_estimators import PUBLIC, fitted
 from sklearn.base import clone
 
 import cvxens
-from cvxens.estimators.parameters import estimator
+from cvxens.estimators.base import estimator
 
 SOURCES = sorted(Path(cvxens.__file__).parent.joinpath("estimators").rglob("*.py"))
 

@@ -16,7 +16,7 @@ from cvxens import (
     RhoSVC,
 )
 from cvxens.errors import InvalidInput
-from cvxens.estimators import progress
+from cvxens.estimators import base
 from cvxens.kernels import Laplacian
 
 pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
@@ -92,9 +92,9 @@ def test_a_line_of_progress_where_it_is_asked_for(estimator, capsys):
 
 def test_in_a_notebook_the_line_is_overwritten_without_widgets(monkeypatch, capsys):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    consoles, line = [], progress.Progress
+    consoles, line = [], base.Progress
     monkeypatch.setattr(
-        progress, "Progress", lambda *columns, console: (consoles.append(console), line(*columns, console=console))[1]
+        base, "Progress", lambda *columns, console: (consoles.append(console), line(*columns, console=console))[1]
     )
     AdaBoostClassifier(n_rounds=3, verbose=1).fit(X, Y)
     assert [(console.is_jupyter, console.is_terminal) for console in consoles] == [(False, True)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-from warnings import warn
-
 from cvxens.colgen.masters.additive_master import AdditiveMaster
 from cvxens.colgen.masters.ball_master import BallMaster
 from cvxens.colgen.masters.conic_master import ConicMaster
@@ -15,11 +12,7 @@ from cvxens.colgen.masters.newton_masters import (
     NewtonMaster,
     hinge_path,
 )
-from cvxens.colgen.protocols import Master, Oracle, declared
 from cvxens.colgen.restricted import Fastest
-from cvxens.errors import SolverFallbackWarning
-from cvxens.problems.formulation import Formulation
-from cvxens.types import Array
 
 __all__ = [
     "MASTERS",
@@ -32,7 +25,6 @@ __all__ = [
     "LeastSquaresMaster",
     "NewtonMaster",
     "fastest_master",
-    "fastest_master_over",
     "hinge_path",
 ]
 
@@ -48,21 +40,3 @@ MASTERS = (
 
 fastest_master = Fastest(MASTERS)
 """Makes the fastest master that supports a formulation: called as ``fastest_master(formulation, y)``."""
-
-
-def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array, *, at_once: bool = True) -> Master:
-    """Return the fastest master for a formulation over an oracle: what that knows of its set may help.
-
-    Unless `at_once`, columns are to come a few at a time.
-    """
-    grams = declared(oracle, "grams")
-    if grams is not None and BallMaster.supports(formulation):
-        try:
-            return BallMaster(formulation, y, grams)
-        except ImportError as error:
-            warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
-    if at_once and len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
-        steps: Any = oracle
-        if getattr(steps, "every_step", None) is not None:
-            return AdditiveMaster(formulation, y, steps)
-    return fastest_master(formulation, y)

@@ -10,7 +10,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.oracles.bins import Groups
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
-from cvxens.colgen.oracles.kinds import Kinds, check_sides
+from cvxens.colgen.oracles.levels import Kinds, check_sides
 from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.pool import Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps

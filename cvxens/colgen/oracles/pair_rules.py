@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import BinnedOracle, measure_norms
-from cvxens.colgen.oracles.kinds import check_sides
+from cvxens.colgen.oracles.levels import check_sides
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.features import FixedPoint, sum_joint

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.oracles.kinds import Kinds
-from cvxens.colgen.oracles.levels import LevelTests
+from cvxens.colgen.oracles.levels import Kinds, LevelTests
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump

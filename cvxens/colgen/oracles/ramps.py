@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.kinds import check_sides
+from cvxens.colgen.oracles.levels import check_sides
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Constant, Hypothesis, Ramp
 from cvxens.problems.duality import row_sizes

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from cvxens.colgen.oracles.bins import measure_norms
-from cvxens.colgen.oracles.kinds import Kinds
-from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, LevelTests
+from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, Kinds, LevelTests
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Refined, Weights
