@@ -34,7 +34,7 @@ def relative(difference: float, *objectives: float) -> float:
     >>> relative(1e-17, 1e-16, -2e-17), relative(0.0, 0.0), relative(1.0, 0.0)
     (0.1, 0.0, inf)
     """
-    size = max(abs(value) for value in objectives)
+    size = max(map(abs, objectives))
     return 0.0 if difference == 0 else difference / size if size > TINY else float(np.copysign(np.inf, difference))
 
 
@@ -159,7 +159,7 @@ class Certificate:
         share = relative(gap, primal, dual, size) if finite else np.inf
         if gap < 0:
             note, condition = "weak duality is violated by more than rounding: one of the two values is wrong", ""
-        primal, dual, gap, share, rounding = (float(value) for value in (primal, dual, gap, share, rounding))
+        primal, dual, gap, share, rounding = map(float, (primal, dual, gap, share, rounding))
         condition = condition if proven and finite else ""
         proven = proven and finite and gap >= 0 and not condition
         return cls(primal, dual, gap, share, residuals, repair, proven, note, rounding, condition, size)

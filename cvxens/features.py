@@ -10,7 +10,7 @@ the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from math import inf, ldexp, nextafter
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -202,14 +202,15 @@ class BinnedFeatures:
     @cached_property
     def gone(self) -> list[NDArray[np.intp]]:
         """The samples in which each feature is missing."""
-        return [self.missing(j) for j in range(self.n_features)]
+        return list(map(self.missing, range(self.n_features)))
 
     @cached_property
     def bins(self) -> Bins:
         """The bins of every feature."""
         by_feature = map_in_threads(self._cut, range(self.n_features))
-        cuts, mixed = [own[0] for own in by_feature], [own[1] for own in by_feature]
-        listed = Listed.join([own[2:] for own in by_feature], self.n_samples, np.uint8)
+        # there may be no feature at all
+        cuts, mixed, *own = zip(*by_feature, strict=True) if by_feature else ((),) * 5
+        listed = Listed.join(own, self.n_samples, np.uint8)
         all_listed, groups = np.diff(listed.ends) == self.n_samples, [0]
         while (start := groups[-1]) < self.n_features:
             groups.append(start + (N_TOGETHER if all_listed[start : start + N_TOGETHER].sum() == N_TOGETHER else 1))
@@ -313,11 +314,9 @@ class BinnedFeatures:
 
     def weigh(self, weights: FixedPoint) -> Weights:
         """Sum the weights of the samples of known values by feature, and those that missing ones count as."""
-        totals, present, positives = (
-            np.repeat(sums[:, np.newaxis], self.n_features, axis=1)
-            for sums in (weights.totals, weights.totals, weights.positives)
-        )
-        for k in np.flatnonzero([rows.size for rows in self.gone]).tolist():
+        totals = np.repeat(weights.totals[:, np.newaxis], self.n_features, axis=1)
+        present, positives = totals.copy(), np.repeat(weights.positives[:, np.newaxis], self.n_features, axis=1)
+        for k in np.flatnonzero(list(map(len, self.gone))).tolist():
             lost = weights.integers[:, self.gone[k]]
             present[:, k] -= lost.sum(axis=1)
             positives[:, k] -= np.maximum(lost, 0).sum(axis=1)
@@ -412,14 +411,14 @@ class Listed(NamedTuple):
     rests: Ints  # (n_features,), the code of all samples that are not listed; -1 if all of known values are
 
     @classmethod
-    def join(cls, by_feature: Sequence[tuple[Codes, NDArray[np.int32], int]], n_samples: int, kind: Any) -> Listed:
-        """Join codes, samples and the code of the rest, feature by feature."""
-        listed = np.array([len(codes) for codes, *_ in by_feature], np.int64)
-        own = [rows[: len(rows) * (len(rows) < n_samples)] for _, rows, _ in by_feature]
+    def join(cls, parts: Iterable[Sequence[Any]], n_samples: int, kind: Any) -> Listed:
+        """Join the codes, the samples and the codes of the rest, each of which comes feature by feature."""
+        codes, rows, rests = parts
+        listed = np.array(list(map(len, codes)), np.int64)
+        own = [each[: len(each) * (len(each) < n_samples)] for each in rows]
         row_starts = np.where(listed < n_samples, n_samples + np.cumsum([0, *map(len, own)])[:-1], 0)
-        rests = np.array([rest for *_, rest in by_feature], np.int64)
-        codes, rows = _join([codes for codes, *_ in by_feature], kind), _join([np.arange(n_samples), *own], np.int32)
-        return cls(codes, np.append(0, np.cumsum(listed)), rows, row_starts, rests)
+        of_all = _join([np.arange(n_samples), *own], np.int32)
+        return cls(_join(codes, kind), np.append(0, np.cumsum(listed)), of_all, row_starts, np.array(rests, np.int64))
 
     def of_feature(self, feature: int) -> tuple[Codes, NDArray[np.int32]]:
         """Return the codes that a feature lists, and the samples that have them."""

@@ -111,7 +111,7 @@ def _products(A: Array, x: Array) -> tuple[Array, Array]:
 
     x, rows = np.ascontiguousarray(x), len(A) if A.flags.f_contiguous else BLOCK
     parts = [products(np.ascontiguousarray(A[i : i + rows].T), x) for i in range(0, len(A), rows)]
-    values, sizes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    values, sizes = map(np.concatenate, zip(*parts, strict=True))
     return values, sizes
 
 

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import compress, count
+from itertools import compress, count, starmap
 from math import inf, isfinite
+from operator import attrgetter, ge
 from typing import Any
 from warnings import warn
 
@@ -264,15 +265,16 @@ class _Columns:
 
     def choose(self, priced: Priced, solution: MasterSolution) -> list[Column]:
         """Enter the columns of an answer that improve and are new, and return them."""
-        improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
-        columns = [column for hypothesis, column in improving.items() if hypothesis not in self.hypotheses]
+        least, inside = solution.threshold, self.hypotheses
+        new = {c.hypothesis: c for c in priced.columns if c.edge > least and c.hypothesis not in inside}
+        columns = list(new.values())
         if priced.outside_bound == inf and not priced.distinct:
             columns = self._drop_seen(columns, free=solution.is_free)
         return self._append(columns)
 
     def _append(self, columns: list[Column]) -> list[Column]:
         self.entered += tuple(columns)
-        self.hypotheses.update(column.hypothesis for column in columns)
+        self.hypotheses.update(map(attrgetter("hypothesis"), columns))
         return columns
 
     def _drop_seen(self, columns: Iterable[Column], *, free: bool) -> list[Column]:
@@ -403,12 +405,14 @@ class _Columns:
             "outside_bound": (priced.outside_bound, found.outside_bound),
             "edge_square_sum": (priced.edge_square_sum, found.edge_square_sum),
         }
-        claims = {name: (claimed, actual) for name, (claimed, actual) in claims.items() if claimed < actual}
-        if not claims:
+        if all(starmap(ge, claims.values())):
             return
         columns = [*self.entered, *priced.columns]
-        # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
-        largest = max(float(np.ptp(values) + np.abs(values).min()) for values in (column.values for column in columns))
+        largest = 0.0
+        for column in columns:
+            # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
+            values = column.values
+            largest = max(largest, float(np.ptp(values) + np.abs(values).min()))
         scale = largest * float(np.abs(solution.s).sum())
         for name, (claimed, actual) in claims.items():
             size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
@@ -806,7 +810,7 @@ class Search:
             found=self.found,
             square_sum=needs_squares,
             incumbent=self.incumbent,
-            condition=self._find_condition,
+            condition=self._find_condition if self.formulation.basis else None,
             tol=limits.tol,
         ):
             step = self._count(raw_step, limits.tol)
@@ -1056,5 +1060,5 @@ def certify_incumbent(
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
         condition=incumbent.condition,
-        size=restricted.size if incumbent.columns else 0.0,
+        size=restricted.problem.size if incumbent.columns else 0.0,
     )

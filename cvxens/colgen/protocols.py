@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, isfinite
 from typing import Any, Protocol, Self
 
@@ -172,10 +172,10 @@ class Priced:
 
     columns: Sequence[Column]
     edge_bound: float = inf
-    edge_square_sum: float = field(default_factory=lambda: inf)
+    edge_square_sum: float = field(default_factory=partial(float, inf))
     outside_bound: float = inf
     distinct: bool = False
-    rising_square_sum: float = field(default_factory=lambda: inf)
+    rising_square_sum: float = field(default_factory=partial(float, inf))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rising_square_sum", min(self.rising_square_sum, self.edge_square_sum))

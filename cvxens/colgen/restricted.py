@@ -88,13 +88,8 @@ class Restricted:
     @property
     def problem(self) -> Problem:
         if self._problem is None:
-            self._problem = self._problem_over(self._first(self.n_columns))
+            self._problem = Problem(self.formulation, ColumnMap(self._first(self.n_columns)), self.y)
         return self._problem
-
-    @property
-    def size(self) -> float:
-        """The least unit of relative gaps, which counts where both objectives are smaller."""
-        return self.problem.size
 
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
@@ -102,9 +97,6 @@ class Restricted:
         if rows.dtype == np.int8 and rows.size > WORTH_BYTES:
             return ByteColumns(rows)
         return DenseColumns(rows.astype(np.float64, copy=False).T)
-
-    def _problem_over(self, H: Columns) -> Problem:
-        return Problem(self.formulation, ColumnMap(H), self.y)
 
     def add(self, columns: Sequence[Column]) -> Array:
         """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""
@@ -255,7 +247,7 @@ class Restricted:
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
         """Evaluate the KKT residuals of a master's weights with multipliers u, made feasible for all that is priced."""
-        problem = self._problem_over(self._first(len(solution.w)))
+        problem = Problem(self.formulation, ColumnMap(self._first(len(solution.w))), self.y)
         shrink = problem.penalty.shrink(Edges(priced.best_edge, priced.edge_square_sum))
         residuals = problem.residuals({"w": solution.w, "b": intercept_of(solution), "u": shrink * u})
         return {**residuals, "pricing slack": problem.penalty.pricing_slack(np.array([shrink * priced.best_edge]))}
@@ -276,7 +268,8 @@ class Restricted:
         if not len(w):
             # a column of zeros stands for none
             H, w = DenseColumns(np.zeros((len(self.y), 1))), np.zeros((1, *w.shape[1:]))
-        precise = self._problem_over(H).evaluate_at(w, intercept_of(solution), self.shrink(u, priced))
+        problem = Problem(self.formulation, ColumnMap(H), self.y)
+        precise = problem.evaluate_at(w, intercept_of(solution), self.shrink(u, priced))
         off = max(self.formulation.sense * precise.primal - solution.objective, 0.0)
         return precise.rounding + off + ROUNDING * abs(solution.objective)
 
@@ -305,11 +298,11 @@ class Needs:
 
     def find_missing(self, formulation: Formulation) -> str:
         """Return what keeps the formulation from being solved this way, empty if nothing does."""
-        terms = zip(formulation.terms, (self.loss, self.penalty), strict=True)
-        # what a term declares and does not have is None
-        missing = [
-            f"{type(term).__name__} has no `{name}`" for term, name in terms if getattr(term, name, None) is None
-        ]
+        missing = []
+        for term, name in zip(formulation.terms, (self.loss, self.penalty), strict=True):
+            # what a term declares and does not have is None
+            if getattr(term, name, None) is None:
+                missing.append(f"{type(term).__name__} has no `{name}`")
         for name in ("nonnegative", "intercept"):
             wanted = getattr(self, name)
             if wanted not in {None, getattr(formulation, name)}:
@@ -359,8 +352,9 @@ class Fastest:
 
     def __call__(self, formulation: Formulation, y: Array) -> Master:
         formulation = formulation.with_table(y.shape)
-        large_enough = (kind for kind in self.masters if len(y) >= kind.least_samples)
-        first = next(kind for kind in large_enough if kind.supports(formulation))
+        for first in self.masters:
+            if len(y) >= first.least_samples and first.supports(formulation):
+                break
         try:
             return first(formulation, y)
         except ImportError as error:

@@ -299,7 +299,7 @@ def refuse_former(method: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(method)
     def refusing(self: Any, *args: Any, **given: Any) -> T:
-        for name in FORMER.keys() & given.keys() - {own.name for own in fields(self)}:
+        for name in FORMER.keys() & given.keys() - self.__dataclass_fields__.keys():
             raise InvalidInput(name, f"found {given[name]!r:.100} for what is no parameter any more", FORMER[name])
         return method(self, *args, **given)
 

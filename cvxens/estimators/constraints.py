@@ -316,7 +316,10 @@ def constrain(formulation: Formulation, constraints: Any, sample: Any) -> Formul
 
 def find_run_constraint(constraints: Any) -> RunConstraint | None:
     """Return the constraint that takes several runs, of which there is at most one."""
-    return next((one for one in check_constraints(constraints) if isinstance(one, RunConstraint)), None)
+    for one in check_constraints(constraints):
+        if isinstance(one, RunConstraint):
+            return one
+    return None
 
 
 def compare_optima(constrained: Certificate, free: Certificate, sense: float) -> tuple[float, float]:

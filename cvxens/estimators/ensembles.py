@@ -320,8 +320,10 @@ class Ensemble(Learner):
 
     def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float] | None:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
+        if not self.constraints:
+            return None
         shaped = narrow(self.oracle, self.constraints, sample) is not narrow(self.oracle, None, sample)
-        if not shaped and all(one.bounds == "learners" for one in self.constraints or ()):
+        if not shaped and all(one.bounds == "learners" for one in self.constraints):
             return None
         free = copy(self)
         free.constraints = None

@@ -201,7 +201,7 @@ class Weighted:
             each = np.column_stack([keys, self.sensitive.codes])
             keys = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
+        weights, masses = np.bincount(group, self.weights), np.bincount(group, self.masses)
         places = group[self.places]
         shares = self.shares * self.weights[self.places] / weights[places]
         found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
@@ -543,8 +543,10 @@ def find_accepted(oracle: str | OracleFactory) -> Accepts:
             return Accepts()
         tags = get_tags(learners[0]).input_tags
         return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
-    known = (found for kind, found in ACCEPTS.items() if isinstance(function, type) and issubclass(function, kind))
-    return next(known, Accepts(sparse=AS_GIVEN if callable(function) else ()))
+    for kind, found in ACCEPTS.items():
+        if isinstance(function, type) and issubclass(function, kind):
+            return found
+    return Accepts(sparse=AS_GIVEN if callable(function) else ())
 
 
 def find_factory(oracle: str | OracleFactory) -> Any:
@@ -586,13 +588,13 @@ def make_oracle(
     n_cases = int(np.count_nonzero(sample.shares))
     offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": n_cases}
     bound = getattr(factory, "keywords", {})
-    chosen = {name: value for name, value in offered.items() if name in takes and name not in bound}
+    chosen = {k: v for k, v in offered.items() if k in takes and k not in bound and v is not None}
     if columns_per_round is not None:
         if "columns_per_round" not in takes:
             found = f"found {columns_per_round!r} for an oracle that returns what it finds"
             raise InvalidInput("columns_per_round", found, "give None")
         chosen["columns_per_round"] = columns_per_round
-    made = factory(sample.X, **{name: value for name, value in chosen.items() if value is not None})
+    made = factory(sample.X, **chosen)
     if not callable(getattr(made, "price", None)):
         raise InvalidInput("oracle", f"found {oracle!r:.100}, which makes {made!r:.100}", REMEDY)
     return made

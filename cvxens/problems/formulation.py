@@ -129,15 +129,10 @@ class Formulation:
         return f"{loss} + {penalty} with {sign} and {constant} intercept"
 
     @property
-    def own_parts(self) -> tuple[str, ...]:
-        """The names of the parts that are a user's own: expressions, and classes from outside of the library."""
-        parts = {"loss": self.loss, "penalty": self.penalty, "constraints": self.constraints}
-        return tuple(name for name, part in parts.items() if part is not None and _holds_own(part))
-
-    @property
     def holds_own_terms(self) -> bool:
         """True if the loss or the penalty is a class from outside of the library, whose claims nobody has tested."""
-        return any(isinstance(part, (Loss, Penalty)) and _holds_own(part) for part in (self.loss, self.penalty))
+        loss, penalty = self.loss, self.penalty
+        return (isinstance(loss, Loss) and _holds_own(loss)) or (isinstance(penalty, Penalty) and _holds_own(penalty))
 
     @property
     def has_conjugate(self) -> bool:
@@ -160,7 +155,8 @@ class Formulation:
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
-        if not self.own_parts:
+        terms = isinstance(self.loss, Loss) and isinstance(self.penalty, Penalty) and self.constraints is None
+        if terms and not self.holds_own_terms:
             return self
         return replace(self, loss=replace(self.loss) if isinstance(self.loss, ExpressionLoss) else self.loss)
 
@@ -263,6 +259,9 @@ def _holds_own(part: Any) -> bool:
     """Return whether a part is a user's own, or one of the library's that holds such a part."""
     if callable(part) or not type(part).__module__.startswith("cvxens.problems."):
         return True
-    held = [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
-    inner = [each for value in held for each in (value if isinstance(value, tuple) else [value])]
-    return any(_holds_own(each) for each in inner if callable(each) or isinstance(each, (Loss, Penalty)))
+    for field in fields(part) if is_dataclass(part) else ():
+        value = getattr(part, field.name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if (callable(each) or isinstance(each, (Loss, Penalty))) and _holds_own(each):
+                return True
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -55,8 +56,8 @@ class LinearDual:
     hinges: tuple[Hinges, ...]
     low: float = -inf
     high: float = inf
-    pulls: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    limits: Array = field(default_factory=lambda: np.zeros(0))
+    pulls: Array = field(default_factory=partial(np.zeros, (0, 0)))
+    limits: Array = field(default_factory=partial(np.zeros, 0))
 
     @property
     def is_bounded(self) -> bool:

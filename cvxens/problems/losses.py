@@ -193,7 +193,7 @@ class Loss(ABC):
         ends.
         """
         ends = [self.multipliers(z - errors), self.multipliers(z + errors)]
-        if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
+        if np.min(ends, initial=0.0) >= 0:
             risen = max(self.value(z - errors) - self.value(z), 0.0)
         else:
             kinks = self.slopes(z, float(errors.max(initial=0.0)))

@@ -591,8 +591,7 @@ class Problem:
     @final
     def _read(self, point: Point) -> tuple[Any, Any, Any]:
         """Return weights, intercept and multipliers in the shapes of the map; None for those that are not given."""
-        given = (point.get(letter) for letter in self.letters)
-        pairs = zip(given, self._inner_shapes, strict=True)
+        pairs = zip(map(point.get, self.letters), self._inner_shapes, strict=True)
         w, b, u = (None if values is None else np.reshape(values, shape) for values, shape in pairs)
         return w, b if self.intercept else None, u
 

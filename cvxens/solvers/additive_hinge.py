@@ -128,7 +128,7 @@ class StepSums:
 
         counts, listed = zip(*map_in_threads(encode, range(len(distinct))), strict=True)
         starts = np.append(0, np.cumsum(distinct))
-        return cls(varying, n, np.concatenate(counts), starts, Listed.join(listed, n, kind))
+        return cls(varying, n, np.concatenate(counts), starts, Listed.join(zip(*listed, strict=True), n, kind))
 
     @cached_property
     def slices(self) -> list[tuple[int, int]]:

@@ -173,7 +173,7 @@ class HighsMaster(FastMaster):
         dual: LinearDual = self.loss.linear_dual
         self.is_separable = dual.is_separable
         self.vertex: tuple[Mapping[Hypothesis, float], Array] | None = None
-        self.given: Sequence[Hypothesis] = ()
+        self.given: Sequence[Column] = ()
         """Of the columns that came first."""
         self.stack = stack = stack_dual(formulation, y)
         self.is_cone = not dual.is_bounded
@@ -216,7 +216,7 @@ class HighsMaster(FastMaster):
         The basis stays dual feasible at any price of the slacks, so that the dual simplex method goes on from it. Of
         more margins at 1 than are needed those are basic whose u is farthest from its bounds.
         """
-        w = np.array([weights.get(hypothesis, 0.0) for hypothesis in self.given])
+        w = np.array([weights.get(column.hypothesis, 0.0) for column in self.given])
         stack, y = self.stack, self.restricted.y
         found = self.restricted.evaluate({"w": w, "u": np.zeros(len(y))})
         margins = stack.repeat(self.restricted.margins(found) - y * stack.origin) / stack.unit
@@ -234,7 +234,7 @@ class HighsMaster(FastMaster):
 
     def add(self, columns: Sequence[Column]) -> None:
         if self.restricted.n_columns == 0:
-            self.given = [column.hypothesis for column in columns]
+            self.given = columns
         for values in self.restricted.add(columns):
             signed = self.stack.repeat(self.restricted.y * values)
             if self.limit is None:
@@ -358,7 +358,7 @@ class InteriorPointMaster(FastMaster):
         interior = self.program.objective.interior(self._v, self.program)
         self.has_interior = bool((interior <= (1 - LEAST_CLEARANCE) * self.program.upper).all())
         self.unfinished: list[Column] = []
-        self.given: Sequence[Hypothesis] = ()
+        self.given: Sequence[Column] = ()
         """Of the columns that came first."""
         self.hypotheses: list[Any] = []
         """Of all columns, None where they are kept less a centre."""
@@ -416,7 +416,7 @@ class InteriorPointMaster(FastMaster):
                 self.features = X
                 self.program.rows.follow(X, self.restricted.y)
         if self.restricted.n_columns == 0:
-            self.given = [column.hypothesis for column in columns]
+            self.given = columns
         self.restricted.add(columns)
         # what is far from 0 is kept less its centre, and is no step that the oracle knows
         plain = self.restricted.centres[-len(columns) :] == 0.0
@@ -478,7 +478,7 @@ class InteriorPointMaster(FastMaster):
         """The weights to begin with, of the columns that came first; empty where there are none."""
         if self.near is None:
             return np.empty(0)
-        return np.array([self.near[0].get(hypothesis, 0.0) for hypothesis in self.given])
+        return np.array([self.near[0].get(column.hypothesis, 0.0) for column in self.given])
 
     def _find_violated(self) -> Choice:
         """Return the columns outside the working set, in either sign that is allowed, whose edges are too large."""

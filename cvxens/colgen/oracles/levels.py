@@ -310,12 +310,14 @@ class LevelTests:
         """The number of hypotheses, h and -h counted once."""
         return sum(test.n_hypotheses for test in self.tests)
 
-    def search(self, integers: Ints, exclude: Collection[LevelStump], row_norm: float) -> list[FoundTests]:
+    def search(self, integers: Ints, exclude: Collection[Any], row_norm: float) -> list[FoundTests]:
         """Return the best hypotheses of every test by the weights of the samples, (n_outputs, n_samples)."""
+        if not self.tests:
+            return []
         sums = self._sum(integers)
         closed: list[set[int]] = [set() for _ in self.tests]
         for hypothesis in exclude:
-            for k, test in enumerate(self.tests):
+            for k, test in enumerate(self.tests if isinstance(hypothesis, LevelStump) else ()):
                 if test.feature == hypothesis.feature and (inside := test.find(hypothesis)) is not None:
                     closed[k].add(inside)
         return [

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -136,9 +137,9 @@ class Stumps:
         self.sample, n_features = kinds.X, len(kinds.features)
         self.tests = LevelTests(kinds, subsets=one_of("levels", levels, LEVEL_SIDES) == "subsets")
         sides = kinds.check_sides(signs)
-        read = [(j, way) for j in kinds.numeric.tolist() for way in kinds.ways(j)]
-        columns = np.array([j for j, _ in read], np.intp)
-        plain = {} if kinds.plain else {"columns": columns.tolist(), "ways": [way for _, way in read]}
+        read = np.array([(j, way) for j in kinds.numeric.tolist() for way in kinds.ways(j)], np.intp).reshape(-1, 2)
+        columns, ways = read.T
+        plain = {} if kinds.plain else {"columns": columns.tolist(), "ways": ways.tolist()}
         self.features = BinnedFeatures(self.sample, **plain)
         kinds.check_variation(int((self.features.n_distinct > 1).sum()) + self.tests.n_hypotheses)
         self.constant = constant
@@ -216,7 +217,7 @@ class Stumps:
         weights = FixedPoint.from_weights(s, self.features.n_samples)
         known = [_without_cost(hypothesis) for hypothesis in exclude]
         asked, n_outputs = self._ask(weights, known), len(weights.totals)
-        tests = self.tests.search(weights.integers, [h for h in known if isinstance(h, LevelStump)], row_norm)
+        tests = self.tests.search(weights.integers, known, row_norm)
         if row_norm == inf:
             best = self._find_best(asked)
             total: float = int(np.abs(weights.totals).max())
@@ -253,15 +254,21 @@ class Stumps:
                 outside.append(total + error)
                 most = weights.totals[np.abs(weights.totals).argmax()]
                 found.append((total, Constant(1 if most >= 0 else -1)))
-        found = sorted(found, key=lambda pair: -pair[0])
+        found = sorted(found, key=itemgetter(0), reverse=True)
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        columns += self._evaluate(set(requested).difference(column.hypothesis for column in columns), weights, asked)
+        if requested:
+            others = set(requested).difference(column.hypothesis for column in columns)
+            columns += self._evaluate(others, weights, asked)
+        edge_bound = weights.raised(max(every, default=0.0), share)
+        outside_bound = weights.raised(max(outside, default=0.0), share)
+        if not self.square_sum:
+            return Priced(columns, edge_bound, outside_bound=outside_bound)
         return Priced.with_squares_later(
             columns,
-            weights.raised(max(every, default=0.0), share),
-            weights.raised(max(outside, default=0.0), share),
+            edge_bound,
+            outside_bound,
             lambda: self._bound_square_sums(weights, asked, tests),
         )
 
@@ -448,8 +455,6 @@ class Stumps:
 
     def _bound_square_sums(self, weights: FixedPoint, asked: Asked, tests: Sequence[FoundTests]) -> tuple[float, float]:
         """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
-        if not self.square_sum:
-            return inf, inf
         n_outputs, places = len(weights.totals), self.features.n_distinct - 1
         rounding = (self.features.n_samples + self.features.n_features + len(tests) + 8) * EPSILON
         of_tests = [float(self.of_features[test.feature]) ** 2 for test in self.tests.tests]
