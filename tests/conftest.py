@@ -7,6 +7,7 @@ start inherit the environment.
 
 import gc
 import os
+import signal
 from pathlib import Path
 
 import joblib
@@ -31,6 +32,9 @@ for variable, value in THREADS.items():
 # what tests start imports the package beside the tests, not another one that is installed
 ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+# a shell that starts a command in the background has it ignore Ctrl-C, which tests send
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "cvxens",

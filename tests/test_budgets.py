@@ -4,18 +4,18 @@ import pytest
 from house import count_house, trace_lpboost
 
 HOUSE = {
-    "files": 213,
-    "lines": 63595,
-    "code": 36946,
-    "class names used twice": 40,
-    "module constants": 731,
-    "hasattr + getattr": 379,
-    "Any": 2219,
-    "test lines": 51454,
+    "files": 202,
+    "lines": 60825,
+    "code": 35308,
+    "class names used twice": 25,
+    "module constants": 586,
+    "hasattr + getattr": 232,
+    "Any": 2176,
+    "test lines": 50316,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 36, "functions": 443, "lines": 1473, "parameters": 21, "classes": 15}
+FIT = {"files": 28, "functions": 400, "lines": 1419, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -105,7 +105,7 @@ class AdditiveClassifier(Additive, Classifier):
     prove = prove_fit
     _prove = prove_ensemble
     predict_proba = predict_proba
-    link = staticmethod(link_logistic)
+    _link = staticmethod(link_logistic)
 
     def _state(self, sample: Sample) -> Formulation:
         losses = Logistic(self._price(sample) * sample.weights)

@@ -382,7 +382,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     """
 
     fitted: ClassVar[tuple[str, ...]]
-    kind_of_sample: ClassVar[type[Any]]
+    _kind_of_sample: ClassVar[type[Any]]
     """What reads X and y, and what goes with them."""
 
     save = save_model
@@ -400,7 +400,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 
     def _read(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
-        sample: Any = self.kind_of_sample.read(self, X, y, self._accepts(), **given)
+        sample: Any = self._kind_of_sample.read(self, X, y, self._accepts(), **given)
         return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
     @abstractmethod
@@ -589,7 +589,7 @@ class Predictor(Learner):
 class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
-    kind_of_sample: ClassVar[type[Any]] = TargetSample
+    _kind_of_sample: ClassVar[type[Any]] = TargetSample
 
 
 @dataclass(eq=False, repr=False)
@@ -606,7 +606,7 @@ class Classifier(ClassifierMixin, Learner):
         them.
     """
 
-    kind_of_sample: ClassVar[type[Any]] = Sample
+    _kind_of_sample: ClassVar[type[Any]] = Sample
     one_by_one: ClassVar[bool] = True
     """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
 

@@ -257,7 +257,7 @@ class Boosting(Classifier):
     feature_importances_ = property(find_importances)
     _list_terms = list_votes_of
     predict_proba = predict_proba
-    link = staticmethod(link_exponential)
+    _link = staticmethod(link_exponential)
 
     def _scores(self, X: Any) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
@@ -373,7 +373,7 @@ class Boosting(Classifier):
 
         Ensembles without `predict_proba` lack it; after the last round they are its answer, up to rounding.
         """
-        yield from map(self.link, self._staged(X))
+        yield from map(self._link, self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy on X (n_samples, n_features) of classes y after every round; the last one is `score`'s.
@@ -574,7 +574,7 @@ class AdaBoostECCClassifier(CodedBoosting):
         return Pairs.from_differences(sample.labels, len(sample.classes))
 
     @staticmethod
-    def link(F: Array) -> Array:
+    def _link(F: Array) -> Array:
         """Return the probabilities of raw scores."""
         found: Array = softmax(F, axis=1)
         return found

@@ -12,6 +12,7 @@ from warnings import warn
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -387,6 +388,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
     @property
     def codes_(self) -> Array:
         """The code of every class, (n_classes, n_classes - 1): scores are the inner products with them."""
+        check_is_fitted(self)
         return simplex_codes(len(self.classes_))
 
     def _to_scores(self, F: Array) -> Array:
@@ -541,7 +543,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
     predict_proba = predict_proba
 
     @staticmethod
-    def link(F: Array) -> Array:
+    def _link(F: Array) -> Array:
         """Return the probabilities of raw scores."""
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])

@@ -45,7 +45,7 @@ class Constraint:
     ...     def constrain(self, formulation, sample):
     ...         return replace(formulation, penalty=L1(self.price))
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> free, held = (LPBoostClassifier(C=0.01, constraints=of).fit(X, y) for of in (None, [DearWeights(2.0)]))
+    >>> free, held = (LPBoostClassifier(C=0.05, constraints=of).fit(X, y) for of in (None, [DearWeights(2.0)]))
     >>> held.certificate_.holds(1e-3), bool(held.weights_.sum() < free.weights_.sum())
     (True, True)
     """
@@ -205,7 +205,7 @@ class Interactions(Constraint):
     >>> from cvxens import LPBoostClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LPBoostClassifier(C=1.0, oracle="depth_two_trees", constraints=[Interactions([(2, 3)])])
-    >>> pairs = [pair for part in model.fit(X, y).estimators_ for pair in part.effects().pairs]
+    >>> pairs = [pair for part in model.fit(X, y).estimators_ for pair in part.effects().interactions]
     >>> {tuple(pair.features) for pair in pairs} <= {(2, 3)}
     True
     """

@@ -815,7 +815,7 @@ class RegAdaBoostClassifier(KernelExpansion):
     max_rounds: int = 20_000
 
     predict_proba = predict_proba
-    link = staticmethod(link_exponential)
+    _link = staticmethod(link_exponential)
 
     def _merges(self) -> bool:
         validation.whole("max_rounds", self.max_rounds)

@@ -606,7 +606,7 @@ def measure_accuracy(classifier: Any, X: Any, y: NDArray, sample_weight: Array |
 def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
     """Return minus the mean loss of a test part: the log loss where there are probabilities, else the hinge loss."""
     labels, rows = sample.labels[test], np.arange(np.count_nonzero(test))
-    if (link := getattr(classifier, "link", None)) is not None:
+    if (link := getattr(classifier, "_link", None)) is not None:
         losses = -np.log(np.maximum(link(F)[rows, labels], np.finfo(float).tiny))
     else:
         f = classifier._to_scores(F)

@@ -38,7 +38,7 @@ def predict_proba(classifier: Any, X: Any) -> Array:
         In the order of `classes_`; rows sum to 1.
     """
     check_is_fitted(classifier)
-    found: Array = classifier.link(classifier._raw_scores(classifier._accepts().new(classifier, X)))
+    found: Array = classifier._link(classifier._raw_scores(classifier._accepts().new(classifier, X)))
     return found
 
 

@@ -122,7 +122,7 @@ class LPBoostRanker(Ensemble, Predictor):
     (True, True, True)
     """
 
-    kind_of_sample: ClassVar[type[Any]] = RankedSample
+    _kind_of_sample: ClassVar[type[Any]] = RankedSample
     source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
 
     C: float = PAIR_PRICE

@@ -186,7 +186,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
     True
     """
 
-    kind_of_sample: ClassVar[type[Any]] = SurvivalSample
+    _kind_of_sample: ClassVar[type[Any]] = SurvivalSample
     source: ClassVar[str] = "Cox 1972; Breslow 1974; Ridgeway 1999"
 
     unique_times_: Array = field(init=False)

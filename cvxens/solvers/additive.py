@@ -347,8 +347,8 @@ class AdditiveSVM(SVMDual):
     >>> print(problem.certify(u=[0.5, 0.5], b=0.0))
     primal                   -0.5
     dual                     -0.5
-    gap                      1.93e-14  (relative 3.86e-14)
-    rounding                 1.93e-14
+    gap                      1.98e-14  (relative 3.95e-14)
+    rounding                 1.98e-14
     primal feasibility       0
     dual feasibility         0
     complementary slackness  0
