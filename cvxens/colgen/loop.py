@@ -1060,5 +1060,5 @@ def certify_incumbent(
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
         condition=incumbent.condition,
-        size=restricted.problem.size if incumbent.columns else 0.0,
+        size=restricted.size if incumbent.columns else 0.0,
     )

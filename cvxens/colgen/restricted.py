@@ -91,6 +91,11 @@ class Restricted:
             self._problem = Problem(self.formulation, ColumnMap(self._first(self.n_columns)), self.y)
         return self._problem
 
+    @property
+    def size(self) -> float:
+        """The least unit of relative gaps, which counts where both objectives are smaller."""
+        return self.problem.size
+
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
         rows = self.rows[:n_columns]

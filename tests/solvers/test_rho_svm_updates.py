@@ -72,7 +72,7 @@ def test_tk07_algorithm_1_step_by_step(problem):
         eta, epsilon, then = step_of_algorithm_1(Q, now.u, epsilon)
         assert now.epsilon == epsilon
         assert now.eta == pytest.approx(eta, rel=1e-6)
-        assert_allclose(after.u, then, rtol=1e-6)
+        assert_allclose(after.u, then, rtol=1e-6, atol=1e-15)  # of weights whose sum is 1
     assert step_of_algorithm_1(Q, updates[-1].u, epsilon) is None
     assert updates[-1].eta == 0
     # section 3.2: the ensemble is over t = 1, ..., T
