@@ -17,11 +17,11 @@ def print_regions(level: int, stump: Stump) -> Kernel:
     With the printed masses M_L = L (2 Delta_S)^L it is ``1/L (K_L + M_L) (K_S + Delta_S) + (1 - 1/L) K_L K_1`` level by
     level, and ``(2 Delta_S)^L sum_{l=1}^{L} (k / (2 Delta_S))^l`` in closed form, k = K_S + Delta_S.
     """
-    first = kernel = stump + Constants(stump.total_mass())
+    first = stump + Constants(stump.total_mass())
+    kernel: Kernel = first
     for below in range(1, level):
-        kernel = (
-            (1 / below) * and_(kernel, stump) + (1 - 1 / below) * (kernel * first) if below > 1 else and_(kernel, stump)
-        )
+        joined = and_(kernel, stump)
+        kernel = (1 / below) * joined + (1 - 1 / below) * (kernel * first) if below > 1 else joined
     return kernel
 
 

@@ -68,7 +68,7 @@ class Trace:
 
     @classmethod
     def from_history(cls, history: Sequence[Round], name: str = "") -> Self:
-        """Read ``run.history`` or a fitted estimator's ``history_``, whose rows are `Round`s.
+        """Read ``run.history`` or a fitted estimator's ``history_``, whose rows are of `Round`.
 
         Raises
         ------
