@@ -248,8 +248,8 @@ class Oracle(Protocol):
     Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
     row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. With
     ``requested=hs`` an oracle of whose set a master knows more is asked to answer with these too (`oracles.Stumps`).
-    Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding. A method ``has(h)`` tells that the
-    set has a hypothesis that a run starts with; without it, it shows when the oracle answers with that.
+    Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding. A method ``has(h)`` tells that
+    the set has a hypothesis that a run starts with; without it, it shows when the oracle answers with that.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
     an oracle returns again.
