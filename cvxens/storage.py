@@ -97,9 +97,9 @@ def read_file(path: Path) -> bytes:
         return read_bounded(file, limit)
 
 
-def write_whole(argument: str, path: Path, content: bytes) -> None:
+def write_whole(argument: str, path: Path, content: bytes, ending: str = "partial") -> None:
     """Replace a file; whatever happens, the old one or the new one is there, whole. `DataFileError` if it cannot be."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{ending}")  # of its own, where processes may write a file at a time
     try:
         try:
             with partial.open("wb") as file:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cvxens.errors import DataFileError
+from cvxens.storage import write_whole
 from reproduction.experiment import Experiment, Trial
 from reproduction.methods import Proof
 
@@ -145,20 +146,12 @@ class Store:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a file; whatever happens, the old one or the new one is there, whole."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    """Replace a file as a whole or not at all, in a directory that is made where there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
     except OSError as error:
         raise _error(path, f"that it cannot be written ({error})", "make room, or name another place") from error
+    write_whole(str(path), path, content, f"{os.getpid()}.partial")
 
 
 def spell_out(trial: Trial, indent: int | None = 1) -> bytes:

@@ -293,7 +293,7 @@ class PricePath:
 
     @property
     def ordered(self) -> list[Trial]:
-        """What was tried, by ascending prices."""
+        """The trials, by ascending prices."""
         return [self.trials[price] for price in sorted(self.trials)]
 
     @property
@@ -563,7 +563,7 @@ class AsTheyAre(Accepts):
     """Samples that have been checked."""
 
     def new(self, estimator: Any, X: Any) -> Any:
-        """Return them."""
+        """Return the samples as they were given."""
         return X
 
 

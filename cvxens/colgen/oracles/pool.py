@@ -113,12 +113,12 @@ class Pool:
 
     @cached_property
     def largest(self) -> float:
-        """The largest |h(x)|."""
+        """The largest absolute value that a hypothesis of the pool takes on the sample."""
         return max(float(self.H.max()), -float(self.H.min()))
 
     @property
     def n_hypotheses(self) -> int:
-        """Number of columns."""
+        """The number of hypotheses in the pool, their negations not counted."""
         return int(self.H.shape[1])
 
     @cached_property
