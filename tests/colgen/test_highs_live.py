@@ -202,3 +202,10 @@ def test_without_highs_another_master_finds_the_same_optimum_and_says_so(name, m
     fallbacks = [str(each.message) for each in warned if each.category is SolverFallbackWarning]
     assert any("answers instead of HighsMaster" in said for said in fallbacks)
     assert run.certificate.primal == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("number", [1e16, np.inf])
+def test_coefficients_that_highs_does_not_take(number):
+    program = LiveProgram(np.array([-1.0]), np.zeros(1), np.full(1, 9.0))
+    with pytest.raises(SolverFailed, match="HiGHS: refused"):
+        program.add_row(-np.inf, np.array([number]), 4.0)
