@@ -101,21 +101,6 @@ def test_copies_of_columns_under_other_names(bounded):
     assert run.certificate.proven == bounded
 
 
-def test_objectives_never_rise_and_weights_are_those_of_the_objective():
-    formulation = formulations.soft_margin(0.4)
-    last = np.inf
-    for step in iterate(InteriorPointMaster(formulation, y), Stumps(X, columns_per_round=2)):
-        solution = step.solution
-        assert solution.objective <= last
-        assert len(solution.w) == len(step.columns)
-        scores = sum((w * column.values for w, column in zip(solution.w, step.columns, strict=True)), np.zeros(len(y)))
-        value = solution.w.sum() + 0.4 * np.maximum(1 - y * (scores + solution.b), 0).sum()
-        assert value == pytest.approx(solution.objective, rel=1e-12)
-        last = solution.objective
-    assert solution.exact
-    assert last == pytest.approx(linear_program(H, y, slack=0.4), rel=1e-8)
-
-
 @pytest.mark.parametrize("nonnegative", [True, False])
 def test_resting_columns_come_back_when_they_are_needed(monkeypatch, nonnegative):
     formulation = Formulation(Hinge(0.4), L1(), intercept=True, nonnegative=nonnegative)
