@@ -111,7 +111,7 @@ def test_every_estimator_is_read_as_it_was_written(tmp_path, estimator, sample):
 VARIANTS = [
     InfiniteEnsembleSVC(),
     InfiniteEnsembleSVC("gaussian", C=10.0, solver="blockwise"),
-    InfiniteEnsembleSVC(Perceptron(), solver="libsvm"),
+    InfiniteEnsembleSVC(Perceptron(), solver="reference"),
     RhoSVC(),
     PartialSVMEnsembleClassifier(),
     RegAdaBoostClassifier(),
