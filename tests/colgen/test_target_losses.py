@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
@@ -52,12 +52,6 @@ L1_MASTERS = {"absolute": HighsMaster, "pinball": HighsMaster, "insensitive": Hi
 L2_MASTERS = {"cvar": CvxpyMaster}
 
 
-def enumerate_all(loss, signs, penalty, *, intercept):
-    w, b, z = cp.Variable(H.shape[1]), cp.Variable(), cp.Variable(N)
-    problem = cp.Problem(cp.Minimize(loss(z) + penalty(w)), [z == cp.multiply(signs, H @ w + intercept * b)])
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-
-
 @pytest.mark.parametrize("priced", [False, True], ids=["one price", "prices"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("sparse", [False, True], ids=["l2", "l1"])
@@ -69,9 +63,10 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     formulation = Formulation(loss, penalty, intercept=intercept)
     labels = y if name in MARGINS else None
     run = column_generation(formulation, Stumps(X), labels, tol=1e-7)
-    optimum = enumerate_all(
-        lambda z: express(C, z),
+    optimum = solve_all(
+        H,
         y if name in MARGINS else np.ones(N),
+        lambda z: express(C, z),
         (lambda w: 0.9 * cp.norm1(w)) if sparse else (lambda w: 0.65 * cp.sum_squares(w)),
         intercept=intercept,
     )
@@ -97,8 +92,8 @@ def test_the_interior_point_master_takes_hinges_on_either_side(name, intercept, 
     scaled = type(loss)(**targets, **({"q": 0.8} if name == "pinball" else {}))
     formulation = Formulation(scaled, L1(0.9), intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Stumps(X), tol=1e-8, master=InteriorPointMaster)
-    optimum = enumerate_all(
-        lambda z: LOSSES[name][1](PRICES, z), np.ones(N), lambda w: 0.9 * cp.norm1(w), intercept=intercept
+    optimum = solve_all(
+        H, np.ones(N), lambda z: LOSSES[name][1](PRICES, z), lambda w: 0.9 * cp.norm1(w), intercept=intercept
     )
     assert run.certificate.holds(1e-8)
     assert run.certificate.primal == pytest.approx(scale * optimum, rel=1e-6)
@@ -112,9 +107,10 @@ def test_the_interior_point_master_takes_the_worst_share(intercept, nonnegative,
     D = 1 / (share * N)
     formulation = Formulation(CVaR(D, 30.0), L1(0.9), intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Stumps(X), y, tol=1e-8, master=InteriorPointMaster)
-    optimum = enumerate_all(
-        lambda z: 30 * ((rho := cp.Variable(nonneg=True)) + D * cp.sum(cp.pos(1 - z - rho))),
+    optimum = solve_all(
+        H,
         y,
+        lambda z: 30 * ((rho := cp.Variable(nonneg=True)) + D * cp.sum(cp.pos(1 - z - rho))),
         lambda w: 0.9 * cp.norm1(w),
         intercept=intercept,
     )
