@@ -1,6 +1,7 @@
 """Formulations of one's own from cvxpy expressions: the same optima as those of known terms, and proofs of losses."""
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import cvxpy as cp
@@ -59,12 +60,7 @@ def elastic_net(w):
     return 0.6 * cp.norm1(w) + 0.3 * cp.sum_squares(w)
 
 
-def dense(loss, penalty, *, intercept=False, nonnegative=False, negations=False):
-    """The whole problem over all stumps at once, or over all stumps and their negations."""
-    M = np.hstack([H, -H]) if negations else H
-    w, b = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable()
-    problem = cp.Problem(cp.Minimize(loss(cp.multiply(y, M @ w + intercept * b)) + penalty(w)))
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+dense = partial(solve_all, H, y)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)

@@ -5,7 +5,7 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,9 +48,7 @@ PENALTIES = {"l1": (L1(0.8), lambda w: 0.8 * cp.norm1(w)), "l2": (SquaredL2(0.8)
 
 
 def dense(loss, penalty, constraints):
-    w, b, z = cp.Variable(H.shape[1]), cp.Variable(), cp.Variable(N)
-    link = z == cp.multiply(y, H @ w + b)
-    return cp.Problem(cp.Minimize(loss(z) + penalty(w)), [link, *constraints(z)]).solve(solver="CLARABEL", **TIGHT)
+    return solve_all(H, y, loss, penalty, intercept=True, constraints=constraints)
 
 
 @pytest.mark.parametrize("held", CONSTRAINTS)

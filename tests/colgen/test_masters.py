@@ -9,7 +9,7 @@ from itertools import pairwise
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program, solve_all
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
@@ -51,11 +51,7 @@ def libsvm(C):
     return np.abs(v).sum() - np.square(H.T @ v).sum() / 2
 
 
-def dense(loss, penalty, intercept):
-    """A convex problem over all stumps at once."""
-    w, b = cp.Variable(H.shape[1]), cp.Variable()
-    problem = cp.Problem(cp.Minimize(loss(cp.multiply(y, H @ w + intercept * b)) + penalty(w)))
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+dense = partial(solve_all, H, y)
 
 
 def closed_form(C):

@@ -5,7 +5,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
@@ -54,12 +54,6 @@ L1_MASTERS = {"absolute": HighsMaster, "pinball": HighsMaster, "insensitive": Hi
 L2_MASTERS = {"cvar": CvxpyMaster}
 
 
-def enumerate_all(loss, signs, penalty, *, intercept):
-    w, b, z = cp.Variable(H.shape[1]), cp.Variable(), cp.Variable(N)
-    problem = cp.Problem(cp.Minimize(loss(z) + penalty(w)), [z == cp.multiply(signs, H @ w + intercept * b)])
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-
-
 @pytest.mark.parametrize("priced", [False, True], ids=["one price", "prices"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("sparse", [False, True], ids=["l2", "l1"])
@@ -71,9 +65,10 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     formulation = Formulation(loss, penalty, intercept=intercept)
     labels = y if name in MARGINS else None
     run = column_generation(formulation, Stumps(X), labels, tol=1e-7)
-    optimum = enumerate_all(
-        lambda z: express(C, z),
+    optimum = solve_all(
+        H,
         y if name in MARGINS else np.ones(N),
+        lambda z: express(C, z),
         (lambda w: 0.9 * cp.norm1(w)) if sparse else (lambda w: 0.65 * cp.sum_squares(w)),
         intercept=intercept,
     )
@@ -107,7 +102,7 @@ def test_the_interior_point_master_takes_them_too(name, intercept, nonnegative):
     formulation = Formulation(loss, L1(0.9), intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Stumps(X), labels, tol=1e-8, master=InteriorPointMaster)
     signs = np.ones(N) if labels is None else y
-    optimum = enumerate_all(express, signs, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
+    optimum = solve_all(express, signs, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
     assert run.certificate.holds(1e-8)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert not name.startswith("worst") or run.u.sum() <= 30.0 * (1 + 1e-12)
