@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from cvxens import (
     AdaBoostClassifier,
@@ -311,19 +310,6 @@ def test_each_of_three_classes_is_a_problem_against_the_rest(estimator):
         assert part.certify(Z, (y == k).astype(int)).primal == pytest.approx(held.primal)
     with pytest.raises(InvalidInput, match="weights"):
         model.certify(Z, y, weights=[np.zeros(3)])
-
-
-@pytest.mark.parametrize("estimator", PEERS, ids=called)
-def test_bad_input(estimator):
-    with pytest.raises(NotFittedError):
-        clone(estimator).certify(X, Y)
-    model = clone(estimator).fit(X, Y)
-    with pytest.raises(InvalidInput, match="classes"):
-        model.certify(X, np.where(Y == "yes", "maybe", "no"))
-    with pytest.raises(InvalidInput, match="weights"):
-        model.certify(X, Y, weights=[1.0])
-    with pytest.raises(ValueError, match="features"):
-        model.certify(X[:, :2], Y)
 
 
 @pytest.mark.parametrize("estimator", [*PEERS[:-1], LPBoostClassifier()], ids=called)

@@ -132,26 +132,6 @@ def test_a_limit_reached_is_told(limit, value, reached):
     assert len(model.weak_learners_) <= 2
 
 
-class Interrupting(oracles.Stumps):
-    """Stumps whose user loses patience in the third round."""
-
-    rounds = 0
-
-    def price(self, s, exclude=()):
-        self.rounds += 1
-        if self.rounds == 3:
-            raise KeyboardInterrupt
-        return super().price(s, exclude)
-
-
-def test_an_interrupted_fit_keeps_what_it_has():
-    model = LPBoostClassifier(oracle=Interrupting, columns_per_round=1)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model.fit(X, Y)
-    assert len(model.history_) == 2
-    assert model.score(X, Y) > 0.5
-
-
 class Exhausted(oracles.Stumps):
     """Stumps that answer twice, and have no hypotheses from then on, but a bound."""
 
@@ -171,16 +151,6 @@ def test_a_fit_that_ends_short_of_its_tolerance_says_so_whatever_ended_it(estima
     assert model.certificate_.relative_gap > model.tol
 
 
-def test_progress_is_shown_on_the_standard_error_when_asked(capsys):
-    LPBoostClassifier(verbose=1).fit(X, Y)
-    shown = capsys.readouterr()
-    assert "LPBoostClassifier: round" in shown.err
-    assert "relative gap" in shown.err
-    assert shown.out == ""
-    LPBoostClassifier().fit(X, Y)
-    assert capsys.readouterr() == ("", "")
-
-
 @pytest.mark.parametrize("oracle", ["perceptrons", "fourier", partial(oracles.Perceptrons, n_directions=30)])
 def test_sampled_oracles_follow_the_seed(oracle):
     fits = [LPBoostClassifier(oracle=oracle, random_state=seed, tol=0.1).fit(X, Y) for seed in (0, 0, 1)]
@@ -192,14 +162,6 @@ def test_sampled_oracles_follow_the_seed(oracle):
 def test_columns_per_round_are_limited():
     model = LPBoostClassifier(columns_per_round=1).fit(X, Y)
     assert max(np.diff([row.size for row in model.history_])) == 1
-
-
-def test_importances_of_features():
-    np.testing.assert_allclose(LPBoostClassifier().fit(X, Y).feature_importances_.sum(), 1)
-    flat = np.column_stack([X[:, 0], np.ones(len(X))])
-    np.testing.assert_array_equal(LPBoostClassifier().fit(flat, Y).feature_importances_, [1, 0])
-    sampled = LPBoostClassifier(oracle="perceptrons", random_state=0, tol=0.1).fit(X, Y)
-    assert not hasattr(sampled, "feature_importances_")
 
 
 def test_the_ensemble_as_a_table():

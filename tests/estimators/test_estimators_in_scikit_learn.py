@@ -13,14 +13,14 @@ from estimator_samples import EVERY, called, three_classes, two_classes
 from public_estimators import CLASSIFIERS, PUBLIC, TARGETS
 from scipy.sparse import csr_array
 from sklearn import config_context
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.inspection import DecisionBoundaryDisplay, permutation_importance
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate, learning_curve
+from sklearn.inspection import DecisionBoundaryDisplay
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -60,16 +60,6 @@ def test_grid_search_in_two_processes(estimator, grid, best):
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_cross_validation_in_two_processes(name):
-    scoring = ["accuracy", "roc_auc"] if name in CLASSIFIERS else ["r2"] if is_regressor(PUBLIC[name]) else None
-    found = cross_validate(
-        PUBLIC[name], X, TARGETS[name], cv=2, n_jobs=2, scoring=scoring, return_estimator=True, error_score="raise"
-    )
-    assert found[f"test_{scoring[0] if scoring else 'score'}"].mean() > 0.6
-    assert all(hasattr(model, "certificate_") or hasattr(model, "best_score_") for model in found["estimator"])
-
-
-@pytest.mark.parametrize("name", PUBLIC)
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_pipeline_of_scaled_features(name, frame):
     table = frame(X, columns=["a", "b", "c"])
@@ -94,15 +84,6 @@ def test_a_column_transformer_of_words_and_numbers(name):
     ]
     assert models[0].score(table, TARGETS[name]) > 0.8
     np.testing.assert_array_equal(models[0].predict(table), models[1].predict(pl.from_pandas(table)))
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-def test_calibrated_probabilities(name, method):
-    for sample, n_classes in (((X, Y), 2), ((X3, np.array(["x", "y", "z"])[Y3]), 3)):
-        p = CalibratedClassifierCV(PUBLIC[name], method=method, cv=2).fit(*sample).predict_proba(sample[0])
-        assert p.shape == (len(sample[0]), n_classes)
-        np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -165,16 +146,6 @@ def test_inside_other_classifiers(name):
     assert votes.score(X, Y) > 0.5
     for scheme in (OneVsRestClassifier, OneVsOneClassifier):
         assert scheme(estimator).fit(X3, Y3).score(X3, Y3) > 0.6
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_under_inspection(name):
-    model = clone(PUBLIC[name]).fit(X, TARGETS[name])
-    found = permutation_importance(model, X, TARGETS[name], n_repeats=2, random_state=0)
-    assert found.importances_mean[:2].sum() > found.importances_mean[2]
-    sizes, *scores = learning_curve(PUBLIC[name], X, TARGETS[name], cv=2, train_sizes=[0.5, 1.0], error_score="raise")
-    assert len(sizes) == 2
-    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

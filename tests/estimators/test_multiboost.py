@@ -1,20 +1,16 @@
 """MultiBoost against cvxpy over all stumps, against its two-class form, and what a fitted one tells."""
 
-import pickle
-
 import cvxpy as cp
 import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.exceptions import ConvergenceWarning
 
-from cvxens import ColumnGenerationClassifier, Formulation, MultiBoostClassifier, load_model
+from cvxens import ColumnGenerationClassifier, Formulation, MultiBoostClassifier
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput
 from cvxens.estimators.classifiers import EveryClass
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import L1
@@ -190,36 +186,3 @@ def test_sampled_weak_learners_prove_nothing():
         model.fit(X, Y)
     assert not model.certificate_.proven
     assert model.score(X, Y) > 0.7
-
-
-@pytest.mark.parametrize(
-    ("parameters", "name"),
-    [
-        *(({"C": bad}, "C") for bad in (0, -1, np.nan, np.inf, "large")),
-        ({"oracle": "stump"}, "oracle"),
-        ({"tol": 0}, "tol"),
-        ({"solver": "slow"}, "solver"),
-        ({"max_columns": 0}, "max_columns"),
-        ({"max_time": -1}, "max_time"),
-    ],
-)
-def test_bad_parameters(parameters, name):
-    model = clone(EXACT).set_params(**parameters)
-    with pytest.raises(InvalidInput, match=name):
-        model.fit(X, Y)
-    assert not hasattr(model, "n_features_in_")
-
-
-def test_unfitted_use():
-    with pytest.raises(NotFittedError):
-        clone(EXACT).predict_proba(X)
-
-
-def test_files_pickles_and_grid_search(tmp_path):
-    search = GridSearchCV(MultiBoostClassifier(), {"C": [0.01, 1.0]}, cv=3).fit(X, Y)
-    model = search.best_estimator_
-    model.save(tmp_path / "model")
-    for restored in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "model")):
-        assert_array_equal(restored.predict_proba(X), search.predict_proba(X))
-        assert_array_equal(restored.dual_weights_, model.dual_weights_)
-        assert restored.certificate_ == model.certificate_

@@ -208,18 +208,10 @@ def test_squares_over_a_finite_set():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LPBoostRegressor("squared"), "^loss: "),
-        (LPBoostRegressor(C=-1.0), "^C: "),
-        (LPBoostRegressor("quantile", quantile=1.0), "^quantile: "),
         (LPBoostRegressor("quantile", quantile=[0.5, 0.2]), "^quantile: "),
-        (LPBoostRegressor("huber", delta=0.0), "^delta: "),
-        (LPBoostRegressor("epsilon_insensitive", epsilon=-1.0), "^epsilon: "),
         (ColumnGenerationRegressor(Formulation(cp.norm1, L1(), scores=True)), "^formulation: "),
         (ColumnGenerationRegressor(lambda X, t, s: Formulation(cp.norm1, L1())), "^formulation: "),
-        (LPBoostRegressor(oracle="none"), "^oracle: "),
         (InfiniteEnsembleSVR("precomputed"), "^kernel: "),
-        (InfiniteEnsembleSVR(C="large"), "^C: "),
-        (InfiniteEnsembleSVR(epsilon=-1.0), "^epsilon: "),
     ],
 )
 def test_what_cannot_be_fitted_is_refused_by_name(model, words):
