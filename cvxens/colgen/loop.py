@@ -67,18 +67,6 @@ PATIENCE = 20
 UNBOUNDED_ROUNDS = 100
 """Rounds that a run without a bound has, or as many as columns that its user asks for: nothing else must end it."""
 
-BOUND_TOLERANCE = 1e-9
-"""How far an oracle's bound may be below an edge of its own hypotheses, relative to the sizes of the terms of that sum.
-
-Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
-"""
-
-FARTHEST = 1e6
-"""The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
-
-CERTIFICATE_SECONDS = 5e-8
-"""Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
-
 
 @dataclass(frozen=True)
 class Step:
@@ -175,7 +163,7 @@ def iterate(
     first = time.perf_counter()
     for number in count(1):
         began = time.perf_counter()
-        with _one_blas_thread():
+        with _keep_to_one_thread():
             solution = master.solve()
             if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
@@ -187,7 +175,7 @@ def iterate(
         priced, bound, cut = Priced(()), -inf, None
         try:
             priced = columns.price(solution)
-            with _one_blas_thread():
+            with _keep_to_one_thread():
                 priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
                 bound = master.bound(solution, priced)
         except TimeUp as up:
@@ -212,15 +200,13 @@ def iterate(
             return
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread: more would wait at barriers for cores that the oracles' threads and others use."""
+# BLAS has one thread: more would wait at barriers for cores that the oracles' threads and others use. Its libraries are
+# looked for once, which takes longer than a small run
+_find_libraries = cache(ThreadpoolController)
+
+
+def _keep_to_one_thread() -> AbstractContextManager[Any]:
     return _find_libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _find_libraries() -> ThreadpoolController:
-    """Find the libraries with threads, once: the search takes longer than a small run."""
-    return ThreadpoolController()
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
@@ -416,7 +402,8 @@ class _Columns:
         scale = largest * float(np.abs(solution.s).sum())
         for name, (claimed, actual) in claims.items():
             size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
-            if actual > claimed + BOUND_TOLERANCE * size:
+            # not all sum alike: so little is added to the bound, and no error
+            if actual > claimed + 1e-9 * size:
                 what = "squares of edges that sum to" if name == "edge_square_sum" else "an edge of"
                 raise self._contradicted(f"{name} = {claimed:.6g}, while its own hypotheses have {what} {actual:.6g}")
 
@@ -754,7 +741,6 @@ class Search:
         self.make_master = make_master
         self.restrict = restrict
         self.master = make_master(formulation, signs)
-        oracle = with_signs(oracle, free=not formulation.nonnegative, several=formulation.outputs is not None)
         self.start = start
         self.found: tuple[Hypothesis, ...] = ()
         """What the oracle has found before, by a checkpoint."""
@@ -815,9 +801,10 @@ class Search:
         ):
             step = self._count(raw_step, limits.tol)
             clock.max_time = limits.max_time
-            # the certificate of the next round has as many new columns as were found in this one
+            # the certificate of the next round has as many new columns as were found in this one; for each entry of H
+            # it takes 8e-9 seconds, at 2.5 GHz and 5,000 x 50 or more, and some room
             n_columns = len(step.columns) + len(step.priced.columns)
-            clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
+            clock.reserve = step.pricing_seconds + 5e-8 * len(self.signs) * n_columns
             if self.formulation.terms[0].is_searched:
                 # its certificate is evaluated by a solver, as the points of the master are
                 clock.reserve += step.master_seconds
@@ -952,8 +939,8 @@ class Search:
         if (domain := loss.domain(solution.u.shape)) is not None:
             size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
             least, max_edge = domain.dual_value(solution.u), last.priced.edge_bound
-            # weights of a given sum times the largest edge, or of any sum that can be meant
-            if least > min(FARTHEST, total) * max_edge:
+            # weights of a given sum times the largest edge, or of any that can be meant: edges are not quite 0
+            if least > min(1e6, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
             return
         size = float(solution.u.sum())

@@ -608,6 +608,8 @@ class Classifier(ClassifierMixin, Learner):
     _kind_of_sample: ClassVar[type[Any]] = Sample
     one_by_one: ClassVar[bool] = True
     """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
+    _link: ClassVar[Any] = None
+    """From raw scores to the probabilities (n_samples, n_classes) at which the mean loss is least, if there are any."""
 
     def _check_again(self, sample: Sample) -> None:
         if not np.array_equal(sample.classes, self.classes_):

@@ -19,7 +19,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
-from cvxens.colgen.protocols import declared, with_negations
+from cvxens.colgen.protocols import declared, with_signs
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.base import REMEDIES, Classifier, estimator, rounds_of, time_limit, warn_of
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
@@ -245,7 +245,7 @@ class CGEns(Ensemble):
             # SL (6) with alpha_i in proportion to C_i, and (13) with U_it so
             u = sample.weights
             s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
-            start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
+            start = [column.hypothesis for column in with_signs(oracle).price(s).columns]
         master = self._exact_master if solver == "fast" else SOLVERS[solver]
         return self._run(
             sample,

@@ -19,7 +19,6 @@ SOLVERS = {
     "logistic by cvxpy": ColumnGenerationClassifier(solver="reference"),
     "perceptrons": LPBoostClassifier(oracle="perceptrons", nu=0.3, max_columns=20, random_state=0),
     "trees": LPBoostClassifier(oracle="trees", nu=0.3, max_columns=20, random_state=0),
-    "LIBSVM": InfiniteEnsembleSVC(C=0.1, solver="libsvm"),
     "additive": InfiniteEnsembleSVC(C=0.1, solver="additive"),
     "blockwise": InfiniteEnsembleSVC("perceptron", C=0.1, solver="blockwise"),
     "SVM by cvxpy": InfiniteEnsembleSVC(C=0.1, solver="reference"),

@@ -190,6 +190,11 @@ class Stumps:
         """The largest |h(x)| of all hypotheses."""
         return max(float(self.of_features.max()), float(self.constant))
 
+    @property
+    def votes(self) -> bool:
+        """True if all values are within [-1, 1]: no feature costs less than 1."""
+        return self.largest <= 1
+
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the hypothesis is of the set, and its negation too."""
         stump = _without_cost(hypothesis)
