@@ -176,7 +176,7 @@ class LPBoostRegressor(Ensemble, Regressor):
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
             return Formulation(several, L1(), intercept=True)
-        given: Any = getattr(self, parameter, None)
+        given: Any = vars(self).get(parameter)
         loss = make(sample.targets, prices, float(np.ravel(given)[0]) if parameter == "quantile" else given)
         return Formulation(loss, L1(), intercept=True)
 
