@@ -7,7 +7,7 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, all_stumps, noisy
+from brute_force import PlainTable, all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
