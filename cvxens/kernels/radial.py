@@ -34,8 +34,28 @@ CAUCHY = Stable("laplacian", 1, DIFFERENCE, lambda random, shape: random.standar
 NORMAL = Stable("gaussian", 2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
+class OfDistance(Kernel):
+    """A function of gamma sum_d |x_d - x'_d|^power."""
+
+    law: ClassVar[Stable]
+    function: ClassVar[np.ufunc]
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        validation.positive("gamma", self.gamma)
+
+    @property
+    def statement(self) -> tuple[str, float | None]:
+        return self.law.kernel, self.gamma
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        distance = measure(self.law.term, *check_pair(X, Z))
+        return lambda rows, columns: self.function(-self.gamma * distance(rows, columns))
+
+
 @dataclass(frozen=True)
-class Exponential(Kernel):
+class ExponentialOfDistance(OfDistance):
     """exp(-gamma sum_d |x_d - x'_d|^power), the mean over waves sqrt(2) cos(theta'x - kappa), kappa uniform.
 
     By Bochner's theorem the theta_d follow the law whose characteristic function it is: gamma^(1/power) times the
@@ -49,22 +69,11 @@ class Exponential(Kernel):
         Which only sampling needs.
     """
 
-    law: ClassVar[Stable]
     simplified: ClassVar[type[ExponentialLessOne]]
 
     gamma: float
     n_features: int | None = None
-
-    def __post_init__(self) -> None:
-        validation.positive("gamma", self.gamma)
-
-    @property
-    def statement(self) -> tuple[str, float | None]:
-        return self.law.kernel, self.gamma
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
+    function = np.exp
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         # r^2 is a density
@@ -89,7 +98,7 @@ class Exponential(Kernel):
 
 
 @dataclass(frozen=True)
-class ExponentialLessOne(Simplified):
+class ExponentialLessOne(OfDistance, Simplified):
     """exp(-gamma |x - x'|) - 1, to full precision however small gamma times the distance is.
 
     Parameters
@@ -98,17 +107,8 @@ class ExponentialLessOne(Simplified):
         Above 0.
     """
 
-    law: ClassVar[Stable]
-
     gamma: float
-
-    @property
-    def statement(self) -> tuple[str, float | None]:
-        return self.law.kernel, self.gamma
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: np.expm1(-self.gamma * distance(rows, columns))
+    function = np.expm1
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
         sample, power = RoundedSample.of(X, self.law.term), self.law.power
@@ -169,7 +169,7 @@ class SimplifiedGaussian(ExponentialLessOne):
 @final
 @documented
 @dataclass(frozen=True)
-class Laplacian(Exponential):
+class Laplacian(ExponentialOfDistance):
     """K(x, x') = exp(-gamma |x - x'|_1).
 
     LL08 section 6.3 and footnote 5: within ranges it is ``exp(-2 gamma Delta_S) (K + 1)``, K the kernel of decision
@@ -193,7 +193,7 @@ class Laplacian(Exponential):
 @final
 @documented
 @dataclass(frozen=True)
-class Gaussian(Exponential):
+class Gaussian(ExponentialOfDistance):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
     What LL08 section 7.2 compares with, and the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws:

@@ -18,12 +18,6 @@ from cvxens.types import Array
 UNIT = 2.0**-23
 """Twice the relative error of a rounding to float32, which covers products of such errors and what underflows."""
 
-LOST = 1e-3
-"""The error relative to the largest value from which single precision is of no use."""
-
-RANGE = 1e30
-"""The largest factor that float32 takes with room for products, and one over the least."""
-
 
 @dataclass(frozen=True, eq=False)
 class RoundedSample:
@@ -71,13 +65,14 @@ class RoundedSample:
         slope, reach, largest : float
             The suprema of ``|phi'(d)|``, ``|d phi'(d)|`` and ``|phi(d)|`` over the distances d in the sample.
         """
-        if not (1 / RANGE < factor < RANGE and self.radius < RANGE):
+        # float32 takes factors up to these, with room for products
+        if not (1e-30 < factor < 1e30 and self.radius < 1e30):
             return None
         # Either sample of a distance is off by UNIT / 2 times the radius. The terms are sums of D positive numbers, so
         # their relative error is D + 2 roundings, of a sum of squares half as large in the distance; three more are of
         # the factor. The profile itself ends with an elementary function, off by four roundings at most, and a product
         error = UNIT * (self.radius * slope + (self.X.shape[1] + 5) * reach + 5 * largest)
-        return SingleKernel(self, profile, largest, error) if error <= LOST * largest else None
+        return SingleKernel(self, profile, largest, error) if error <= 1e-3 * largest else None
 
 
 @dataclass(frozen=True, eq=False)
