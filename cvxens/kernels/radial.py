@@ -14,7 +14,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
-from cvxens.kernels.single import RoundedSample, SingleKernel
+from cvxens.kernels.single import Profile, SingleKernel
 from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Tile, check_pair, measure
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -111,20 +111,18 @@ class ExponentialLessOne(OfDistance, Simplified):
     function = np.expm1
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
-        sample, power = RoundedSample.of(X, self.law.term), self.law.power
-        rate = self.gamma * sample.radius**power
+        return SingleKernel.of(X, self.law.term, self._describe)
+
+    def _describe(self, radius: float) -> Profile:
+        power = self.law.power
+        rate = self.gamma * radius**power
         # phi(d) = exp(-gamma d^p) - 1 for d up to twice the radius, where gamma d^p is 2^p rate: |phi| is at most that,
         # and |d phi'| = p gamma d^p exp(-gamma d^p), as t exp(-t) is at most t and 1/e. Of p = 2 the slope
         # 2 gamma d exp(-gamma d^2) is at most that of d = 1 / sqrt(2 gamma), or of twice the radius without the exp
         most = 2**power * rate
-        slope = self.gamma if power == 1 else min(sqrt(2 * self.gamma / e), 4 * self.gamma * sample.radius)
-        return sample.evaluate(
-            lambda sums: np.expm1(np.float32(-rate) * sums),
-            rate,
-            slope=slope,
-            reach=power * min(most, 1 / e),
-            largest=min(most, 1.0),
-        )
+        slope = self.gamma if power == 1 else min(sqrt(2 * self.gamma / e), 4 * self.gamma * radius)
+        reach, largest = power * min(most, 1 / e), min(most, 1.0)
+        return Profile(lambda sums: np.expm1(np.float32(-rate) * sums), rate, slope, reach, largest)
 
 
 @final
