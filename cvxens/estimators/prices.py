@@ -37,7 +37,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from cvxens import validation
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
 from cvxens.colgen.oracles import Rows
-from cvxens.colgen.protocols import with_negations
+from cvxens.colgen.protocols import with_signs
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import REMEDIES, rounds_of, warn_of
@@ -339,7 +339,7 @@ class EnsemblePath(PricePath):
             formulation = self._formulate(problem, 1.0)
             signs = formulation.signs(label(formulation, problem), len(problem.weights))
             s = Restricted(formulation, signs).start().s
-            priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(s)
+            priced = with_signs(oracle, free=not formulation.nonnegative).price(s)
             limit = formulation.terms[1].edge_limit or 1.0
             if priced.columns and priced.best_edge > 0:
                 chance = float(np.linalg.norm(s.T * priced.columns[0].values))

@@ -14,7 +14,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
-from cvxens.colgen.protocols import with_negations
+from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
     REMEDIES,
@@ -176,7 +176,7 @@ class LPBoostRegressor(Ensemble, Regressor):
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
             return Formulation(several, L1(), intercept=True)
-        given: Any = getattr(self, parameter, None)
+        given: Any = vars(self).get(parameter)
         loss = make(sample.targets, prices, float(np.ravel(given)[0]) if parameter == "quantile" else given)
         return Formulation(loss, L1(), intercept=True)
 
@@ -206,7 +206,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         if self._n_scores == 1:
             return oracle
         one_sided = super()._formulation(sample).nonnegative
-        return Ascending(oracle if one_sided else with_negations(oracle), self._n_scores)
+        return Ascending(with_signs(oracle, free=not one_sided), self._n_scores)
 
     def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self._n_scores > 1:

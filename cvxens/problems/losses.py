@@ -290,6 +290,21 @@ class Loss(ABC):
         return {}
 
 
+class OfDifferences(Loss):
+    """A loss on scores that is a function of their differences, so that an intercept would change nothing."""
+
+    on_scores = True
+    of_differences = True
+
+    def smoothed(self, width: float) -> Any:
+        """Return the loss itself, which suits a smooth one."""
+        return self
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return 0: differences have no intercept."""
+        return np.zeros(())
+
+
 def _sum_error(n_samples: int, terms: Array) -> float:
     """Bound the rounding error of a sum of terms, of which there may be some for each sample."""
     return sum_error(max(n_samples, terms.size // 2), float(np.abs(terms).sum()))

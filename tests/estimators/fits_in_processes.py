@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
-from public_estimators import PUBLIC, TARGETS, X
+from public_estimators import FAMILIES, PUBLIC, TARGETS, X
 from sklearn.base import clone
 
 import cvxens.limits
@@ -25,7 +25,7 @@ SOLVERS = {
     "rho-SVM by updates": RhoSVC(solver="reference"),
 }
 
-NAMES = [*PUBLIC, *SOLVERS, "HiGHS", "interior point"]
+NAMES = [*FAMILIES, *SOLVERS, "HiGHS", "interior point"]
 
 
 def answer(name):
