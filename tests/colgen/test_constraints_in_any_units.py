@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_at_once, all_stumps, noisy
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Stumps
@@ -39,12 +39,8 @@ def find_margins(run):
 
 def optimum(loss, penalty, constraints, nonnegative=False):
     columns = np.hstack([H, -H]) if nonnegative else H
-    w, b = cp.Variable(columns.shape[1], nonneg=nonnegative), cp.Variable()
-    z = cp.multiply(y, columns @ w + b)
-    found = penalty(w)
-    price, *held = found if isinstance(found, list) else [found]
-    problem = cp.Problem(cp.Minimize(loss(z) + price), [*held, *constraints(z)])
-    return problem.solve(solver="CLARABEL", **TIGHT)
+    options = {"intercept": True, "nonnegative": nonnegative}
+    return all_at_once(columns, y, loss, penalty, held=constraints, tol=1e-8, **options)
 
 
 @pytest.mark.parametrize("s", [1e-10, 1e-6, 1.0, 1e8])

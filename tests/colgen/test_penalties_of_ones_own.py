@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_at_once, all_stumps, noisy
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
@@ -17,13 +17,10 @@ X, y = noisy(30, 3, seed=1)
 H = all_stumps(X)
 
 
-def optimum(penalty, H=H, y=y, loss=cp.logistic, *, intercept=False, nonnegative=False):
+def optimum(penalty, **options):
     """The optimum over all columns, and their negatives where weights have one sign."""
-    M = np.hstack([H, -H]) if nonnegative else H
-    w, b = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable()
-    z, stated = cp.multiply(y, M @ w + intercept * b), penalty(w)
-    expression, *held = stated if isinstance(stated, list) else [stated]
-    return cp.Problem(cp.Minimize(cp.sum(loss(-z)) + expression), held).solve(solver="CLARABEL")
+    M = np.hstack([H, -H]) if options.get("nonnegative") else H
+    return all_at_once(M, y, lambda z: cp.sum(cp.logistic(-z)), penalty, tol=1e-8, **options)
 
 
 def test_the_price_at_a_kink_of_a_coupled_penalty_is_its_multiplier():

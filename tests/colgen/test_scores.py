@@ -98,25 +98,6 @@ def test_several_outputs_under_constraints(known, intercept):
     assert run.certificate.residuals["complementary slackness"] < 1e-3
 
 
-def test_quantiles_that_cannot_cross():
-    """The pinball losses of two levels for one target, as one expression of two outputs."""
-    levels = np.tile([0.2, 0.8], (N, 1))
-
-    def pinball(z):
-        r = np.tile(T[:, :1], 2) - z
-        return cp.sum(cp.maximum(cp.multiply(levels, r), cp.multiply(levels - 1, r)))
-
-    def ordered(z):
-        return [z[:, 0] <= z[:, 1]]
-
-    def penalty(w):
-        return 0.5 * cp.sum(cp.abs(w))
-
-    formulation = Formulation(pinball, penalty, intercept=True, outputs=2, constraints=ordered)
-    run = column_generation(formulation, Stumps(X), tol=1e-7)
-    assert run.certificate.primal == pytest.approx(enumerate_all(pinball, penalty, ordered, (2,)), rel=1e-6)
-
-
 def test_the_best_intercepts_of_an_expression_in_several_scores():
     problem = Problem(Formulation(lambda z: cp.sum_squares(T - z), L1(), intercept=True, outputs=2), H)
     w = np.zeros((H.shape[1], 2))
@@ -152,20 +133,6 @@ def test_variables_with_names_come_back(inside, tmp_path):
     assert ordinal(cp.Constant(run.decision_function(X)), cp.Constant(own)).value + 0.5 * w == pytest.approx(optimum)
     again = column_generation(formulation, Stumps(X), tol=1e-7, checkpoint=kept)
     assert_array_equal(again.variables["thresholds"], own)
-
-
-def test_a_linear_part_beside_the_ensemble():
-    beta = cp.Variable(X.shape[1], name="beta")
-
-    def loss(z):
-        return cp.sum_squares(T[:, 0] - z - X @ beta) + 0.3 * cp.norm1(beta)
-
-    run = column_generation(Formulation(loss, L1(0.8), intercept=True, scores=True), Stumps(X), tol=1e-7)
-    optimum = enumerate_all(loss, lambda w: 0.8 * cp.norm1(w))
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
-    r = T[:, 0] - run.decision_function(X) - X @ run.variables["beta"]
-    objective = r @ r + 0.3 * np.abs(run.variables["beta"]).sum() + 0.8 * np.abs(run.weights).sum()
-    assert objective == pytest.approx(optimum, rel=1e-6)
 
 
 def test_variables_act_in_the_decision():

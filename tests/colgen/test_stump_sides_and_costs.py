@@ -3,9 +3,9 @@
 from fractions import Fraction
 from itertools import pairwise
 
-import cvxpy as cp
 import numpy as np
 import pytest
+from brute_force import all_at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -126,10 +126,7 @@ def dense(X, y, signs, costs, loss, penalty):
     """The optimum over all stumps with w >= 0 by cvxpy."""
     hypotheses = list(every_stump(X, signs, costs, constant=True))
     H = np.column_stack([h(X) for h in hypotheses])
-    w, z = cp.Variable(H.shape[1], nonneg=True), cp.Variable(len(y))
-    on_z, on_w = loss.model(z), penalty.model(w)
-    links = [z == cp.multiply(y, H @ w), *on_z.constraints]
-    return cp.Problem(cp.Minimize(on_z.expression + on_w.expression), links).solve(cp.CLARABEL)
+    return all_at_once(H, y, loss, penalty, nonnegative=True)
 
 
 @settings(deadline=None, max_examples=6)
