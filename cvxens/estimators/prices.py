@@ -37,7 +37,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from cvxens import validation
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
 from cvxens.colgen.oracles import Rows
-from cvxens.colgen.protocols import with_negations
+from cvxens.colgen.protocols import with_signs
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import REMEDIES, rounds_of, warn_of
@@ -347,7 +347,7 @@ class EnsemblePath(PricePath):
             formulation = self._formulate(problem, 1.0)
             signs = formulation.signs(label(formulation, problem), len(problem.weights))
             s = Restricted(formulation, signs).start().s
-            priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(s)
+            priced = with_signs(oracle, free=not formulation.nonnegative).price(s)
             limit = formulation.terms[1].edge_limit or 1.0
             if priced.columns and priced.best_edge > 0:
                 chance = float(np.linalg.norm(s.T * priced.columns[0].values))
@@ -579,35 +579,35 @@ def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[n
         loss = estimator.get_params(deep=False).get("loss")
         scoring = "neg_mean_squared_error" if loss == "squared" else "neg_mean_absolute_error"
     try:
-        scorer = measure_accuracy if scoring == "accuracy" else scoring and check_scoring(estimator, scoring)
+        scorer = scoring and check_scoring(estimator, scoring)
     except ValueError as error:
         remedy = "name a scorer of scikit-learn, or give one"
         raise InvalidInput("scoring", f"found {scoring!r:.100}: {error!s:.200}", remedy) from error
     # an estimator that knows classes, and is asked for nothing but what it makes of raw scores
-    parts = [estimator] * estimator._n_problems(sample)
-    known = {**sample.known, "certificate_": None, "estimators_": parts if len(parts) > 1 else []}
+    parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
+    vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
+    names = ["sample_weight"] if scorer and takes_weights(scorer) else []
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
-        shell = copy(estimator)
-        vars(shell).update(known, _raw_scores=lambda _: F, _accepts=AsTheyAre)
         if scorer is None:
-            return _score_loss(shell, sample, test, F)
-        given = {"sample_weight": sample.masses[test]} if takes_weights(scorer) else {}
+            return _score_loss(knowing, sample, test, F)
+        if scoring == "accuracy":
+            # scikit-learn's checks would take longer than small fits
+            right = knowing._classes(knowing._to_scores(F)) == sample.given[test]
+            return float(right @ sample.masses[test] / sample.masses[test].sum())
+        shell = copy(knowing)
+        vars(shell).update(_raw_scores=lambda _: F, _accepts=AsTheyAre)
+        given = dict.fromkeys(names, sample.masses[test])
         return float(scorer(shell, sample.X[np.flatnonzero(test)], sample.given[test], **given))
 
     return score_part
 
 
-def measure_accuracy(classifier: Any, X: Any, y: NDArray, sample_weight: Array | None = None) -> float:
-    """Return the share of samples in the right classes; scikit-learn's checks would take longer than small fits."""
-    return float(np.average(classifier.predict(X) == y, weights=sample_weight))
-
-
 def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
     """Return minus the mean loss of a test part: the log loss where there are probabilities, else the hinge loss."""
     labels, rows = sample.labels[test], np.arange(np.count_nonzero(test))
-    if (link := getattr(classifier, "_link", None)) is not None:
-        losses = -np.log(np.maximum(link(F)[rows, labels], np.finfo(float).tiny))
+    if classifier._link is not None:
+        losses = -np.log(np.maximum(classifier._link(F)[rows, labels], np.finfo(float).tiny))
     else:
         f = classifier._to_scores(F)
         if f.ndim == 1:

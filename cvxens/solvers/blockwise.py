@@ -11,18 +11,19 @@ the block of two. Here SMO runs inside a block whose matrix is in the cache, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import SIDE, Tile, cut, fill, one_blas_thread
@@ -39,6 +40,7 @@ from cvxens.limits import (
     was_cut,
 )
 from cvxens.problems import SVMDual
+from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
@@ -139,8 +141,12 @@ class KernelRows(KernelMap):
     @classmethod
     def of_matrix(cls, K: Any) -> KernelRows:
         """Return the rows of a symmetric matrix."""
+        return cls._of_values(validation.symmetric(K))
+
+    @classmethod
+    def _of_values(cls, K: Array) -> KernelRows:
         rows = cls(lambda left, right: lambda i, j: K[left][i][:, right][:, j], len(K))
-        rows.K = validation.symmetric(K)
+        rows.K = K
         return rows
 
     @cached_property
@@ -240,7 +246,7 @@ class KernelRows(KernelMap):
     def among(self, chosen: Indices) -> KernelRows:
         """Return the rows among some of the samples."""
         if self.K is not None:
-            return KernelRows.of_matrix(gather(self.K, chosen, chosen))
+            return self._of_values(gather(self.K, chosen, chosen))
         assert self.kernel is not None
         return KernelRows.of(self.kernel, self.X[chosen], self.room)
 
@@ -259,7 +265,9 @@ class KernelRows(KernelMap):
             largest = 0.0
             for part in columns:
                 values = tile(rows, part)
-                largest = max(largest, float(values.max()), -float(values.min()))
+                # in single precision it is known beforehand
+                if not self.error:
+                    largest = max(largest, float(values.max()), -float(values.min()))
                 # sums of products are in double precision
                 product[rows] += values @ v[part]
             return largest
@@ -721,6 +729,60 @@ def solve_blockwise(
     with limit_time(max_time) as clock:
         search = _Search(problem, start, clock, tol)
         return search.result(find_ending(search.run))
+
+
+class Machine(NamedTuple):
+    """The coefficients v = y u of a machine, the best intercept for them, and their certified gap."""
+
+    v: Array
+    b: float
+    relative_gap: float
+
+
+def solve_prices(problem: KernelSVM, Cs: Sequence[float], tol: float) -> list[Machine]:
+    """Solve LL08 P2 with a matrix in memory at ascending multiples of C, in one compiled loop, for cross-validation.
+
+    Scores of all are evaluated at once, by which each is certified; one whose gap is above `tol` is solved by itself.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [machine.v.tolist() for machine in solve_prices(problem, [0.25, 1.0], 1e-6)]
+    [[0.25, -0.25], [0.5, -0.5]]
+    """
+    y, prices = problem.y, np.outer(Cs, problem.C)
+    K = np.ascontiguousarray(problem.rows.matrix())
+    V = trace_prices(K, y, problem.bounds, np.asarray(Cs), CLOSER * tol, STEPS * len(y))
+    F, U = V @ K, y * V
+    b = best_of_hinges(y - F, problem.C, float(problem.C[y > 0].sum()))
+    slack, objectives = 1 - y * (F + b[:, None]), (V * F).sum(axis=1) / 2 - U.sum(axis=1)
+    # the gap as `SVMDual.evaluate_multipliers` sums it up, of terms of at least 0
+    gaps = (np.where(slack > 0, prices - U, -U) * slack).sum(axis=1)
+    machines = []
+    for c, (gap, objective) in enumerate(zip(gaps.tolist(), objectives.tolist(), strict=True)):
+        machine: Any = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
+        machines.append(machine if machine.relative_gap <= tol else solve_blockwise(problem.priced(prices[c]), tol))
+    return machines
+
+
+@njit(cache=True, nogil=True)
+def trace_prices(K: Array, knots: Array, bounds: Array, Cs: Array, tol: float, max_steps: int) -> Array:
+    """Solve by `close_gap` at multiples of the bounds, each from the best multiple of the last v; returns all v."""
+    V, point, ends = np.empty((len(Cs), len(knots))), np.zeros((2, len(knots))), bounds[0] + bounds[1]
+    point[1] = knots
+    for c in range(len(Cs)):
+        if c > 0:
+            # t = knots'v / v'K v, as far as the bounds allow, which grow by a factor
+            v, f, t = point[0].copy(), knots - point[1], Cs[c] / Cs[c - 1]
+            square = (v * f).sum()
+            if square > 0.0:
+                t = min(t, (v * knots).sum() / square)
+            # what was at its bound is at the new one, to the last digit
+            point[0] = np.where(np.abs(t * v) >= (1.0 - 1e-15) * np.abs(Cs[c] * ends), Cs[c] * ends, t * v)
+            point[1] = knots - t * f
+        close_gap(K, point, Cs[c] * bounds, knots, tol, max_steps)
+        V[c] = point[0]
+    return V
 
 
 class _Search(Generic[P]):

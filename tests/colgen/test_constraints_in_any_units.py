@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_at_once, all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Stumps
@@ -38,9 +38,8 @@ def find_margins(run):
 
 
 def optimum(loss, penalty, constraints, nonnegative=False):
-    columns = np.hstack([H, -H]) if nonnegative else H
-    options = {"intercept": True, "nonnegative": nonnegative}
-    return all_at_once(columns, y, loss, penalty, held=constraints, tol=1e-8, **options)
+    given = {"nonnegative": nonnegative, "both": nonnegative, "constraints": constraints, "tol": 1e-8}
+    return solve_all(H, y, loss, penalty, intercept=True, **given)
 
 
 @pytest.mark.parametrize("s", [1e-10, 1e-6, 1.0, 1e8])

@@ -5,7 +5,7 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_at_once, all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +45,10 @@ LOSSES = {
     "squared hinge": (SquaredHinge(0.7), lambda z: 0.35 * cp.sum_squares(cp.pos(1 - z))),
 }
 PENALTIES = {"l1": (L1(0.8), lambda w: 0.8 * cp.norm1(w)), "l2": (SquaredL2(0.8), lambda w: 0.4 * cp.sum_squares(w))}
+
+
+def dense(loss, penalty, constraints):
+    return solve_all(H, y, loss, penalty, intercept=True, constraints=constraints)
 
 
 @pytest.mark.parametrize("held", CONSTRAINTS)

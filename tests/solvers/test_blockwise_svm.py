@@ -23,7 +23,9 @@ from cvxens.solvers.blockwise import (
     optimise_block,
     settle_block,
     solve_blockwise,
+    solve_prices,
 )
+from cvxens.solvers.svm_solution import SVMSolution
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
 X, Y = make_threenorm(300, 5, random_state=0)
@@ -263,6 +265,23 @@ def test_a_path_has_the_solutions_of_single_problems():
     single = [solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, C * prices), 1e-8) for C in Cs]
     assert_allclose([s.objective for s in path], [s.objective for s in single], rtol=1e-7)
     assert all(s.certificate.holds(1e-8) for s in path)
+
+
+def test_all_prices_by_one_loop_are_single_problems(monkeypatch):
+    Cs, prices = 2.0 ** np.arange(-9, 4, 3), np.random.default_rng(0).uniform(0.5, 2, 300)
+    for kernel in KERNELS:
+        problem = KernelSVM.of(kernel(X), Y, prices)
+        single = [solve_blockwise(problem.priced(C * prices), 1e-8) for C in Cs]
+        found = solve_prices(problem, Cs, 1e-8)
+        assert not any(isinstance(machine, SVMSolution) for machine in found)
+        for C, machine, solution in zip(Cs, found, single, strict=True):
+            certificate = problem.priced(C * prices).solution_at(Y * machine.v).certificate
+            assert certificate.relative_gap == pytest.approx(machine.relative_gap, abs=1e-9)
+            assert machine.relative_gap <= 1e-8
+            assert certificate.primal == pytest.approx(solution.objective, rel=1e-7)
+    # what the loop leaves open is solved by itself
+    monkeypatch.setattr(blockwise, "STEPS", 0)
+    assert all(isinstance(machine, SVMSolution) for machine in solve_prices(problem, Cs, 1e-8))
 
 
 def test_a_start_at_other_prices_is_made_feasible():

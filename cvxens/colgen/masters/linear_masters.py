@@ -414,6 +414,10 @@ class InteriorPointMaster(FastMaster):
         """Solve to a share of the outer gap, from the last point."""
         if self.restricted.n_columns == 0:
             return self.best
+        if self.near is not None and not len(self.best.w):
+            # what there is to begin with may do
+            self._take(self.restricted.evaluate({"w": self._pad(self._weights_near), "u": self.near[1]}))
+            return self.best
         # columns that rest, or that are new, enter where v violates their rows
         waiting = self._find_violated()
         entering = len(waiting[0]) > 0
@@ -506,8 +510,7 @@ class InteriorPointMaster(FastMaster):
         if not len(self._weights_near):
             return interior_point.cold_start(self._v, self.program)
         assert self.near is not None
-        w = np.zeros(self.restricted.n_columns)
-        w[: len(self._weights_near)] = self._weights_near
+        w = self._pad(self._weights_near)
         v, found = self._v, self.restricted.evaluate({"w": w, "u": self.near[1]})
         self.near = None
         # the multipliers of the free rows: minus the margin rho, the intercept
@@ -519,6 +522,10 @@ class InteriorPointMaster(FastMaster):
         of_working = np.maximum(self.signs[sign] * w[column], 0.0) / self.stack.unit
         at, self.gap = interior_point.warm_start(v, np.append(np.zeros(self.n_sums), of_working), free, self.program)
         return at
+
+    def _pad(self, w: Array) -> Array:
+        """Return weights of the columns that came first, and 0 for the others."""
+        return np.append(w, np.zeros(self.restricted.n_columns - len(w)))
 
     def _purge(self) -> None:
         """Remove columns from the working set that have been of no use for long, but never all."""
@@ -545,8 +552,6 @@ class InteriorPointMaster(FastMaster):
     def _take(self, new: MasterSolution) -> None:
         """Keep the new multipliers, with the best weights so far."""
         if new.objective > self.best.objective:
-            w = np.zeros_like(new.w)
-            w[: len(self.best.w)] = self.best.w
             best = self.best
-            new = replace(new, w=w, b=best.b, centred=best.centred, objective=best.objective)
+            new = replace(new, w=self._pad(best.w), b=best.b, centred=best.centred, objective=best.objective)
         self.best = replace(new, exact=False)
