@@ -7,50 +7,30 @@ conjugate gradients.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, Protocol
 
 import numpy as np
 
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen.loop import Run
-from cvxens.colgen.protocols import Column, Hypothesis
+from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
+from cvxens.colgen.protocols import Column
 from cvxens.limits import Ending
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.duality import as_rows
-from cvxens.problems.maps import ColumnMap, Columns
+from cvxens.problems.maps import ColumnMap
 from cvxens.solvers.least_squares import iterate_least_squares
 
-SHARE = 0.5
-"""The share of the gap that the equations are solved to: what is left is for rounding, and for the edges anew."""
 
-
-class ListedOracle(Protocol):
-    """An oracle whose hypotheses are listed, each once but for its sign."""
-
-    @property
-    def sample(self) -> Any:
-        """The training sample that the hypotheses are evaluated on."""
-
-    @property
-    def hypotheses(self) -> Sequence[Hypothesis]:
-        """All hypotheses of the set, in the order of `columns`."""
-
-    @property
-    def columns(self) -> Columns | None:
-        """Their values on the sample, without an array; None where that cannot be had."""
-
-
-def solve_over_all(formulation: Formulation, oracle: ListedOracle, tol: float) -> Run:
+def solve_over_all(formulation: Formulation, oracle: QuantileStumps, tol: float) -> Run:
     """Solve squared errors with a squared l2 penalty and an intercept over all hypotheses of an oracle.
 
     Parameters
     ----------
     formulation : Formulation
         Such as `formulations.simplex_least_squares`.
-    oracle : ListedOracle
-        One that has `columns`, such as `oracles.QuantileStumps` of numeric features.
+    oracle : QuantileStumps
+        Of numeric features, so that it has `columns`.
     tol : float
         Relative gap; the run has a larger one where there is not the time.
 
@@ -68,7 +48,8 @@ def solve_over_all(formulation: Formulation, oracle: ListedOracle, tol: float) -
     assert H is not None
     start = perf_counter()
     problem = Problem(formulation, ColumnMap(H), np.ones((H.shape[0], 1)))
-    found = problem.evaluate(iterate_least_squares(problem, SHARE * tol))
+    # half of the gap is for rounding, and for the edges anew
+    found = problem.evaluate(iterate_least_squares(problem, tol / 2))
     certificate = Certificate.between(
         found.primal,
         found.dual,

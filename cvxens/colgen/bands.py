@@ -30,7 +30,7 @@ from scipy.sparse import issparse
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
 from cvxens.colgen.masters.level_program import LevelProgram
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, ask, evaluate, negate, with_negations
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, ask, evaluate, negate, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
@@ -449,7 +449,7 @@ class _RangeSearch:
 
     def _make_oracle(self, sample: Array) -> Oracle:
         oracle = self.make_oracle(sample)
-        return with_negations(oracle) if self.is_free else oracle
+        return with_signs(oracle, free=self.is_free)
 
     def _is_own(self, hypothesis: Hypothesis, values: Array, own: _Set, others: _Set) -> bool:
         """Return True if a hypothesis depends on the feature at hand, and on it alone; raise if on others too."""

@@ -27,8 +27,9 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
+from cvxens.colgen.all_stumps import begin_with_stumps, can_begin_with_stumps
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
-from cvxens.colgen.masters import AdditiveMaster, BallMaster, fastest_master
+from cvxens.colgen.masters import BallMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -66,18 +67,6 @@ PATIENCE = 20
 
 UNBOUNDED_ROUNDS = 100
 """Rounds that a run without a bound has, or as many as columns that its user asks for: nothing else must end it."""
-
-BOUND_TOLERANCE = 1e-9
-"""How far an oracle's bound may be below an edge of its own hypotheses, relative to the sizes of the terms of that sum.
-
-Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
-"""
-
-FARTHEST = 1e6
-"""The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
-
-CERTIFICATE_SECONDS = 5e-8
-"""Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +164,7 @@ def iterate(
     first = time.perf_counter()
     for number in count(1):
         began = time.perf_counter()
-        with _one_blas_thread():
+        with _keep_to_one_thread():
             solution = master.solve()
             if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
@@ -187,7 +176,7 @@ def iterate(
         priced, bound, cut = Priced(()), -inf, None
         try:
             priced = columns.price(solution)
-            with _one_blas_thread():
+            with _keep_to_one_thread():
                 priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
                 bound = master.bound(solution, priced)
         except TimeUp as up:
@@ -212,15 +201,13 @@ def iterate(
             return
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread: more would wait at barriers for cores that the oracles' threads and others use."""
+# BLAS has one thread: more would wait at barriers for cores that the oracles' threads and others use. Its libraries are
+# looked for once, which takes longer than a small run
+_find_libraries = cache(ThreadpoolController)
+
+
+def _keep_to_one_thread() -> AbstractContextManager[Any]:
     return _find_libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _find_libraries() -> ThreadpoolController:
-    """Find the libraries with threads, once: the search takes longer than a small run."""
-    return ThreadpoolController()
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
@@ -296,11 +283,14 @@ class _Columns:
     def price(self, solution: MasterSolution) -> Priced:
         """Price what is outside the master, again where the oracle answers with what it was given."""
         closed, _ = self._exclude(solution)
-        priced = self._ask(solution, closed)
-        while self.given and (own := self.given & _name_both(priced, free=solution.is_free)):
-            self.given -= own
+        while True:
             priced = self._ask(solution, closed)
-        return priced
+            own = {column.hypothesis for column in priced.columns} if self.given else set()
+            if solution.is_free:
+                own |= {negate(hypothesis) for hypothesis in own}
+            if self.given.isdisjoint(own):
+                return priced
+            self.given -= own
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
         """Raise the bounds of an answer to what is known of the columns in the master, and in it.
@@ -377,8 +367,6 @@ class _Columns:
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
-        if solution.requested:
-            options["requested"] = solution.requested
         exclude = [column.hypothesis for column in closed if column.hypothesis not in self.given]
         return ask(self.oracle, solution.s, exclude, **options)
 
@@ -416,19 +404,14 @@ class _Columns:
         scale = largest * float(np.abs(solution.s).sum())
         for name, (claimed, actual) in claims.items():
             size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
-            if actual > claimed + BOUND_TOLERANCE * size:
+            # not all sum alike: so little is added to the bound, and no error
+            if actual > claimed + 1e-9 * size:
                 what = "squares of edges that sum to" if name == "edge_square_sum" else "an edge of"
                 raise self._contradicted(f"{name} = {claimed:.6g}, while its own hypotheses have {what} {actual:.6g}")
 
     def _contradicted(self, found: str) -> InvalidInput:
         remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
         return InvalidInput("oracle", f"found {name_of(self.oracle)} with {found}", remedy)
-
-
-def _name_both(priced: Priced, *, free: bool) -> set[Hypothesis]:
-    """Return the hypotheses of an answer, and their negations where weights are free."""
-    names = {column.hypothesis for column in priced.columns}
-    return names | {negate(name) for name in names} if free else names
 
 
 def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
@@ -680,9 +663,12 @@ def column_generation(
         checkpoint = Checkpoint(checkpoint)
     elif checkpoint is not None:
         validation.instance("checkpoint", checkpoint, Checkpoint)
+    given, begin = _distinct(start), None
     if master is fastest_master:
-        # all stumps at once are more columns than a run wants that counts them
-        master = partial(fastest_master_over, oracle, at_once=max_columns is None)
+        # all stumps at once are more columns than a run wants that counts them, or has some
+        if not given and max_columns is None and can_begin_with_stumps(formulation, oracle, len(signs)):
+            begin = begin_with_stumps
+        master = partial(fastest_master_over, oracle)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
     # rounds that a checkpoint plays again take no time
     with limit_time(max_time if checkpoint is None else inf):
@@ -690,33 +676,21 @@ def column_generation(
             # counts, but is not cut
             if formulation.holds_own_terms:
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
-            search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+            search = Search(formulation, oracle, signs, master, restrict, given, checkpoint, callback)
+            search.begin = begin
         run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 
-def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array, *, at_once: bool = True) -> Master:
-    """Return the fastest master for a formulation over an oracle: what that knows of its set may help.
-
-    Unless `at_once`, columns are to come a few at a time.
-    """
+def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
+    """Return the fastest master for a formulation over an oracle: what that knows of its set may help."""
     grams = declared(oracle, "grams")
     if grams is not None and BallMaster.supports(formulation):
         try:
             return BallMaster(formulation, y, grams)
         except ImportError as error:
             warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
-    if at_once and len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
-        steps: Any = oracle
-        if getattr(steps, "every_step", None) is not None:
-            return AdditiveMaster(formulation, y, steps)
     return fastest_master(formulation, y)
-
-
-def _best_new_edge(step: Step) -> float:
-    """Return the largest edge of an answer's hypotheses that are not in the master, 0 where there is none."""
-    inside = {column.hypothesis for column in step.columns}
-    return max((column.edge for column in step.priced.columns if column.hypothesis not in inside), default=0.0)
 
 
 def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
@@ -754,10 +728,11 @@ class Search:
         self.make_master = make_master
         self.restrict = restrict
         self.master = make_master(formulation, signs)
-        oracle = with_signs(oracle, free=not formulation.nonnegative, several=formulation.outputs is not None)
         self.start = start
         self.found: tuple[Hypothesis, ...] = ()
         """What the oracle has found before, by a checkpoint."""
+        self.begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None
+        """Makes the master begin near a solution, of hypotheses of the oracle."""
         self.callback = callback
         self.keeper = None if checkpoint is None else Keeper(checkpoint, oracle, start)
         self.oracle = oracle
@@ -797,35 +772,39 @@ class Search:
                 return self._certify(Ending.INTERRUPTED)
 
     def _iterate(self, limits: RunLimits, clock: Deadline) -> Ending:
-        sense, needs_squares = self.formulation.sense, self.formulation.needs_square_sum
         saved = None if self.keeper is None else self.keeper.read()
         if saved is not None:
             if (ending := self._take_up(saved, limits)) is not None:
                 return ending
             clock.restart()
+        elif self.begin is not None:
+            self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
         for raw_step in iterate(
             self.master,
             self.oracle,
             self.start,
             found=self.found,
-            square_sum=needs_squares,
+            square_sum=self.formulation.needs_square_sum,
             incumbent=self.incumbent,
-            condition=self._find_condition if self.formulation.basis else None,
+            condition=self._find_condition,
             tol=limits.tol,
         ):
             step = self._count(raw_step, limits.tol)
             clock.max_time = limits.max_time
-            # the certificate of the next round has as many new columns as were found in this one
+            # the certificate of the next round has as many new columns as were found in this one; for each entry of H
+            # it takes 8e-9 seconds, at 2.5 GHz and 5,000 x 50 or more, and some room
             n_columns = len(step.columns) + len(step.priced.columns)
-            clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
+            clock.reserve = step.pricing_seconds + 5e-8 * len(self.signs) * n_columns
             if self.formulation.terms[0].is_searched:
                 # its certificate is evaluated by a solver, as the points of the master are
                 clock.reserve += step.master_seconds
             bounded = step.incumbent.bounded
-            ending = limits.reached(self.history, sense, bounded=bounded, time_over=clock.left <= 0)
+            ending = limits.reached(self.history, self.formulation.sense, bounded=bounded, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
-            if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
-                ending = Ending.SMALL_EDGES
+            if ending is None and limits.min_edge and step.solution.exact:
+                inside = {column.hypothesis for column in step.columns}
+                outside = (column.edge for column in step.priced.columns if column.hypothesis not in inside)
+                ending = Ending.SMALL_EDGES if max(outside, default=0.0) < limits.min_edge else None
             told = self._tell(step)
             ending = ending or told
             self._save(at_once=ending is not None)
@@ -952,8 +931,8 @@ class Search:
         if (domain := loss.domain(solution.u.shape)) is not None:
             size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
             least, max_edge = domain.dual_value(solution.u), last.priced.edge_bound
-            # weights of a given sum times the largest edge, or of any sum that can be meant
-            if least > min(FARTHEST, total) * max_edge:
+            # weights of a given sum times the largest edge, or of any that can be meant: edges are not quite 0
+            if least > min(1e6, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
             return
         size = float(solution.u.sum())

@@ -246,8 +246,7 @@ class Oracle(Protocol):
     one-sided. What does not declare it is priced under s and under -s where weights are free.
 
     Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
-    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. With
-    ``requested=hs`` an oracle of whose set a master knows more is asked to answer with these too (`oracles.Stumps`).
+    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign.
     Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding. A method ``has(h)`` tells that
     the set has a hypothesis that a run starts with; without it, it shows when the oracle answers with that.
 
@@ -282,10 +281,12 @@ DECLARED: dict[str, Any] = {
     "has": None,
     "has_negation": None,
     "largest": inf,
+    "votes": False,  # True: every h(x) is within [-1, 1], not only on the sample
     "n_hypotheses": inf,
     "by_rows": False,
     "statement": None,
     "grams": None,
+    "every_step": None,  # the features whose stumps, of every place and sign and at unit cost, are all in the set
     "columns": None,
 }
 """What an oracle may declare beside its sample, and what is believed of one that does not."""
@@ -341,8 +342,6 @@ class MasterSolution:
         itself if None.
     row_norm : float
         The order of the norm over the outputs by which the penalty ranks the edges of a hypothesis.
-    requested : sequence of Hypothesis
-        Hypotheses of the oracle's that it is to answer with, whatever their edges are.
     """
 
     w: Array
@@ -356,7 +355,6 @@ class MasterSolution:
     edges: Array | None = None
     centred: Array | None = None
     row_norm: float = inf
-    requested: Sequence[Hypothesis] = ()
 
     @property
     def is_free(self) -> bool:
@@ -400,10 +398,6 @@ class Master(Protocol):
         """Bound the optimum over ALL hypotheses from a master's dual and an oracle's answer to it."""
 
 
-MOST_CALLS = 50
-"""The calls in which the hypotheses that are best by their edges above 0 are looked for; a search cut short bounds."""
-
-
 def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: Any) -> Priced:
     """Ask an oracle; InvalidInput if its `price` does not take what it is called with, or returns something else."""
     try:
@@ -426,19 +420,16 @@ def name_of(oracle: Oracle) -> str:
     return str(getattr(asked.price, "__qualname__", repr(asked.price))).removesuffix(".price")
 
 
-def with_signs(oracle: Oracle, *, free: bool, several: bool) -> Oracle:
-    """Return an oracle whose answers hold for weights of either sign, or for weights w >= 0 over several outputs."""
-    if free:
-        return with_negations(oracle)
-    return with_each_sign(oracle) if several else oracle
+def with_signs(oracle: Oracle, *, free: bool = True, several: bool = False) -> Oracle:
+    """Return an oracle whose answers hold for weights of either sign, or for weights w >= 0 over several outputs.
 
-
-def with_negations(oracle: Oracle) -> Oracle:
-    """Return an oracle whose answers hold for every h and -h of its set: itself if it declares that it has both.
-
-    Over such a set the largest edge, SL (6), is the largest |edge|, SL (8): SL Claim IV.2.
+    It is itself one if it declares that it has -h with every h. Over such a set the largest edge, SL (6), is the
+    largest |edge|, SL (8): SL Claim IV.2.
     """
-    return oracle if declared(oracle, "negations") else BothSigns(oracle)
+    if free:
+        return oracle if declared(oracle, "negations") else BothSigns(oracle)
+    tells = declared(oracle, "negations") or declared(oracle, "has_negation") is not None
+    return EachSign(oracle) if several and tells and not isinstance(oracle, EachSign) else oracle
 
 
 class BothSigns:
@@ -453,6 +444,7 @@ class BothSigns:
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
         self.sample = oracle.sample
+        self.votes = declared(oracle, "votes")
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the best hypotheses by the sizes of their edges."""
@@ -469,12 +461,6 @@ class BothSigns:
             max(rising.outside_bound, falling.outside_bound),
             rising.distinct and falling.distinct,
         )
-
-
-def with_each_sign(oracle: Oracle) -> Oracle:
-    """Return an oracle whose answers hold for h and -h apart, as w >= 0 over several outputs asks for."""
-    tells = declared(oracle, "negations") or declared(oracle, "has_negation") is not None
-    return EachSign(oracle) if tells and not isinstance(oracle, EachSign) else oracle
 
 
 class EachSign:
@@ -508,7 +494,8 @@ class EachSign:
         known, rest, best = set[Hypothesis](), priced, _largest(columns)
         # what the edges of an answer may be off by shows in its bound
         slack = max(priced.outside_bound - priced.best_edge, 0.0) + 8 * EPSILON * priced.best_edge
-        for _ in range(MOST_CALLS):
+        # a search that is cut short bounds as well
+        for _ in range(50):
             new = {column.hypothesis for column in rest.columns} - known
             if not new or rest.outside_bound <= best:
                 break

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import Tabulated, all_stumps, noisy
+from brute_force import Tabulated, all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, iterate, oracles
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
-from cvxens.colgen.protocols import BothSigns, with_each_sign, with_negations
+from cvxens.colgen.protocols import BothSigns, with_signs
 from cvxens.problems.losses import Hinge, Logistic, SquaredError
 from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
 
@@ -48,15 +48,6 @@ class Undeclared(OneSided):
         return Priced(columns, answer.edge_bound, answer.edge_square_sum, answer.outside_bound)
 
 
-def truth(H, y, loss, penalty, *, nonnegative=False, intercept=True):
-    """The optimum over all columns, by cvxpy."""
-    w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
-    on_z, on_w = loss.model(z), penalty.model(w)
-    link = z == cp.multiply(y, H @ w + (b if intercept else 0))
-    problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
-    return problem.solve(cp.CLARABEL)
-
-
 def test_the_smallest_set_whose_hypotheses_all_point_the_wrong_way():
     """One hypothesis h = -y: w = -1 is the optimum, which its positive edges never show."""
     y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -80,7 +71,7 @@ def test_free_weights_reach_the_optimum_over_all_columns(seed, oracle, loss, pen
     run = column_generation(Formulation(loss, penalty, intercept=True), oracle(H), y, tol=1e-6)
     assert run.ending is Ending.OPTIMAL
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(truth(H, y, loss, penalty), rel=2e-6)
+    assert run.certificate.primal == pytest.approx(solve_all(H, y, loss, penalty, intercept=True), rel=2e-6)
 
 
 def test_weights_of_one_sign_are_priced_once():
@@ -88,17 +79,18 @@ def test_weights_of_one_sign_are_priced_once():
     H = all_stumps(X)
     run = column_generation(Formulation(Hinge(0.7), L1(), nonnegative=True, intercept=True), OneSided(H), y)
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.7), L1(), nonnegative=True), rel=1e-6)
+    optimum = solve_all(H, y, Hinge(0.7), L1(), nonnegative=True, intercept=True)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert all(column.hypothesis.sign == 1.0 for column in run.columns)
 
 
 def test_what_an_oracle_declares_is_believed():
     X, _ = noisy()
     stumps = oracles.Stumps(X)
-    assert with_negations(stumps) is stumps
+    assert with_signs(stumps) is stumps
     table = OneSided(X)
-    assert isinstance(with_negations(table), BothSigns)
-    assert with_negations(with_negations(table)).oracle is table
+    assert isinstance(with_signs(table), BothSigns)
+    assert with_signs(with_signs(table)).oracle is table
 
 
 @settings(deadline=None, max_examples=30)
@@ -107,7 +99,7 @@ def test_the_bounds_are_those_of_both_signs_and_no_hypothesis_comes_twice(seed, 
     rng = np.random.default_rng(seed)
     H, s = rng.normal(size=(9, 6)), rng.normal(size=(9, outputs))
     for oracle in (OneSided(H, 6), Undeclared(H, 6)) if outputs == 1 else (OneSided(H, 6),):
-        priced = with_negations(oracle).price(s[:, 0] if outputs == 1 else s)
+        priced = with_signs(oracle).price(s[:, 0] if outputs == 1 else s)
         sizes = np.abs(H.T @ s).max(axis=1)
         assert priced.edge_bound == pytest.approx(sizes.max())
         assert priced.edge_square_sum == pytest.approx(((H.T @ s) ** 2).sum())
@@ -183,7 +175,7 @@ def test_rows_of_weights_of_one_sign_are_priced_by_their_edges_above_0(signs, se
     sides = np.array([*signs, 0])[at]
     hypotheses = np.hstack([every[:, sides >= 0], -every[:, sides <= 0]])
     sizes = np.linalg.norm(np.maximum(hypotheses.T @ s, 0), row_norm, axis=1)
-    oracle = with_each_sign(oracles.Stumps(X, signs=signs))
+    oracle = with_signs(oracles.Stumps(X, signs=signs), free=False, several=True)
     priced = oracle.price(s, row_norm=row_norm)
     assert sizes.max() <= priced.edge_bound == priced.outside_bound <= sizes.max() * (1 + 1e-12)
     assert priced.columns[0].edge == pytest.approx(sizes.max())

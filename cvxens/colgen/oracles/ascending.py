@@ -14,15 +14,7 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.oracles.boxes import Boxes
-from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
-from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
-from cvxens.colgen.oracles.learners import SklearnLearner, Trees
-from cvxens.colgen.oracles.pair_rules import PairRules
-from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
-from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
-from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.colgen.protocols import Column, Oracle, Priced, evaluate
+from cvxens.colgen.protocols import Column, Oracle, Priced, declared, evaluate
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, negate
 from cvxens.rounding import EPSILON
@@ -30,13 +22,6 @@ from cvxens.types import Array
 
 DISTANCE = 100.0
 """The value of a constant step: a distance between scores that is everywhere the same costs a hundredth of others."""
-
-
-BOUNDED = (
-    *(Stumps, QuantileStumps, DepthTwoTrees, DepthThreeTrees, PairRules, Boxes),
-    *(Perceptrons, ParallelPerceptrons, Trees, SklearnLearner),
-)
-"""The oracles whose hypotheses have values within [-1, 1] at every x, not only on the sample."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +90,7 @@ class Ascending:
     source = "Bondell, Reich & Wang 2010, at every x"
 
     def __init__(self, oracle: Oracle, n_scores: int) -> None:
-        if not isinstance(getattr(oracle, "oracle", oracle), BOUNDED):
+        if not declared(oracle, "votes"):
             found = f"found {type(oracle).__name__}, whose hypotheses may leave [-1, 1]"
             raise InvalidInput("oracle", found, "take stumps, trees, rules or perceptrons")
         self.oracle, self.n_scores = oracle, n_scores

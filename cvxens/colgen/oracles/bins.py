@@ -275,6 +275,7 @@ class BinnedOracle:
     """
 
     largest: ClassVar[float] = 1.0
+    votes: ClassVar[bool] = True
 
     X: InitVar[Any]
     _: KW_ONLY

@@ -27,13 +27,14 @@ from cvxens.types import Array
 from cvxens.validation import generator, signed_weights, whole
 
 
-class Learner(ABC):
+class WeakLearner(ABC):
     """An oracle that learns one hypothesis per output."""
 
     sample: Any
     n_samples: int
     negations = True
     largest = 1.0
+    votes = True
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Learn from signed weights s = y u, and return the distinct hypotheses or their negations, best first.
@@ -53,7 +54,7 @@ class Learner(ABC):
         """Learn from the weights (n_samples,) of one output, not all 0."""
 
 
-class SklearnLearner(Learner):
+class SklearnLearner(WeakLearner):
     """A scikit-learn classifier as a weak learner: fitted to the labels sign(s) with the weights abs(s).
 
     A classifier worse than chance is negated. The weights are scaled to an average of 1, so that regularisation means
@@ -116,7 +117,7 @@ class SklearnLearner(Learner):
         return {name: int(self._random.integers(2**31)) for name in seeded}
 
 
-class Trees(Learner):
+class Trees(WeakLearner):
     """Price decision trees: learn one from the signed weights, as `fit_tree` does.
 
     The classes are the signs of s, the sample weights its sizes, scaled to the sum `n_cases` so that `min_cases` and

@@ -48,6 +48,7 @@ class ParallelPerceptrons:
     source = "LL08 section 5, the set P"
     negations = True
     largest = 1.0
+    votes = True
 
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
         self.sample = samples(X)

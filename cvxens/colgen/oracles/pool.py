@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from math import fsum, inf
@@ -47,6 +47,48 @@ def evaluate(hypothesis: Hypothesis, sample: Any, s: Array, row_norm: float = in
     rises = edges[np.abs(edges).argmax()] >= 0
     size = float(row_sizes(edges[np.newaxis], row_norm)[0])
     return Column(hypothesis if rises else negate(hypothesis), sample, size)
+
+
+def rank_edges(
+    edges: Array,
+    sides: NDArray[np.int64],
+    rounding: float,
+    exclude: Collection[Hypothesis],
+    row_norm: float,
+    *,
+    embody: Callable[[int, int], Hypothesis],
+    sample: Any,
+    limit: int,
+) -> Priced:
+    """Return an oracle's answer by the edges of all its hypotheses, (n_hypotheses, n_outputs), but for rounding.
+
+    Each hypothesis has one sign, that of its side, or, where that is 0, both; ``embody(j, sign)`` returns it. Of equal
+    edges the lowest number comes first.
+    """
+    either, n_outputs = sides[:, np.newaxis] == 0, edges.shape[1]
+    best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
+    signs = np.where(sides == 0, np.where(best >= 0, 1, -1), sides)
+    counted = np.where(either, np.abs(edges), sides[:, np.newaxis] * edges)
+    # a norm knows no sides: weights over several outputs have either sign
+    sizes = counted.max(axis=1) if row_norm == inf else row_sizes(edges, row_norm)
+    ranked = np.argsort(-sizes, kind="stable")
+
+    def list_outside() -> Iterator[Column]:
+        taken = set(exclude)
+        for j, sign in zip(ranked.tolist(), signs[ranked].tolist(), strict=True):
+            hypothesis = embody(j, sign)
+            if not taken or taken.isdisjoint((hypothesis, embody(j, -sign))):
+                yield Column(hypothesis, sample, float(sizes[j]))
+
+    columns = list(islice(list_outside(), limit))
+    norms = (float(np.linalg.norm(own)) * (1 + edges.size * EPSILON) for own in (edges, np.maximum(counted, 0)))
+    square_sum, rising = ((norm + rounding * edges.size**0.5) ** 2 for norm in norms)
+    largest = float(sizes[ranked[0]])
+    if row_norm < inf:
+        # every output is off by as much, and the norm by a few roundings for each
+        rounding = rounding * n_outputs ** (1 / row_norm) + (n_outputs + 8) * EPSILON * largest
+    outside = columns[0].edge + rounding if columns else 0.0
+    return Priced(columns, largest + rounding, square_sum, outside, rising_square_sum=rising)
 
 
 class Pool:
@@ -174,42 +216,16 @@ class Pool:
 
         Of equal edges the lowest index comes first.
         """
-        n_samples = len(self.H)
-        s, (shifted, c, largest_shifted) = signed_weights(s, n_samples), self._shifted
+        s, (shifted, c, largest_shifted) = signed_weights(s, len(self.H)), self._shifted
         totals = np.array([fsum(of_output) for of_output in s.T.tolist()]) if c.any() else np.zeros(s.shape[1])
-        by_output = shifted.T @ s + np.outer(c, totals)
-        if self.negations or row_norm < inf:
-            signs = np.sign(by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)])
-            sizes = row_sizes(by_output, row_norm)
-        else:
-            signs, sizes = np.ones(len(by_output)), by_output.max(axis=1)
-        if not self.negations:
-            signs = np.ones(len(by_output))
-        ranked = np.argsort(-sizes, kind="stable")
-        columns = list(islice(self._list_outside(signs, sizes, ranked, set(exclude)), self.columns_per_round))
+        edges = shifted.T @ s + np.outer(c, totals)
         # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
-        rounding = (n_samples + 1) * EPSILON * largest_shifted * float(np.abs(s).sum(axis=0).max())
+        rounding = (len(self.H) + 1) * EPSILON * largest_shifted * float(np.abs(s).sum(axis=0).max())
         rounding += 2 * EPSILON * float(np.abs(c).max() * np.abs(totals).max())
-        counted = by_output, by_output if self.negations else np.maximum(by_output, 0)
-        norms = (float(np.linalg.norm(edges)) * (1 + by_output.size * EPSILON) for edges in counted)
-        square_sum, rising = ((norm + rounding * by_output.size**0.5) ** 2 for norm in norms)
-        largest = float(sizes[ranked[0]])
-        if row_norm < inf:
-            # every output is off by as much, and the norm by a few roundings for each
-            rounding = rounding * s.shape[1] ** (1 / row_norm) + (s.shape[1] + 8) * EPSILON * largest
-        outside = columns[0].edge + rounding if columns else 0.0
-        return Priced(columns, largest + rounding, square_sum, outside, rising_square_sum=rising)
-
-    def _list_outside(
-        self, signs: Array, sizes: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]
-    ) -> Iterator[Column]:
-        """Yield the columns that are not excluded, in either sign, in the order of `ranked`."""
-        for j in ranked.tolist():
-            sign = 1 if signs[j] >= 0 else -1
-            hypothesis = self.embody(j, sign)
-            if not exclude or exclude.isdisjoint((hypothesis, self.embody(j, -sign))):
-                yield Column(hypothesis, self.sample, float(sizes[j]))
+        sides = np.full(len(edges), 0 if self.negations else 1)
+        given: Any = {"embody": self.embody, "sample": self.sample, "limit": self.columns_per_round}
+        return rank_edges(edges, sides, rounding, exclude, row_norm, **given)
 
 
 def _make_tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
@@ -220,7 +236,7 @@ def _make_signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hyp
     return hypotheses[index] if sign > 0 else negate(hypotheses[index])
 
 
-class KernelColumns:
+class KernelColumns(Pool):
     """The columns h(x) = k(x, x_l) at all training points x_l, mostly with -h: the exact oracle over them.
 
     This is the set C' of KIE06 section 3.3; with a density as kernel, the Parzen windows of the sample. Points that
@@ -269,27 +285,8 @@ class KernelColumns:
             raise InvalidInput("kernel", found, "return one value per pair (x, z)")
         distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
         embody = partial(_make_kernel_column, kernel, X[distinct])
-        self.sample = X
-        self.pool = Pool(
-            K.take(distinct, axis=1),
-            embody=embody,
-            sample=X,
-            columns_per_round=columns_per_round,
-            negations=negations,
-        )
-        self.negations, self.largest, self.n_hypotheses = negations, self.pool.largest, self.pool.n_hypotheses
-
-    def has_negation(self, _: Hypothesis) -> bool:
-        """Return True if the set has -h beside this h of it."""
-        return self.negations
-
-    def has(self, hypothesis: Hypothesis) -> bool:
-        """Return True if the hypothesis is of the set."""
-        return self.pool.has(hypothesis)
-
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
-        """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
-        return self.pool.price(s, exclude, row_norm)
+        given: Any = {"embody": embody, "sample": X, "columns_per_round": columns_per_round, "negations": negations}
+        super().__init__(K.take(distinct, axis=1), **given)
 
 
 def _make_kernel_column(kernel: Callable[[Any, Any], Any], centers: Array, index: int, sign: int) -> Hypothesis:

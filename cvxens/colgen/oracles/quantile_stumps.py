@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.oracles.levels import Kinds, LevelTests
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.oracles.pool import rank_edges
+from cvxens.colgen.protocols import Priced
 from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump
-from cvxens.problems.duality import row_sizes
 from cvxens.problems.maps import StepColumns
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
-from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
 
 
@@ -62,6 +60,7 @@ class QuantileStumps:
 
     source = "ours: some of the middle stumps of LL08 section 4.2"
     largest = 1.0
+    votes = True
 
     def __init__(
         self,
@@ -123,32 +122,14 @@ class QuantileStumps:
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
         s = signed_weights(s, self.sample.shape[0])
-        edges = self._edges(s)
+        # sum s - 2 sum_{x < threshold} s, the constant last
+        splits = self._splits.edges(s)
+        edges = np.concatenate([splits[:-1], self._tests.evaluate_all(s), splits[-1:]])
         # n terms in cumulated bins, their total, what is missing, a doubling, two differences: n eps sum|s| each
         rounding = 6 * len(s) * EPSILON * float(np.abs(s).sum(axis=0).max())
-        sizes = row_sizes(edges, row_norm)
-        signs = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        square_sum = float(((np.abs(edges) + rounding) ** 2).sum())
-        of_side = self.sides[:, np.newaxis] * edges
-        counted = np.where(self.sides[:, np.newaxis] == 0, np.abs(edges), of_side)
-        rising = float((np.maximum(counted + rounding, 0) ** 2).sum())
-        if row_norm == inf and not self.negations:
-            # a norm knows no sides: weights over several outputs have either sign
-            sizes, signs = counted.max(axis=1), np.where(self.sides == 0, signs, self.sides)
-        if row_norm < inf:
-            # every output is off by as much, and the norm by a few roundings for each
-            rounding = rounding * s.shape[1] ** (1 / row_norm) + (s.shape[1] + 8) * EPSILON * float(sizes.max())
-        known = {replace(h, sign=1) for h in exclude if isinstance(h, Stump | LevelStump | Constant)}
-        ranked = np.argsort(-sizes, kind="stable").tolist()
-        found = (k for k in ranked if self.hypotheses[k] not in known)
-        columns = [self._column(k, signs[k], sizes[k]) for k in islice(found, self.columns_per_round)]
-        outside = columns[0].edge + rounding if columns else 0.0
-        return Priced(columns, float(sizes.max()) + rounding, square_sum, outside, rising_square_sum=rising)
+        given: Any = {"embody": self._embody, "sample": self.sample, "limit": self.columns_per_round}
+        return rank_edges(edges, self.sides, rounding, exclude, row_norm, **given)
 
-    def _edges(self, s: Array) -> Array:
-        """Return the edges ``sum s - 2 sum_{x < threshold} s`` of all hypotheses, the constant last, (., n_outputs)."""
-        edges = self._splits.edges(s)
-        return np.concatenate([edges[:-1], self._tests.evaluate_all(s), edges[-1:]])
-
-    def _column(self, k: int, edge: float, size: float) -> Column:
-        return Column(replace(self.hypotheses[k], sign=1 if edge >= 0 else -1), self.sample, float(size))
+    def _embody(self, index: int, sign: int) -> Hypothesis:
+        hypothesis: Hypothesis = replace(self.hypotheses[index], sign=sign)
+        return hypothesis

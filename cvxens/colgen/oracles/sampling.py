@@ -34,6 +34,7 @@ class SampledOracle(ABC):
     refinement_name: ClassVar[str]
     negations = True
     largest = 1.0
+    votes = True
 
     def __init__(self, X: Any, resample: bool, columns_per_round: int, random_state: Any, refinement: int) -> None:
         self.sample = samples(X)

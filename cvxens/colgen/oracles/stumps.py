@@ -35,14 +35,6 @@ from cvxens.tables import Feature
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_of, whole
 
-LARGE = 4000
-"""Samples from which on a feature is answered with several stumps, 1 per 2,000 samples, up to 10 of a feature and 200
-of all, and all but the best are the best of up to 255 places and of the bins beside these: on 20,000 x 20, runs with
-ten columns a feature for one take a quarter to nine tenths of the time, by loss; twenty gain nothing more, as masters
-grow."""
-
-LEVEL_SIDES = ("one", "subsets")
-
 Ints: TypeAlias = NDArray[np.int64]
 
 
@@ -135,7 +127,7 @@ class Stumps:
     ) -> None:
         kinds = Kinds.from_sample(X, features, missing)
         self.sample, n_features = kinds.X, len(kinds.features)
-        self.tests = LevelTests(kinds, subsets=one_of("levels", levels, LEVEL_SIDES) == "subsets")
+        self.tests = LevelTests(kinds, subsets=one_of("levels", levels, ("one", "subsets")) == "subsets")
         sides = kinds.check_sides(signs)
         read = np.array([(j, way) for j in kinds.numeric.tolist() for way in kinds.ways(j)], np.intp).reshape(-1, 2)
         columns, ways = read.T
@@ -144,8 +136,11 @@ class Stumps:
         kinds.check_variation(int((self.features.n_distinct > 1).sum()) + self.tests.n_hypotheses)
         self.constant = constant
         n = self.features.n_samples
+        # from 4,000 samples on a feature has several stumps in an answer, 1 per 2,000 samples, up to 10 each and
+        # 200 in all, and all but the best are the best of up to 255 places and of the bins beside these: on 20,000 x 20
+        # runs take a quarter to nine tenths of the time, by loss; with twenty nothing more is gained, as masters grow
         several = max(1, min(n // 2000, 10, 200 // n_features)) if columns_per_round is None else 1
-        self._n_parts, self._n_exact = several, 1 if n >= LARGE else n_features
+        self._n_parts, self._n_exact = several, 1 if n >= 4000 else n_features
         every = len(read) * several + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
@@ -190,6 +185,11 @@ class Stumps:
         """The largest |h(x)| of all hypotheses."""
         return max(float(self.of_features.max()), float(self.constant))
 
+    @property
+    def votes(self) -> bool:
+        """True if all values are within [-1, 1]: no feature costs less than 1."""
+        return self.largest <= 1
+
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the hypothesis is of the set, and its negation too."""
         stump = _without_cost(hypothesis)
@@ -202,12 +202,8 @@ class Stumps:
         s: Any,
         exclude: Collection[Hypothesis] = (),
         row_norm: float = inf,
-        requested: Collection[Stump | Constant] = (),
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
-
-        After them, under one output, come those that are `requested`, whatever their edges: they must be of a set that
-        has `every_step`.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
@@ -258,9 +254,6 @@ class Stumps:
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        if requested:
-            others = set(requested).difference(column.hypothesis for column in columns)
-            columns += self._evaluate(others, weights, asked)
         edge_bound = weights.raised(max(every, default=0.0), share)
         outside_bound = weights.raised(max(outside, default=0.0), share)
         if not self.square_sum:
@@ -271,23 +264,6 @@ class Stumps:
             outside_bound,
             lambda: self._bound_square_sums(weights, asked, tests),
         )
-
-    def _evaluate(self, stumps: Collection[Stump | Constant], weights: FixedPoint, asked: Asked) -> list[Column]:
-        """Return stumps as columns, feature by feature, in the order of their thresholds."""
-        columns = []
-        ordered = sorted(stumps, key=lambda h: (h.feature, h.threshold, h.sign) if isinstance(h, Stump) else (inf,))
-        edges: dict[int, Ints] = {}
-        for stump in ordered:
-            if isinstance(stump, Constant):
-                columns.append(Column(stump, self.sample, weights.real(stump.sign * int(weights.totals[0]))))
-                continue
-            if stump.feature not in edges:
-                edges = {stump.feature: self.features.evaluate_edges(stump.feature, asked.weights)[0]}
-                values = self.features.entry_values[self.features.entries(stump.feature)]
-                places = self.features.places(stump.feature)
-            place = np.searchsorted(places, np.searchsorted(values, stump.threshold))
-            columns.append(Column(stump, self.sample, weights.real(stump.sign * int(edges[stump.feature][place]))))
-        return columns
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
         """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""
