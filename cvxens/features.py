@@ -663,46 +663,46 @@ def _sum_entries(
 
 @njit(cache=True, nogil=True)
 def sum_cells(features: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, weights: Array, sums: Array) -> None:
-    """Sum weights (n_samples, n_outputs) over all cells of some features but the usual ones, into (n_cells, n_outputs).
+    """Sum weights (n_outputs, n_samples) over all cells of some features but the usual ones, into (n_outputs, n_cells).
 
     The cells of feature k begin at `starts[k]`.
     """
     for k in range(features[0], features[1]):
-        own, of_feature, most = sums[starts[k] : starts[k + 1]], codes[k], usual[k]
-        for i in range(len(of_feature)):
-            code = of_feature[i]
-            if code != most:
-                for output in range(weights.shape[1]):
-                    own[code, output] += weights[i, output]
+        of_feature, most = codes[k], usual[k]
+        for output in range(len(weights)):
+            own, of_output = sums[output, starts[k] : starts[k + 1]], weights[output]
+            for i in range(len(of_feature)):
+                if of_feature[i] != most:
+                    own[np.uint64(of_feature[i])] += of_output[i]
 
 
 @njit(cache=True)
 def accumulate(values: Array, starts: Ints) -> Array:
-    """Return running sums of values (n_cells, n_outputs) that start anew at every feature, inclusive."""
+    """Return running sums of values (n_outputs, n_cells) that start anew at every feature, inclusive."""
     sums = values.copy()
-    for k in range(len(starts) - 1):
-        for cell in range(starts[k] + 1, starts[k + 1]):
-            for output in range(values.shape[1]):
-                sums[cell, output] += sums[cell - 1, output]
+    for output in range(len(values)):
+        for k in range(len(starts) - 1):
+            for cell in range(starts[k] + 1, starts[k + 1]):
+                sums[output, cell] += sums[output, cell - 1]
     return sums
 
 
 @njit(cache=True, nogil=True)
 def add_cells(rows: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, table: Array) -> Array:
-    """Return the sums over features of what a table (n_cells, n_outputs) has for the cells of some samples.
+    """Return the sums over features of what a table (n_outputs, n_cells) has for the cells of some samples.
 
     What it has for a usual cell is taken for 0.
     """
-    f = np.zeros((rows[1] - rows[0], table.shape[1]))
-    for first in range(rows[0], rows[1], BLOCK):
-        last = min(first + BLOCK, rows[1])
-        for k in range(codes.shape[0]):
-            own, of_feature, most = table[starts[k] : starts[k + 1]], codes[k], usual[k]
-            for i in range(first, last):
-                code = of_feature[i]
-                if code != most:
-                    for output in range(table.shape[1]):
-                        f[i - rows[0], output] += own[code, output]
+    f = np.zeros((len(table), rows[1] - rows[0]))
+    for output in range(len(table)):
+        for first in range(rows[0], rows[1], BLOCK):
+            last = min(first + BLOCK, rows[1])
+            block = f[output, first - rows[0] : last - rows[0]]
+            for k in range(len(codes)):
+                own, of_feature, most = table[output, starts[k] : starts[k + 1]], codes[k, first:last], usual[k]
+                for i in range(len(block)):
+                    if of_feature[i] != most:
+                        block[i] += own[np.uint64(of_feature[i])]
     return f
 
 

@@ -24,13 +24,13 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import count
 from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
@@ -335,10 +335,6 @@ def threads_for(n_entries: int) -> int:
     return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
 
 
-SHARES = 4
-"""Shares of a long sum. Each is a vector to fill and to add: with more of them one thread is slower."""
-
-
 def shares_for(n_items: int, n_entries: int, worth: int = WORTH_A_THREAD) -> int:
     """Return how many shares a sum over items is computed in: as many with any number of threads.
 
@@ -350,7 +346,8 @@ def shares_for(n_items: int, n_entries: int, worth: int = WORTH_A_THREAD) -> int
     >>> shares_for(20, 2**20), shares_for(20, 1000), shares_for(2, 2**20)
     (4, 1, 2)
     """
-    return min(SHARES, n_items, 1 + n_entries // worth)
+    # each is a vector to fill and to add: with more of them one thread is slower
+    return min(4, n_items, 1 + n_entries // worth)
 
 
 def map_slices(task: Callable[[slice], Result], n_items: int, n_threads: int, *, guided: bool = False) -> list[Result]:
@@ -387,50 +384,33 @@ def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_thre
     lanes = lanes if n_threads is None else min(lanes, n_threads)
     if lanes <= 1:
         return [task(item) for item in items]
-    work = _Work(task, items)
+    places = iter(range(len(items)))  # each is handed to whichever thread asks first
+    results: list[Any] = [None] * len(items)
     others: list[Future[None]] = []
+
+    def do() -> None:
+        try:
+            for place in places:
+                results[place] = task(items[place])
+        finally:
+            # whoever has failed leaves nothing to begin
+            deque(places, maxlen=0)
+
+    def do_as_other() -> None:
+        _THREAD_LIMIT.set(1)  # in a copy of the caller's context, whose deadline holds here too
+        do()
+
     try:
         # no comprehension: an interrupt must not lose those that have been handed over
         for _ in range(lanes - 1):
-            others.append(_threads().submit(copy_context().run, work.do_as_other))  # noqa: PERF401
-        work.do()
+            others.append(_threads().submit(copy_context().run, do_as_other))  # noqa: PERF401
+        do()
     finally:
-        work.stop()
-        for other in others:
-            if not other.cancel():
-                other.exception()
-    if work.failures:
-        raise work.failures[0]
-    return work.results
-
-
-class _Work:
-    """The items of one call, handed out one by one to whichever thread asks."""
-
-    def __init__(self, task: Callable[[Any], Any], items: Sequence[Any]) -> None:
-        self.task, self.items = task, items
-        self.results: list[Any] = [None] * len(items)
-        self.failures: list[BaseException] = []
-        self._places = count()  # next() is atomic
-        self._stopped = False
-
-    def do(self) -> None:
-        """Do items until there are none left, or one has failed in another thread."""
-        while not self._stopped and (place := next(self._places)) < len(self.items):
-            self.results[place] = self.task(self.items[place])
-
-    def do_as_other(self) -> None:
-        """Do items in a thread of the pool: what is raised is kept for the calling thread."""
-        _THREAD_LIMIT.set(1)  # in a copy of the caller's context, whose deadline holds here too
-        try:
-            self.do()
-        except BaseException as failure:
-            self.failures.append(failure)
-            self.stop()
-
-    def stop(self) -> None:
-        """Hand out nothing more."""
-        self._stopped = True
+        deque(places, maxlen=0)
+        failures = [other.exception() for other in others if not other.cancel()]
+    for failure in filter(None, failures):
+        raise failure
+    return results
 
 
 _LOCK = threading.Lock()

@@ -27,8 +27,9 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
+from cvxens.colgen.all_stumps import begin_with_stumps, can_begin_with_stumps
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
-from cvxens.colgen.masters import AdditiveMaster, BallMaster, fastest_master
+from cvxens.colgen.masters import BallMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -368,8 +369,6 @@ class _Columns:
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
-        if solution.requested:
-            options["requested"] = solution.requested
         exclude = [column.hypothesis for column in closed if column.hypothesis not in self.given]
         return ask(self.oracle, solution.s, exclude, **options)
 
@@ -666,9 +665,12 @@ def column_generation(
         checkpoint = Checkpoint(checkpoint)
     elif checkpoint is not None:
         validation.instance("checkpoint", checkpoint, Checkpoint)
+    given, begin = _distinct(start), None
     if master is fastest_master:
-        # all stumps at once are more columns than a run wants that counts them
-        master = partial(fastest_master_over, oracle, at_once=max_columns is None)
+        # all stumps at once are more columns than a run wants that counts them, or has some
+        if not given and max_columns is None and can_begin_with_stumps(formulation, oracle, len(signs)):
+            begin = begin_with_stumps
+        master = partial(fastest_master_over, oracle)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
     # rounds that a checkpoint plays again take no time
     with limit_time(max_time if checkpoint is None else inf):
@@ -676,26 +678,20 @@ def column_generation(
             # counts, but is not cut
             if formulation.holds_own_terms:
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
-            search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+            search = Search(formulation, oracle, signs, master, restrict, given, checkpoint, callback)
+            search.begin = begin
         run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 
-def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array, *, at_once: bool = True) -> Master:
-    """Return the fastest master for a formulation over an oracle: what that knows of its set may help.
-
-    Unless `at_once`, columns are to come a few at a time.
-    """
+def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
+    """Return the fastest master for a formulation over an oracle: what that knows of its set may help."""
     grams = declared(oracle, "grams")
     if grams is not None and BallMaster.supports(formulation):
         try:
             return BallMaster(formulation, y, grams)
         except ImportError as error:
             warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
-    if at_once and len(y) >= AdditiveMaster.least_samples and AdditiveMaster.supports(formulation):
-        steps: Any = oracle
-        if getattr(steps, "every_step", None) is not None:
-            return AdditiveMaster(formulation, y, steps)
     return fastest_master(formulation, y)
 
 
@@ -737,6 +733,8 @@ class Search:
         self.start = start
         self.found: tuple[Hypothesis, ...] = ()
         """What the oracle has found before, by a checkpoint."""
+        self.begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None
+        """Makes the master begin near a solution, of hypotheses of the oracle."""
         self.callback = callback
         self.keeper = None if checkpoint is None else Keeper(checkpoint, oracle, start)
         self.oracle = oracle
@@ -781,6 +779,8 @@ class Search:
             if (ending := self._take_up(saved, limits)) is not None:
                 return ending
             clock.restart()
+        elif self.begin is not None:
+            self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
         for raw_step in iterate(
             self.master,
             self.oracle,

@@ -246,8 +246,7 @@ class Oracle(Protocol):
     one-sided. What does not declare it is priced under s and under -s where weights are free.
 
     Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
-    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. With
-    ``requested=hs`` an oracle of whose set a master knows more is asked to answer with these too (`oracles.Stumps`).
+    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign.
     Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding. A method ``has(h)`` tells that
     the set has a hypothesis that a run starts with; without it, it shows when the oracle answers with that.
 
@@ -287,6 +286,7 @@ DECLARED: dict[str, Any] = {
     "by_rows": False,
     "statement": None,
     "grams": None,
+    "every_step": None,  # the features whose stumps, of every place and sign and at unit cost, are all in the set
     "columns": None,
 }
 """What an oracle may declare beside its sample, and what is believed of one that does not."""
@@ -342,8 +342,6 @@ class MasterSolution:
         itself if None.
     row_norm : float
         The order of the norm over the outputs by which the penalty ranks the edges of a hypothesis.
-    requested : sequence of Hypothesis
-        Hypotheses of the oracle's that it is to answer with, whatever their edges are.
     """
 
     w: Array
@@ -357,7 +355,6 @@ class MasterSolution:
     edges: Array | None = None
     centred: Array | None = None
     row_norm: float = inf
-    requested: Sequence[Hypothesis] = ()
 
     @property
     def is_free(self) -> bool:

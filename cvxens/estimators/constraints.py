@@ -95,8 +95,58 @@ class RunConstraint(Constraint):
         """Certify an ensemble from anywhere under the constraint."""
 
 
+class Shape(Constraint):
+    """A shape of the score in some features, of weak learners that each have it, with weights of 0 or above."""
+
+    bounds: ClassVar[str] = "learners"
+    parameter: ClassVar[str]
+    """What the oracle takes a sign of every feature by."""
+
+    @abstractmethod
+    def list_signs(self) -> Mapping[Any, int]:
+        """Return the sign of every feature that has one."""
+
+    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+        """Bind the signs of features in a parameter of an oracle, beside those that others have bound there."""
+        name, parameter, given, n_features = type(self).__name__, self.parameter, self.list_signs(), sample.X.shape[1]
+        if not given:
+            return oracle
+        bound = oracle.keywords if isinstance(oracle, partial) else {}
+        if parameter not in bound and not offers(oracle, parameter):
+            others = "" if parameter == "curvature" else "'stumps', 'quantile_stumps', 'pair_rules' or "
+            found = f"found {name} with weak learners of {_name(oracle)}, which cannot keep it"
+            raise InvalidInput(ARGUMENT, found, f"take {others}'ramps'")
+        before = bound.get(parameter)
+        signs: Array = np.zeros(n_features) if before is None else np.array(before, np.float64)
+        for feature, sign in given.items():
+            if isinstance(sign, bool) or sign not in {-1, 0, 1}:
+                raise InvalidInput(ARGUMENT, f"found {name} with {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
+            place = find_feature(ARGUMENT, feature, sample.names, n_features)
+            if sign and sample.features is not None and sample.features[place].categories is not None:
+                found = f"found {name} for {feature!r:.100}, whose levels have no order"
+                raise InvalidInput(ARGUMENT, found, "leave it out")
+            if sign * signs[place] < 0:
+                found = f"found {name} for {feature!r:.100} against another constraint"
+                raise InvalidInput(ARGUMENT, found, "give one of them")
+            signs[place] = sign or signs[place]
+        return partial(oracle, **{parameter: signs})
+
+    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+        """Allow weights of 0 and above alone, of weak learners of one side each."""
+        if not self.list_signs():
+            return formulation
+        name = type(self).__name__
+        if formulation.decide is not None:
+            found = f"found {name} with a formulation that decides by variables of its own, which may break it"
+            raise InvalidInput(ARGUMENT, found, "give one without `decide`")
+        if formulation.outputs is not None:
+            found = f"found {name} for a formulation of {formulation.outputs} scores per sample"
+            raise InvalidInput(ARGUMENT, found, "give one of one score")
+        return replace(formulation, nonnegative=True)
+
+
 @dataclass(frozen=True)
-class Monotone(Constraint):
+class Monotone(Shape):
     """The score never falls, or never rises, with some features: everywhere, not only on samples.
 
     Only weak learners that keep this are found, and their weights are 0 or above. With "stumps" and "quantile_stumps"
@@ -123,20 +173,16 @@ class Monotone(Constraint):
 
     signs: Mapping[Any, int]
 
-    bounds: ClassVar[str] = "learners"
+    parameter: ClassVar[str] = "signs"
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
-        """Leave out the weak learners that fall where the score is to rise."""
+    def list_signs(self) -> Mapping[Any, int]:
+        """Return them as they were given."""
         validation.instance(ARGUMENT, self.signs, Mapping)
-        return _restrict(self, oracle, "signs", self.signs, sample)
-
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
-        """Allow weights of 0 and above alone."""
-        return _take_sides(self, formulation) if self.signs else formulation
+        return self.signs
 
 
 @dataclass(frozen=True)
-class Convex(Constraint):
+class Convex(Shape):
     """The score is convex in some features, everywhere; with oracle="ramps".
 
     Parameters
@@ -155,18 +201,13 @@ class Convex(Constraint):
 
     features: Any
 
-    bounds: ClassVar[str] = "learners"
+    parameter: ClassVar[str] = "curvature"
     curvature: ClassVar[int] = 1
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
-        """Leave out the ramps that bend the other way."""
+    def list_signs(self) -> Mapping[Any, int]:
+        """Return the curvature of every feature."""
         several = isinstance(self.features, list | tuple | set | frozenset)
-        given = dict.fromkeys(self.features if several else [self.features], self.curvature)
-        return _restrict(self, oracle, "curvature", given, sample)
-
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
-        """Allow weights of 0 and above alone."""
-        return _take_sides(self, formulation)
+        return dict.fromkeys(self.features if several else [self.features], self.curvature)
 
 
 @dataclass(frozen=True)
@@ -225,7 +266,8 @@ class Interactions(Constraint):
         groups = [tuple(map(find, group)) for group in self.groups]
         if offers(oracle, "interactions"):
             return partial(oracle, interactions=groups)
-        if find_factory(oracle) not in {Stumps, QuantileStumps}:
+        factory = find_factory(oracle)
+        if factory is None or factory.func not in {Stumps, QuantileStumps}:
             found = f"found Interactions with weak learners of {_name(oracle)}, which do not take them"
             raise InvalidInput(ARGUMENT, found, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
         return oracle
@@ -235,46 +277,6 @@ def _name(oracle: OracleFactory) -> str:
     """Return what to call what makes weak learners."""
     names = [name for name, factory in ORACLES.items() if factory is oracle]
     return repr(names[0]) if names else f"{oracle!r:.100}"
-
-
-def _restrict(
-    of: Constraint, oracle: OracleFactory, parameter: str, given: Mapping[Any, Any], sample: Any
-) -> OracleFactory:
-    """Bind the signs of features in a parameter of an oracle, beside those that other constraints have bound there."""
-    name, n_features = type(of).__name__, sample.X.shape[1]
-    if not given:
-        return oracle
-    bound = oracle.keywords if isinstance(oracle, partial) else {}
-    if parameter not in bound and not offers(oracle, parameter):
-        others = "" if parameter == "curvature" else "'stumps', 'quantile_stumps', 'pair_rules' or "
-        found = f"found {name} with weak learners of {_name(oracle)}, which cannot keep it"
-        raise InvalidInput(ARGUMENT, found, f"take {others}'ramps'")
-    before = bound.get(parameter)
-    signs: Array = np.zeros(n_features) if before is None else np.array(before, np.float64)
-    for feature, sign in given.items():
-        if isinstance(sign, bool) or sign not in {-1, 0, 1}:
-            raise InvalidInput(ARGUMENT, f"found {name} with {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
-        place = find_feature(ARGUMENT, feature, sample.names, n_features)
-        if sign and sample.features is not None and sample.features[place].categories is not None:
-            found = f"found {name} for {feature!r:.100}, whose levels have no order"
-            raise InvalidInput(ARGUMENT, found, "leave it out")
-        if sign * signs[place] < 0:
-            found = f"found {name} for {feature!r:.100} against another constraint"
-            raise InvalidInput(ARGUMENT, found, "give one of them")
-        signs[place] = sign or signs[place]
-    return partial(oracle, **{parameter: signs})
-
-
-def _take_sides(of: Constraint, formulation: Formulation) -> Formulation:
-    """Return a formulation over weak learners of one side each, whose weights are 0 or above."""
-    name = type(of).__name__
-    if formulation.decide is not None:
-        found = f"found {name} with a formulation that decides by variables of its own, which may break it"
-        raise InvalidInput(ARGUMENT, found, "give one without `decide`")
-    if formulation.outputs is not None:
-        found = f"found {name} for a formulation of {formulation.outputs} scores per sample"
-        raise InvalidInput(ARGUMENT, found, "give one of one score")
-    return replace(formulation, nonnegative=True)
 
 
 def check_constraints(constraints: Any) -> Sequence[Constraint]:

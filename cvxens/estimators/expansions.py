@@ -67,27 +67,9 @@ from cvxens.types import Array
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
 
-PRICE = 10.0
-"""The default C, for kernels with k(x, x) = 1 on average."""
-
-PENALTY = 3e-4
-"""The default lam, for kernels with k(x, x) = 1 on average."""
-
-BOUND = 1e-4
-"""The relative gap of the bound that an ensemble of partially trained SVMs is held against."""
-
 HALVINGS = 2200
 """Steps to a zero: between the largest float and the least there are 2,098 powers of two, and a hard margin takes the
 first of these brackets."""
-
-FACTOR_SHARE = 0.5
-"""Of the time that is left, for the low-rank factor; Newton's steps cost less than it did."""
-
-LARGE = 25_000
-"""Samples up to which all kernel values, 6e8 of them, are evaluated once for the certificate."""
-
-NEGLIGIBLE = 1e-6
-"""The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
 
 LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 """Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
@@ -239,7 +221,8 @@ class KernelExpansion(KernelMachine):
         return FixedKernel.from_sample(self.kernel, self.gamma, X, sample.masses), X
 
     def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
-        with limit_time(FACTOR_SHARE * time_left()):
+        # Newton's steps cost less than the factor did
+        with limit_time(0.5 * time_left()):
             return incomplete_cholesky(*kernel.prepare(X), validation.whole("max_rank", self.max_rank))
 
     def _train(self, solve: Callable[[FixedKernel, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
@@ -294,20 +277,22 @@ def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact
 
 
 def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
-    """Compute v'E v for E = kernel(X, X) - G G', or a bound above `LARGE` samples or without the time.
+    """Compute v'E v for E = kernel(X, X) - G G', or a bound of more than 25,000 samples or without the time.
 
     As E is PSD, |E_ij| <= sqrt(E_ii E_jj), so the bound is ``(sum_i |v_i| sqrt(E_ii))^2``.
     """
     kept = float(((K.G.T @ v) ** 2).sum())
     bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
-    if bound <= NEGLIGIBLE * kept:
+    # a share of the form so small need not be known better
+    if bound <= 1e-6 * kept:
         return bound
     exact = kernel.multiply(X)
     if exact is not None:
         product, errors = exact.measure_scores(v)
         return min(bound, max(float(v @ product) - kept, 0.0) + float(errors @ np.abs(v)))
-    if len(used) > LARGE:
+    # 6e8 kernel values are evaluated, for the certificate
+    if len(used) > 25_000:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
@@ -345,16 +330,7 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
 
 
 def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained:
-    """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import Stump
-    >>> K = AdditiveMap.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
-    >>> trained = certify_rho_svm(K, np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.array([0.2, -0.2]))
-    >>> trained.u, trained.certificate.holds(1e-12)
-    (array([0.5, 0.5]), True)
-    """
+    """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u."""
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
     f, errors = K.measure_scores(y * u)
@@ -374,18 +350,7 @@ def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained
 
 
 def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: Array) -> Trained:
-    """Hold the part of f = K c that is signed by y against the bound from u = ridge y c.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import Stump
-    >>> K = AdditiveMap.from_kernel(Stump(low=(0.0,), high=(2.0,)), np.array([[0.0], [2.0]]))
-    >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
-    >>> c = np.array([0.6634, -0.6634])
-    >>> trained = certify_exponential(K, np.array([1.0, -1.0]), formulation, c)
-    >>> trained.u.round(3), trained.certificate.holds(1e-6)
-    (array([0.133, 0.133]), True)
-    """
+    """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
     terms: Any = formulation.terms
     loss, penalty = terms
     c = y * np.maximum(y * c, 0.0)
@@ -434,7 +399,7 @@ class SquaredSlacks(KernelExpansion):
 
     def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
         """Return 1 / (C weight) of every sample."""
-        price = PRICE / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
+        price = 10.0 / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
         return 1 / (price * sample.weights)
 
     def _factor_with_ridge(self, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:
@@ -445,7 +410,7 @@ class SquaredSlacks(KernelExpansion):
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
         # v'(K + ridge) v at v = y u bounds the optimum
-        optimum = self._minimise_slacks(kernel, K, sample, min(self.tol, BOUND)).certificate
+        optimum = self._minimise_slacks(kernel, K, sample, min(self.tol, 1e-4)).certificate
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
         rounding = optimum.rounding + sum_error(len(f), abs(value))
@@ -828,9 +793,7 @@ class RegAdaBoostClassifier(KernelExpansion):
         return self._train(lambda *given: self._minimise(*given)[0], sample) if self._merges() else self._boost(sample)
 
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
-        return (
-            PENALTY * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
-        )
+        return 3e-4 * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
 
     def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
         """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and the formulation."""
@@ -896,16 +859,7 @@ def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAd
 def minimise_exponential(
     K: LowRankKernel, y: Array, formulation: Formulation, tol: float
 ) -> tuple[Array, Array, Certificate]:
-    """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that.
-
-    Examples
-    --------
-    >>> K = LowRankKernel(np.array([[1.0], [-1.0]]), np.array([0]), np.zeros(2))
-    >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
-    >>> w, u, certificate = minimise_exponential(K, np.array([1.0, -1.0]), formulation, 1e-9)
-    >>> w.round(3), u.round(3), certificate.holds(1e-9)
-    (array([1.327]), array([0.133, 0.133]), True)
-    """
+    """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that."""
     terms: Any = formulation.terms
     (loss, penalty), problem = terms, Problem(formulation, K.G, y)
     ridge = penalty.ridge

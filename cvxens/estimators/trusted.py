@@ -20,10 +20,12 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from inspect import isabstract
+from types import ModuleType
 from typing import Any
 
-from cvxens import kernels
+from cvxens import hypotheses
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.base import Learner
@@ -38,67 +40,43 @@ from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import KNOWN
 from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
-from cvxens.hypotheses import (
-    Among,
-    Branch,
-    Connective,
-    Constant,
-    Formula,
-    Indicator,
-    Interval,
-    KernelColumn,
-    KernelExpansion,
-    LevelStump,
-    LinearForm,
-    Negated,
-    Perceptron,
-    Points,
-    Ramp,
-    Rule,
-    Scaled,
-    SignedTree,
-    Staircase,
-    Stump,
-    Wave,
-    _unlike,
-)
-from cvxens.kernels.finite import Centred
-from cvxens.kernels.kernel import Clipped, Product, Sum
-from cvxens.kernels.kernel import Scaled as ScaledKernel
-from cvxens.kernels.logic import Logical
-from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
+from cvxens.kernels import finite, kernel, logic, perceptron, radial, stumps, tree_ensemble
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
-from cvxens.trees import Tree
-from cvxens.trees.tree import Nodes
+from cvxens.trees import tree
 
-MADE_BY_FITS: tuple[Any, ...] = (
-    *(Certificate, Round, BoostingRound),
-    *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
-    *(Among, Branch, Rule, Interval, Ramp),
-    *(Staircase, KernelColumn, KernelExpansion, Points),
-    *(SignedTree, Tree, Nodes, Feature),
-    *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
-    *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
+MODULES_OF_RECORDS = (hypotheses, finite, kernel, logic, perceptron, radial, stumps, tree_ensemble, tree)
+"""Those of hypotheses and kernels, all of whose records are trusted but for the following."""
+
+OF_OTHERS = {
+    hypotheses.FittedClassifier,
+    hypotheses.TabulatedColumn,
+    tree_ensemble.SklearnTrees,
+    tree_ensemble.TreeMatrix,
+}
+"""Records that hold what is not of ours: classifiers, data and forests."""
+
+OTHERS: tuple[Any, ...] = (
+    *(Certificate, Round, BoostingRound, Coded, Feature, PartialSVM),
+    *(hypotheses.Among, hypotheses.Interval, tree.Nodes, tree_ensemble.ThresholdTree),
+    *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, LeastSquaresExperts),
     *(TableEncoder, TableColumn, Numerals, Dates),
-)
-"""The records in the attributes of fitted estimators."""
-
-GIVEN_TO_FITS: tuple[Any, ...] = (
-    *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
-    *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
-    *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
-    *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
-    *(Centred, Sum, ScaledKernel, Product, Logical, _take_values),
-    *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
-    *(Formulation, soft_margin, absolute_errors, penalties.L1, penalties.SquaredL2),
+    *(_take_values, hypotheses._unlike, soft_margin, absolute_errors),
+    *(Formulation, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
     *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget, Monotone, Convex, Concave, Interactions),
     *(*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)),
 )
-"""Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
+"""Records and functions in the attributes and parameters of estimators; formulations of the losses for margins."""
+
+
+def list_records(module: ModuleType) -> Iterator[Any]:
+    """Yield the dataclasses that a module defines."""
+    for found in vars(module).values():
+        if isinstance(found, type) and is_dataclass(found) and found.__module__ == module.__name__:
+            yield found
 
 
 def list_kinds(kind: type) -> Iterator[type]:
@@ -116,7 +94,8 @@ ESTIMATORS = (*list_kinds(Learner), PriceSearchCV)
 TRUSTED_TYPES = tuple(
     sorted(
         f"{kind.__module__}.{kind.__qualname__}"
-        for kind in {*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS}
+        for kind in {*(each for module in MODULES_OF_RECORDS for each in list_records(module)), *OTHERS, *ESTIMATORS}
+        - OF_OTHERS
         if hasattr(kind, "__qualname__")
     )
 )

@@ -20,9 +20,6 @@ Sides: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 FAR = 1e150
 """Numbers up to this are searched; their squares are floats."""
 
-NEAR = 1e-150
-"""What a function does below this does not show in a sum of floats."""
-
 ROUNDED = 16 * EPSILON
 """The error of a difference ``x t - phi(t)``, relative to the sizes of the two: phi is a few operations deep."""
 
@@ -158,8 +155,8 @@ class Curve:
         end = float(self.maximisers(np.full((), x)))
         if not 0 < end < inf:
             return inf if end > 0 else 0.0
-        # points from `NEAR` to a number at which phi(t) / t^2 is bounded from below: it is bounded to a fifth or better
-        points = np.geomspace(min(NEAR, end / 2), end, 4000)
+        # points from where it shows in a sum of floats, at which phi(t) / t^2 is bounded below to a fifth or better
+        points = np.geomspace(min(1e-150, end / 2), end, 4000)
         with np.errstate(under="ignore"):
             least = float((self.values(points[:-1]) / points[1:] ** 2).min()) * (1 - ROUNDED)
         return 1 / (4 * least) if least > 0 else inf

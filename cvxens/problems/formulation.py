@@ -18,9 +18,6 @@ from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.types import Array
 
-NEAR_0 = 0.1
-"""The share of the largest margin that weights of a given sum can have below which an optimum is near 0."""
-
 Decide: TypeAlias = Callable[[Array, Any, Mapping[str, Array]], Array]
 """From scores (n_samples,) or (n_samples, n_outputs), samples and own values to what there is one of per sample."""
 
@@ -178,13 +175,13 @@ class Formulation:
         return "the conjugate of the penalty is not known" + (f", as it has {unrecognised}" if unrecognised else "")
 
     def find_size(self, largest: float) -> float:
-        """Return the size of objectives below which they are near 0: `NEAR_0` of the largest margin, if they are one.
+        """Return the size of objectives below which they are near 0: a tenth of the largest margin, if they are one.
 
         `largest` is the largest value of a hypothesis; above 1, as no vote has it, it may be that of one that nobody
         wants, and counts as 1. Any other objective has no unit of its own, and no such size.
         """
         loss, penalty = self.terms
-        return NEAR_0 * min(largest, 1.0) * (penalty.total or 0.0) if loss.is_margin else 0.0
+        return 0.1 * min(largest, 1.0) * (penalty.total or 0.0) if loss.is_margin else 0.0
 
     @property
     def sense(self) -> float:

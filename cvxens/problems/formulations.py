@@ -59,6 +59,7 @@ from cvxens.problems.maps import ColumnsLike, KernelMap, LinearMap, check_kernel
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
+from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 from cvxens.rounding import EPSILON, dot
 from cvxens.types import Array, Point
@@ -223,7 +224,7 @@ def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
     """Proportional hazards (Cox 1972): minus the partial log-likelihood, times C, and sum |w|.
 
     C sum over events i of ln(sum over j at risk of exp(f_j)) - f_i; those with ``times_j >= times_i`` are at risk, so
-    that ties are as Breslow has them.
+    that ties are as Breslow has them: `survival_losses.CoxPartialLikelihood`.
 
     Parameters
     ----------
@@ -234,17 +235,7 @@ def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
     C : float
         Weight of the loss, above 0.
     """
-    ends, weight = validation.finite_array("times", times, ndim=1), validation.positive("C", C)
-    happened = np.asarray(events, dtype=bool)
-    validation.same_length("events", happened, len(ends))
-    if not happened.any():
-        raise InvalidInput("events", "found none", "give at least one")
-
-    def loss(z: Any) -> Any:
-        at_risk = [cp.log_sum_exp(z[np.flatnonzero(ends >= ends[i])]) for i in np.flatnonzero(happened)]
-        return weight * (cp.sum(cp.hstack(at_risk)) - cp.sum(z[np.flatnonzero(happened)]))
-
-    return Formulation(loss, L1(), scores=True)
+    return Formulation(CoxPartialLikelihood(times, np.asarray(events, dtype=bool), C), L1())
 
 
 def unlabelled(y: Any, pairs: Any, C: float = 1.0, gamma: float = 1.0) -> Formulation:

@@ -168,46 +168,48 @@ class StepColumns:
         """Evaluate H w, for w (n_columns,) or (n_columns, n_outputs)."""
         from cvxens.features import accumulate, add_cells
 
-        w, shape, n = np.ascontiguousarray(w.reshape(len(w), -1), np.float64), w.shape[1:], self.shape[0]
+        w, shape = np.ascontiguousarray(w.reshape(len(w), -1).T, np.float64), (self.shape[0], *w.shape[1:])
         # g(cell) = 2 sum_(place <= cell) w - sum w; where the value is missing, sum way w
-        steps, starts = w[: len(self.features)] * self.scale[:, np.newaxis], self.starts
-        table, (total, missing) = np.zeros((starts[-1], w.shape[1])), np.zeros((2, len(self.codes), w.shape[1]))
-        np.add.at(table, starts[self.features] + self.places, steps)
-        np.add.at(total, self.features, steps)
-        np.add.at(missing, self.features, self.ways[:, np.newaxis] * steps)
-        table = 2 * accumulate(table, starts) - np.repeat(total, np.diff(starts), axis=0)
-        table[starts[:-1] + self.counts + 1] = missing
-        base = np.where(self.usual[:, np.newaxis] < 0, 0.0, table[starts[:-1] + self.usual])
-        table -= np.repeat(base, np.diff(starts), axis=0)
+        steps, starts, n_features = w[:, : len(self.features)] * self.scale, self.starts, len(self.codes)
+        n_cells, tables = starts[-1], []
+        for own in steps:
+            jumps = np.bincount(starts[self.features] + self.places, own, n_cells)
+            table = 2 * accumulate(jumps[np.newaxis], starts)[0]
+            table -= np.repeat(np.bincount(self.features, own, n_features), np.diff(starts))
+            table[starts[:-1] + self.counts + 1] = np.bincount(self.features, self.ways * own, n_features)
+            tables.append(table)
+        table = np.array(tables)
+        base = np.where(self.usual < 0, 0.0, table[:, starts[:-1] + self.usual])
+        table -= np.repeat(base, np.diff(starts), axis=1)
 
         def add(rows: slice) -> Array:
             return add_cells((rows.start, rows.stop), self.codes, starts, self.usual, table)
 
-        parts = map_slices(add, n, threads_for(self.codes.size * w.shape[1]))
-        constant = w[-1] if self.constant else 0.0
-        return (np.concatenate(parts) + (base.sum(axis=0) + constant)).reshape(n, *shape)
+        parts = map_slices(add, shape[0], threads_for(self.codes.size * len(w)))
+        constant = w[:, -1] if self.constant else 0.0
+        return np.ascontiguousarray(np.concatenate(parts, axis=1).T + (base.sum(axis=1) + constant)).reshape(shape)
 
     def edges(self, s: Array) -> Array:
         """Evaluate H's, for s (n_samples,) or (n_samples, n_outputs)."""
         from cvxens.features import accumulate, sum_cells
 
-        s, shape, starts = np.ascontiguousarray(s.reshape(len(s), -1), np.float64), s.shape[1:], self.starts
-        sums = np.zeros((starts[-1], s.shape[1]))
+        s, shape, starts = np.ascontiguousarray(s.reshape(len(s), -1).T, np.float64), s.shape[1:], self.starts
+        sums = np.zeros((len(s), starts[-1]))
 
         def add(features: slice) -> None:
             sum_cells((features.start, features.stop), self.codes, starts, self.usual, s, sums)
 
-        map_slices(add, len(self.codes), threads_for(self.codes.size * s.shape[1]))
-        total = s.sum(axis=0)
+        map_slices(add, len(self.codes), threads_for(self.codes.size * len(s)))
+        total = s.sum(axis=1, keepdims=True)
         if (self.usual >= 0).any():
-            sums[starts[:-1] + self.usual] = total - sums.reshape(len(self.codes), -1, s.shape[1]).sum(axis=1)
-        gone = sums[starts[:-1] + self.counts + 1][self.features]
-        below = np.vstack([accumulate(sums, starts), np.zeros((1, s.shape[1]))])
+            sums[:, starts[:-1] + self.usual] = total - sums.reshape(len(s), len(self.codes), -1).sum(axis=2)
+        gone = sums[:, starts[:-1] + self.counts + 1][:, self.features]
         # nothing is below the first cell
-        at = np.where(self.places > 0, starts[self.features] + self.places - 1, -1)
+        below = np.where(self.places > 0, accumulate(sums, starts)[:, starts[self.features] + self.places - 1], 0.0)
         # missing values count as below, as above, or not at all
-        edges = (total - (1 - self.ways[:, np.newaxis]) * gone - 2 * below[at]) * self.scale[:, np.newaxis]
-        return np.concatenate([edges, total[np.newaxis]] if self.constant else [edges]).reshape(-1, *shape)
+        edges = (total - (1 - self.ways) * gone - 2 * below) * self.scale
+        edges = np.hstack([edges, total]) if self.constant else edges
+        return np.ascontiguousarray(edges.T).reshape(-1, *shape)
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
         """Model scores through the staircases g, tied to w by sparse equalities."""

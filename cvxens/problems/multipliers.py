@@ -17,16 +17,8 @@ from scipy.optimize import lsq_linear
 
 from cvxens.types import Array
 
-DISTANCES = (1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
-"""Distances from a kink, relative to the largest margin, at which margins of various solvers are still at it."""
-
 SOLVABLE = 200_000
 """Entries of H up to which a solver finds multipliers where slopes leave a gap, within a second."""
-
-CLOSED = 1e-6
-"""The relative gap of multipliers that are good enough."""
-
-ADDED = 50
 
 
 def fit_slopes(
@@ -66,7 +58,7 @@ def fit_slopes(
     A = np.array([size * a[tied] for a, _ in sums]).reshape(len(sums), len(tied))
     d = np.array([size * (total - a @ u) for a, total in sums])
     rows = np.flatnonzero(least == largest)
-    # how often edges that exceed their limits are added; each round adds up to `ADDED`
+    # how often edges that exceed their limits are added, up to 50 at a time
     for _ in range(20):
         wide = rows[least[rows] < largest[rows]]
         # E x - t = slope - e, where the slope of a row with limits is one more unknown, and t is 0 unless it is free
@@ -82,7 +74,7 @@ def fit_slopes(
         edges = E @ u[tied] + e - (x[-1] if level else 0.0)
         off = np.maximum(edges - largest, least - edges)
         off[rows] = -np.inf
-        worst = np.argsort(-off)[:ADDED]
+        worst = np.argsort(-off)[:50]
         # by how much an edge exceeds its limit, relative to the largest of all, before it is added
         worst = worst[off[worst] > 1e-10 * float(np.abs(edges).max())]
         if not worst.size:

@@ -33,7 +33,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
-from cvxens.problems.losses import TINY, Loss, excess
+from cvxens.problems.losses import TINY, OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import sum_error
 from cvxens.types import Array
@@ -149,7 +149,7 @@ class GradedPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class PairLoss(Loss):
+class PairLoss(OfDifferences):
     """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling.
 
     Parameters
@@ -164,8 +164,6 @@ class PairLoss(Loss):
         curve.
     """
 
-    on_scores = True
-    of_differences = True
     y: Array
     groups: Any = None
     C: float | Array = 1.0
@@ -295,10 +293,6 @@ class PairLoss(Loss):
     def price_of(self) -> Array:
         """The price of the pairs of every sample, (n_samples,)."""
         return self.prices[self.groups]
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return 0: differences have no intercept."""
-        return np.zeros(())
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
@@ -505,7 +499,7 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
         a = np.ldexp(share * supplies, exponent).astype(np.int64)
         b = np.ldexp(share * demands, exponent).astype(np.int64)
         surplus = int(a.sum() - b.sum())
-        (a, b) = (_take(a, surplus), b) if surplus > 0 else (a, _take(b, -surplus))
+        (a, b) = (take_units(a, surplus), b) if surplus > 0 else (a, take_units(b, -surplus))
         return (a, b) if find_shortage(a, b, units) == 0 else None
 
     found, low, high = try_share(1.0), 0.0, 1.0
@@ -523,8 +517,8 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
     return np.ldexp(a.astype(np.float64), -exponent), np.ldexp(b.astype(np.float64), -exponent)
 
 
-def _take(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
-    """Take a few units away from whole numbers, from the largest ones first and evenly."""
+def take_units(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
+    """Take a few units away from whole numbers, from the largest ones first and evenly; none falls below 0."""
     units = units.copy()
     while surplus > 0:
         largest = np.argsort(-units, kind="stable")[: max(1, min(surplus, int(np.count_nonzero(units))))]
@@ -580,10 +574,6 @@ class PairwiseExponential(PairLoss):
     def dual_terms(self, u: Array) -> Array:
         sums, sizes = np.bincount(self.groups, np.maximum(u, 0.0), self.n_groups), np.abs(u)
         return np.concatenate([sums, xlogy(sums, self.prices), xlogy(sums, sums), -xlogy(sizes, sizes)])
-
-    def smoothed(self, width: float) -> PairwiseExponential:
-        """Return the loss itself, which is smooth."""
-        return self
 
     def curve(self, z: Array, X: Array) -> Array:
         """Return the second derivatives in the weights of the columns X (n_columns, n_samples).
@@ -704,10 +694,6 @@ class PairwiseSquaredHinge(PairLoss):
         f = self._find_potentials(u)
         length = float(np.abs(u).sum()) / max(float((self.price_of * sum_slacks(self, f, np.ones(len(f)))).sum()), TINY)
         return sum_error(len(u), float(np.abs(u).sum()) + length**2 * self._measure(f))
-
-    def smoothed(self, width: float) -> PairwiseSquaredHinge:
-        """Return the loss itself, which is smooth."""
-        return self
 
     def curve(self, z: Array, X: Array) -> Array:
         """Return the second derivatives in the weights of the columns X (n_columns, n_samples)."""

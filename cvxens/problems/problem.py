@@ -25,16 +25,13 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss, Scored
 from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
-from cvxens.problems.multipliers import CLOSED, DISTANCES, SOLVABLE, fit_slopes
+from cvxens.problems.multipliers import SOLVABLE, fit_slopes
 from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, UNDERFLOW, dot, sum_error
 from cvxens.types import Array, Point, Solution
 
 FEASIBLE = 1e-12
 """The distance of weights from the domain of a penalty that rounding explains, relative to their sum or to 1."""
-
-NEAR = 1e-6
-"""The size of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0."""
 
 
 class Parameter:
@@ -426,7 +423,8 @@ class Problem:
         seen: list[bytes] = []
         kinked = loss.is_searched
         unit = 0.0 if H.symmetric else 1 / max(self.H.largest, np.finfo(float).tiny)
-        for near in DISTANCES:
+        # relative to the largest margin, at these distances from a kink margins of various solvers are still at it
+        for near in (1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3):
             low, high = loss.slopes(z, near * max(1.0, float(np.abs(z).max())))
             # weights that are no more than the digits of margins are 0
             at = np.where(np.abs(w) <= near * max(float(np.abs(w).max()), float(np.abs(z).max()) * unit), 0.0, w)
@@ -449,7 +447,8 @@ class Problem:
         if not kinked or H.symmetric or z.size * w.size > SOLVABLE:
             return best
         primal = loss.value(z) + penalty.value(w)
-        if primal - value(best) <= CLOSED * abs(primal):
+        # multipliers of such a gap are good enough
+        if primal - value(best) <= 1e-6 * abs(primal):
             return best
         try:
             solved = solve_model(self._model, None, {}).duals[self.letters[2]]
@@ -705,11 +704,13 @@ def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> N
 
 def _polish_farkas(H: Columns, y: Array, u: Array, intercept: bool, nonnegative: bool) -> Array:
     """Return the nearest weights, on the samples that u is on, under which the edges near 0 are 0."""
-    kept = np.flatnonzero(u > NEAR * u.max())
+    # sizes of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0
+    near = 1e-6
+    kept = np.flatnonzero(u > near * u.max())
     signs = np.zeros((len(y), len(kept)))
     signs[kept, np.arange(len(kept))] = y[kept]
     edges = H.edges(signs)
-    tight = edges @ u[kept] > -NEAR * H.largest * u.sum() if nonnegative else np.full(len(edges), True)
+    tight = edges @ u[kept] > -near * H.largest * u.sum() if nonnegative else np.full(len(edges), True)
     equations = np.vstack([edges[tight], *([y[kept]] if intercept else [])])
     polished = np.zeros_like(u)
     step = np.linalg.lstsq(equations, equations @ u[kept])[0]

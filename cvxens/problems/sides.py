@@ -30,9 +30,6 @@ from cvxens.types import Array, Point
 SAME = 1e-12
 """Multipliers that differ by no more, relative to their sum, are the same but for rounding."""
 
-NEWTON_STEPS = 200
-"""Steps to the end of an interval of intercepts: as many as there are kinks at most, and a few in practice."""
-
 
 @dataclass(frozen=True, eq=False)
 class SideLoss(ConicLoss):
@@ -298,7 +295,7 @@ def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: flo
         return side * inf
     # Newton's steps on a convex function of kinks come from outside, and end after as many kinks at most
     b = least + side * (1.0 + float(np.abs(f + least).max()) + room / float(rising))
-    for _ in range(NEWTON_STEPS):
+    for _ in range(200):
         value, slope = measure(b)
         if value <= room or not slope * side > 0:
             break
@@ -307,7 +304,7 @@ def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: flo
             break
         b = ahead
     # the last float may be outside
-    for _ in range(NEWTON_STEPS):
+    for _ in range(200):
         if measure(b)[0] <= room:
             return b
         step = (b - least) * 2.0**-50 or side * TINY

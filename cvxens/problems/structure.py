@@ -12,7 +12,7 @@ further weight is ``lam + phi'(0)``: a multiplier, which the slope of P in that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -240,10 +240,11 @@ class _Reader:
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
             return self.read_constraints(node.args)
-        method = vars(_Reader).get(f"_read_{name}")
-        if method is None:
+        method, function = vars(_Reader).get(f"_read_{name}"), OF_PARTS.get(name)
+        if method is None and function is None:
             raise Unrecognised(f"`{type(node).__name__}`")
-        found: _Node = method(self, node, *(self.read(argument) for argument in node.args))
+        parts = [self.read(argument) for argument in node.args]
+        found: _Node = method(self, node, *parts) if function is None else function(*parts)
         return found
 
     def _read_constant(self, node: Any) -> float:
@@ -253,12 +254,6 @@ class _Reader:
         return float(values.flat[0])
 
     # sums and multiples
-
-    def _read_AddExpression(self, _: Any, *parts: _Node) -> _Node:
-        return _add(parts)
-
-    def _read_NegExpression(self, _: Any, part: _Node) -> _Node:
-        return _scale(part, -1.0)
 
     def _read_multiply(self, _: Any, *parts: _Node) -> _Node:
         factor, other = sorted(parts, key=lambda part: not isinstance(part, float))
@@ -287,13 +282,13 @@ class _Reader:
 
     def _read_reshape(self, node: Any, part: _Node) -> _Node:
         if isinstance(part, _Sizes):
-            return _Sizes(part.curve, part.norm, part.slope, part.size, part.square)
+            return replace(part, outputs_axis=None)
         return part
 
     def _read_transpose(self, node: Any, part: _Node) -> _Node:
         if isinstance(part, _Sizes):
             axis = None if part.outputs_axis is None or node.ndim != 2 else 1 - part.outputs_axis
-            return _Sizes(part.curve, part.norm, part.slope, part.size, part.square, axis)
+            return replace(part, outputs_axis=axis)
         return part
 
     # reductions
@@ -343,9 +338,6 @@ class _Reader:
 
     # functions of one number
 
-    def _read_abs(self, _: Any, part: _Node) -> _Node:
-        return _absolute(part)
-
     def _read_Power(self, node: Any, part: _Node) -> _Node:
         p = _read_number(node.p)
         return _squared(part) if p == 2 else _compose(part, curves.power(p))
@@ -354,21 +346,6 @@ class _Reader:
 
     def _read_huber(self, node: Any, part: _Node) -> _Node:
         return _compose(part, curves.huber(_read_number(node.M)))
-
-    def _read_exp(self, _: Any, part: _Node) -> _Node:
-        return _compose(part, curves.exponential)
-
-    def _read_log(self, _: Any, part: _Node) -> _Node:
-        return _compose(part, curves.logarithm)
-
-    def _read_logistic(self, _: Any, part: _Node) -> _Node:
-        return _compose(part, curves.logistic)
-
-    def _read_maximum(self, _: Any, *parts: _Node) -> _Node:
-        return _unite(parts, curves.largest)
-
-    def _read_minimum(self, _: Any, *parts: _Node) -> _Node:
-        return _unite(parts, lambda of_all: curves.largest(of_all, -1.0))
 
     # constraints
 
@@ -408,14 +385,10 @@ def _add(parts: Sequence[_Node]) -> _Node:
             total = total.plus(_as_structure(part))
         return total
     sizes = [part for part in parts if isinstance(part, _Sizes)]
-    curve = sizes[0].curve.plus(
-        *(_curve_like(part, sizes[0]) for part in parts if part is not sizes[0]),
-    )
-    if len(sizes) == len(parts) and all(part.size is not None for part in sizes):
-        return _Sizes(
-            curve, sizes[0].norm, size=sum(part.size or 0.0 for part in sizes), outputs_axis=sizes[0].outputs_axis
-        )
-    return _Sizes(curve, sizes[0].norm, outputs_axis=sizes[0].outputs_axis)
+    curve = sizes[0].curve.plus(*(_curve_like(part, sizes[0]) for part in parts if part is not sizes[0]))
+    known = [part.size for part in sizes if part.size is not None]
+    size = sum(known) if len(known) == len(parts) else None
+    return _Sizes(curve, sizes[0].norm, size=size, outputs_axis=sizes[0].outputs_axis)
 
 
 def _curve_like(part: _Node, sizes: _Sizes) -> Curve:
@@ -451,10 +424,7 @@ def _compose(node: _Node, outer: curves.Sides) -> _Node:
 def _absolute(node: _Node) -> _Node:
     found = _compose(node, curves.absolute)
     if isinstance(node, _Sizes) and isinstance(found, _Sizes):
-        size = node.slope if node.slope is not None else node.size
-        return _Sizes(
-            found.curve, found.norm, size=None if size is None else abs(size), outputs_axis=found.outputs_axis
-        )
+        return replace(found, size=node.factor)
     return found
 
 
@@ -479,3 +449,16 @@ def _unite(parts: Sequence[_Node], best: Callable[[Sequence[Curve]], Curve]) -> 
     if len(norms) > 1:
         raise Unrecognised("a sum of different norms of the rows")
     return Structure(next(iter(norms), None), totals=(best([part.of_total() for part in sums]),))
+
+
+OF_PARTS: Mapping[str, Callable[..., _Node]] = {
+    "AddExpression": lambda *parts: _add(parts),
+    "NegExpression": lambda part: _scale(part, -1.0),
+    "abs": _absolute,
+    "exp": lambda part: _compose(part, curves.exponential),
+    "log": lambda part: _compose(part, curves.logarithm),
+    "logistic": lambda part: _compose(part, curves.logistic),
+    "maximum": lambda *parts: _unite(parts, curves.largest),
+    "minimum": lambda *parts: _unite(parts, lambda of_all: curves.largest(of_all, -1.0)),
+}
+"""What atoms of cvxpy make of their arguments, whatever else they keep; others have a method of the reader."""

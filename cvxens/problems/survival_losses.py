@@ -32,8 +32,9 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
-from cvxens.problems.losses import TINY, Loss, excess
+from cvxens.problems.losses import TINY, OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
+from cvxens.problems.pair_losses import take_units
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
@@ -41,7 +42,7 @@ __all__ = ["CoxPartialLikelihood"]
 
 
 @dataclass(frozen=True, eq=False)
-class CoxPartialLikelihood(Loss):
+class CoxPartialLikelihood(OfDifferences):
     """Cox's negative log partial likelihood of scores, the logarithms of hazards (Cox 1972; ties as Breslow 1974).
 
     Parameters
@@ -62,8 +63,6 @@ class CoxPartialLikelihood(Loss):
     (3.0, array([ 0.667, -0.333, -0.333]))
     """
 
-    on_scores = True
-    of_differences = True
     times: Array
     events: Any
     C: float = 1.0
@@ -164,10 +163,6 @@ class CoxPartialLikelihood(Loss):
         hazards = self.log_hazards(f)[self.place - 1]
         return np.where(exposed, self.C * np.exp(np.where(exposed, f + np.log(self.weights) + hazards, 0.0)), 0.0)
 
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return 0: differences have no intercept."""
-        return np.zeros(())
-
     def _chain(self, u: Array) -> tuple[Array, Array, Array]:
         """Return B and U of every time, and r of every sample; those that rounding puts below 0 are 0."""
         left = np.maximum(np.cumsum(self._sum_by_place(u)), 0.0)
@@ -233,10 +228,6 @@ class CoxPartialLikelihood(Loss):
         """Return ``max |u + loss'(z)|``, relative to the largest mass of an event."""
         return float(np.abs(u - self.multipliers(z)).max()) / float(self.masses.max())
 
-    def smoothed(self, width: float) -> CoxPartialLikelihood:
-        """Return the loss itself, which is smooth."""
-        return self
-
     def curve(self, z: Array, X: Array) -> Array:
         """Return the second derivatives in the weights of the columns X (n_columns, n_samples); `TimeUp` without time.
 
@@ -272,12 +263,4 @@ def _share(room: NDArray[np.int64], weights: Array, raised: int) -> NDArray[np.i
         found[int(np.argmax(parts))] += raised - int(found.sum())
         return found
     found = np.minimum(np.ceil(raised * parts).astype(np.int64), room)
-    return _lower(found, int(found.sum()) - raised)
-
-
-def _lower(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
-    """Take a few units away from whole numbers, the largest first; none falls below 0."""
-    order = np.argsort(-units, kind="stable")
-    taken = np.zeros(len(units), np.int64)
-    taken[order] = np.diff(np.minimum(np.cumsum(units[order]), surplus), prepend=0)
-    return units - taken
+    return take_units(found, int(found.sum()) - raised)

@@ -32,10 +32,11 @@ from cvxens.features import BinnedFeatures
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
-from cvxens.problems.maps import KernelMap
+from cvxens.problems.maps import KernelMap, StepColumns
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.proximal_hinge import SmoothedHinge
+from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
@@ -824,7 +825,7 @@ def _leave_mean_out(residual: Array) -> Array:
 class CoarseModel:
     """An approximate inverse of ``K + diag(stiffness)`` on the space of 1'x = 0, by a few steps of each feature.
 
-    There ``x'K x = 2 sum_d scale_d int (sum_i x_i [x_id >= t])^2 dt``, of which the sum over a few thresholds t,
+    There ``x'K x = sum_d scale_d / 2 int (sum_i x_i sign(x_id - t))^2 dt``, of which the sum over a few thresholds t,
     between equal shares of the samples, is the part with large eigenvalues, ``P P'``. What is left of K, functions
     within these shares, is taken to be a multiple of the identity. With the diagonal D that this makes, by Woodbury,
     ``(P P' + D)^-1 = D^-1 - D^-1 P (I + P' D^-1 P)^-1 P' D^-1``.
@@ -834,22 +835,29 @@ class CoarseModel:
         n_features, n_samples = kernel.rows.shape
         # a byte names 256 shares
         n_bins = min(RANK // n_features, 256, n_samples)
-        self.codes = _number_shares(kernel.rows, n_bins)
+        shares = (np.arange(n_samples) * n_bins // n_samples).astype(np.uint8)
+        codes = np.empty((n_features, n_samples), np.uint8)
+        for own, rows in zip(codes, kernel.rows, strict=True):
+            own[rows] = shares
         firsts = -(-np.arange(n_bins) * n_samples // n_bins)
-        ends = np.append(firsts, n_samples - 1)
-        widths = np.diff(kernel.values[:, ends].astype(np.float64), axis=1)
+        widths = np.diff(kernel.values[:, np.append(firsts, n_samples - 1)].astype(np.float64), axis=1)
         # a threshold stands for half the ranges on both its sides, those at the ends for all that is beyond
         around = (widths[:, 1:] + widths[:, :-1]) / 2
         around[:, 0] += widths[:, 0] / 2
         around[:, -1] += widths[:, -1] / 2
-        self.sizes = np.sqrt(2 * kernel.scale[:, np.newaxis] * around)  # of the columns of P, which are steps
+        features, places = np.divmod(np.arange(around.size), n_bins - 1)
+        self.steps = StepColumns(
+            codes,
+            np.full(n_features, n_bins - 1),
+            features,
+            places + 1,
+            constant=False,
+            scale=np.sqrt(kernel.scale[:, np.newaxis] / 2 * around).ravel(),
+        )
         # the mean of 2 scale int ([x >= t] - share below t)^2 dt within a range is a third of its width
         left_out = float((kernel.scale * widths.mean(axis=1)).sum()) / 3
         self.inverse = 1 / (stiffness + ALLOWANCE * left_out)
-        counts = _sum_pairs(self.codes, self.inverse, n_bins)
-        counts = (counts + np.tril(counts, -1).T).reshape(n_features, n_bins, n_features, n_bins)
-        steps = _sum_above(_sum_above(counts, 1), 3)
-        matrix = (self.sizes[:, :, np.newaxis, np.newaxis] * steps * self.sizes).reshape(self.sizes.size, -1)
+        matrix = multiply_steps(self.steps, self.inverse)
         matrix[np.diag_indices_from(matrix)] += 1
         self.factor = cho_factor(matrix, lower=True, overwrite_a=True)
         self.of_ones = self._apply(np.ones(n_samples))
@@ -861,71 +869,7 @@ class CoarseModel:
 
     def _apply(self, r: Array) -> Array:
         x = self.inverse * r
-        steps = _sum_above(self._sum_shares(x), 1) * self.sizes
-        solved = cho_solve(self.factor, steps.ravel()).reshape(steps.shape) * self.sizes
-        table = np.concatenate([np.zeros((len(steps), 1)), solved.cumsum(axis=1)], axis=1)
-        seen = np.empty_like(x)
-        self._by_rows(lambda own: _add_up(self.codes[own], table, seen[own]))
-        return x - self.inverse * seen
-
-    def _sum_shares(self, x: Array) -> Array:
-        """Sum x over the samples of every share, (n_features, n_shares)."""
-        shape = self.sizes.shape[0], self.sizes.shape[1] + 1
-        return np.sum(self._by_rows(lambda own: _sum_by_code(self.codes[own], x[own], np.zeros(shape))), axis=0)
-
-    def _by_rows(self, task: Callable[[slice], Any]) -> list[Any]:
-        """Return the results of a task for shares of the samples, the same with any number of threads."""
-        n_samples = len(self.codes)
-        return map_slices(task, n_samples, shares_for(n_samples, self.codes.size, WORTH_A_THREAD))
-
-
-def _sum_above(sums: Array, axis: int) -> Array:
-    """Return what all shares from each on add up to along an axis, the first left out, which is all."""
-    above = np.flip(np.flip(sums, axis).cumsum(axis), axis)
-    return np.take(above, np.arange(1, sums.shape[axis]), axis)
-
-
-@njit(cache=True, nogil=True)
-def _number_shares(rows: Order, n_shares: int) -> NDArray[np.uint8]:
-    """Return which of equal shares each sample is in, by every feature, (n_samples, n_features)."""
-    n_features, n_samples = rows.shape
-    codes = np.empty((n_samples, n_features), np.uint8)
-    for d in range(n_features):
-        for k in range(n_samples):
-            codes[rows[d, k], d] = k * n_shares // n_samples
-    return codes
-
-
-@njit(cache=True, nogil=True)
-def _sum_pairs(codes: NDArray[np.uint8], weights: Array, n_shares: int) -> Array:
-    """Sum the weights by pairs of shares, for features in one order: the lower triangle of blocks."""
-    n_samples, n_features = codes.shape
-    sums = np.zeros((n_features * n_shares, n_features * n_shares))
-    for i in range(n_samples):
-        for d in range(n_features):
-            row = sums[d * n_shares + codes[i, d]]
-            for e in range(d + 1):
-                row[e * n_shares + codes[i, e]] += weights[i]
-    return sums
-
-
-@njit(cache=True, nogil=True)
-def _sum_by_code(codes: NDArray[np.uint8], x: Array, sums: Array) -> Array:
-    """Add x to the sums of the shares of every feature."""
-    for i in range(len(x)):
-        for d in range(codes.shape[1]):
-            sums[d, codes[i, d]] += x[i]
-    return sums
-
-
-@njit(cache=True, nogil=True)
-def _add_up(codes: NDArray[np.uint8], table: Array, seen: Array) -> None:
-    """Add up what the table has for the shares of every sample."""
-    for i in range(len(codes)):
-        total = 0.0
-        for d in range(codes.shape[1]):
-            total += table[d, codes[i, d]]
-        seen[i] = total
+        return x - self.inverse * self.steps.scores(cho_solve(self.factor, self.steps.edges(x)))
 
 
 LARGE = 200_000

@@ -34,8 +34,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.features import BinnedFeatures, Listed
-from cvxens.limits import map_in_threads, time_left
+from cvxens.limits import interruptible, map_in_threads, time_left
 from cvxens.problems.duality import capped_simplex
+from cvxens.problems.losses import Hinge, SoftMinimumMargin
 from cvxens.types import Array
 
 N_SLICES = 8
@@ -458,10 +459,15 @@ class AdditiveHinge:
         True if the constant is a hypothesis.
     game : bool
         True for LPBoost.
+    size : float
+        The size of values below which gaps are relative to it.
     """
 
-    def __init__(self, sums: StepSums, y: Array, prices: Array, *, constant: bool, game: bool = False) -> None:
-        self.sums, self.y, self.prices, self.game = sums, y, prices, game
+    def __init__(
+        self, sums: StepSums, y: Array, prices: Array, *, constant: bool, game: bool = False, size: float = 0.0
+    ) -> None:
+        self.sums, self.y, self.prices, self.game, self.size = sums, y, prices, game, size
+        self.loss = SoftMinimumMargin(prices) if game else Hinge(prices)
         self.most = 1.0 if constant else inf
         self.firsts = sums.cut(BINS)
         self.binned = sums.merge(self.firsts)
@@ -491,6 +497,11 @@ class AdditiveHinge:
 
         Norms above `most_norm` end it too: steps are as much shorter, where features are much alike.
         """
+        with interruptible():
+            self._iterate_until(goal, least_time, most_norm)
+        return self._read()
+
+    def _iterate_until(self, goal: float, least_time: float, most_norm: float) -> None:
         looked_at, patience_from = self.gap, self.n_iterations
         while self.gap > goal and time_left() > least_time:
             self._iterate()
@@ -502,7 +513,6 @@ class AdditiveHinge:
                     looked_at, patience_from = self.gap, self.n_iterations
                 elif self.n_iterations - patience_from >= PATIENCE:
                     break
-        return self._read()
 
     def _start(self) -> None:
         """Begin anew from here: the anchor of Halpern's means."""
@@ -563,8 +573,8 @@ class AdditiveHinge:
         self.at = after
         if self.game:
             factor = FASTER
-            slack, size = self._measure()
-            if (r := (1 - float(self.prices @ slack)) / size if size > 0 else 0.0) > 0:
+            z, size = self._measure()
+            if (r := (1 - float(self.prices @ np.maximum(0.0, 1 - z))) / size if size > 0 else 0.0) > 0:
                 factor = min(max(1 / (r * self.scale), 1 / FASTER), FASTER)
             factor = min(factor, DEAREST / self.scale)
             self.scale *= factor
@@ -572,24 +582,24 @@ class AdditiveHinge:
         self._start()
 
     def _measure(self) -> tuple[Array, float]:
-        """Return the slacks after the last step, and the sum of the weights."""
+        """Return the margins after the last step, and the sum of the weights."""
         _, _, b, scores, ends = self.after
         size = self.swept.variation + (abs(b + ends) if self.most < inf else 0.0)
-        return np.maximum(0.0, 1 - self.y * (scores - (ends if self.most == inf else -b))), size
+        return self.y * (scores - (ends if self.most == inf else -b)), size
 
     def _look(self) -> None:
         """Evaluate both sides after the last step, keep the best multipliers, and cut bins that are too wide."""
-        slack, size = self._measure()
+        z, size = self._measure()
         u = self.after.u
         if self.game:
             u = capped_simplex(u / max(float(u.sum()), 1e-300), self.prices)
-            value = -(1 - float(self.prices @ slack)) / size if size > 0 else inf
+            value = self.loss.value(z / size) if size > 0 else inf
         else:
-            value = float(self.prices @ slack) + size
+            value = self.loss.value(z) + size
         bound, bound_of_bins = self._find_bound(u, self.sums), self._find_bound(u, self.binned)
         if bound > self.bound:
             self.bound, self.best_u = bound, u
-        largest = max(abs(value), abs(self.bound))
+        largest = max(abs(value), abs(self.bound), self.size)
         self.gap = (value - self.bound) / largest if 0 < largest < inf else inf
         if bound_of_bins - bound > REFINE * (value - bound_of_bins):
             self._refine()

@@ -115,24 +115,34 @@ class StepRows:
     def gram(self, theta: Array) -> Array:
         """Return A diag(theta) A'; as rows have the signs y, these cancel."""
         self._refresh()
-        codes, counts = self.steps.codes, self.steps.counts
-        offsets = np.append(0, np.cumsum(counts))
-        joint = np.empty((offsets[-1], offsets[-1]))
-
-        def fill(first: int) -> None:
-            check_time()
-            own, others = slice(offsets[first], offsets[first + 1]), slice(offsets[first], None)
-            # the sums of theta below both thresholds
-            both = sum_joint(first, np.arange(first, len(counts)), codes, counts + 1, theta)[:-1]
-            both = np.delete(both, offsets[first + 1 :] - offsets[first] + np.arange(len(counts) - first), axis=1)
-            joint[own, others], joint[others, own] = both, both.T
-
-        map_in_threads(fill, range(len(counts)))
-        place, total = offsets[self.steps.features] + self.steps.places - 1, float(theta.sum())
-        # a row is `above` everywhere, and changed by `drop` below its threshold
-        above, drop = self.mean + self.half, -2 * self.half
-        mixed = np.multiply.outer(above, drop * joint.diagonal()[place])
-        found: Array = joint[np.ix_(place, place)]
-        found *= np.multiply.outer(drop, drop)
-        found += mixed + mixed.T + total * np.multiply.outer(above, above)
+        # mean and half times the sums of theta under steps, of theta alone, and under pairs of steps
+        mixed = np.multiply.outer(self.mean, self.half * self.steps.edges(theta))
+        found = multiply_steps(self.steps, theta)
+        found *= np.multiply.outer(self.half, self.half)
+        found += mixed + mixed.T + float(theta.sum()) * np.multiply.outer(self.mean, self.mean)
         return found
+
+
+def multiply_steps(H: StepColumns, theta: Array) -> Array:
+    """Return ``H'diag(theta) H`` for steps without missing values, by a table of bins for every pair of features."""
+    codes, counts = H.codes, H.counts
+    offsets = np.append(0, np.cumsum(counts))
+    joint = np.empty((offsets[-1], offsets[-1]))
+
+    def fill(first: int) -> None:
+        check_time()
+        own, others = slice(offsets[first], offsets[first + 1]), slice(offsets[first], None)
+        # the sums of theta below both thresholds
+        both = sum_joint(first, np.arange(first, len(counts)), codes, counts + 1, theta)[:-1]
+        both = np.delete(both, offsets[first + 1 :] - offsets[first] + np.arange(len(counts) - first), axis=1)
+        joint[own, others], joint[others, own] = both, both.T
+
+    map_in_threads(fill, range(len(counts)))
+    # a step is scale (1 - 2 below), so that of two it is 1 - 2 below - 2 below' + 4 both
+    below = 2 * joint.diagonal()
+    joint *= 4
+    joint += float(theta.sum()) - np.add.outer(below, below)
+    place = offsets[H.features] + H.places - 1
+    found: Array = joint[np.ix_(place, place)]
+    found *= np.multiply.outer(H.scale, H.scale)
+    return found

@@ -7,19 +7,19 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import Table, all_stumps, noisy, solve_all
+from brute_force import PlainTable, all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
+from cvxens.colgen import Ending, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster
 from cvxens.colgen.oracles import SklearnLearner, Stumps
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.duality import Edges
-from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty, read_penalty
+from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
 from cvxens.problems.offsets import Offset
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
@@ -66,7 +66,7 @@ dense = partial(solve_all, H, y)
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize(("loss", "intercept"), [*((loss, True) for loss in LOSSES), ("hinge", False)])
 def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, intercept):
-    optimum = dense(LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept)
+    optimum = solve_all(H, y, LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept, tol=1e-9)
     certified = Formulation(LOSSES[loss].certified, PENALTIES[penalty].certified, intercept=intercept)
     proof = column_generation(certified, Stumps(X), y, tol=1e-7)
     assert proof.certificate.holds(1e-6)
@@ -89,23 +89,6 @@ def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, inter
         assert max(run.certificate.residuals.values()) < 1e-6
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", UNCERTIFIED)
-def test_an_elastic_net_over_any_loss_reaches_the_dense_optimum(loss, intercept, nonnegative):
-    """With w >= 0 and -h for every h, half of the weights are 0: the same problem as with free weights."""
-    free = dense(UNCERTIFIED[loss], elastic_net, intercept=intercept)
-    formulation = Formulation(UNCERTIFIED[loss], elastic_net, intercept=intercept, nonnegative=nonnegative)
-    run = column_generation(formulation, Stumps(X), y, tol=1e-7)
-    assert run.certificate.primal == pytest.approx(free, rel=1e-6)
-    if nonnegative:
-        both = dense(UNCERTIFIED[loss], elastic_net, intercept=intercept, nonnegative=True, both=True)
-        assert both == pytest.approx(free, rel=1e-7)
-        assert run.weights.min() >= 0
-    if not intercept:
-        assert run.intercept == 0
-
-
 def test_the_multiplier_is_minus_the_slope_of_the_loss():
     formulation = Formulation(LOSSES["logistic"].expression, elastic_net, intercept=True)
     run = column_generation(formulation, Stumps(X), y, tol=1e-8)
@@ -115,13 +98,12 @@ def test_the_multiplier_is_minus_the_slope_of_the_loss():
     assert np.abs(H.T @ (y * run.u)).max() < 0.6 + 0.6 * np.abs(run.weights).max() + 1e-6
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_bounds_are_never_above_the_optimum_in_any_round(penalty):
-    optimum = dense(LOSSES["logistic"].expression, PENALTIES[penalty].expression)
-    master = CvxpyMaster(Formulation(LOSSES["logistic"].expression, PENALTIES[penalty].certified), y)
-    bounds = [step.bound for step in iterate(master, Table(H))]
-    assert max(bounds) == pytest.approx(optimum, rel=1e-8)
-    assert all(-inf < bound <= optimum * (1 + 1e-9) for bound in bounds)
+def test_an_oracle_without_a_bound_does_not_help_either():
+    formulation = Formulation(LOSSES["logistic"].expression, L1(0.8))
+    run = column_generation(formulation, PlainTable(H, bounded=False), y)
+    assert run.certificate.note == "the oracle cannot bound the edges"
+    assert run.certificate.dual == pytest.approx(0.0, abs=1e-6)
+    assert not run.certificate.proven
 
 
 def test_a_heuristic_oracle_does_not_make_an_expression_optimal():
@@ -255,21 +237,6 @@ def test_an_expression_is_evaluated_as_it_is_stated(name, z):
     assert ExpressionLoss(LOSSES[name].expression).value(z) == pytest.approx(LOSSES[name].certified.value(z), rel=1e-12)
     for penalty in PENALTIES.values():
         assert ExpressionPenalty(penalty.expression).value(z) == pytest.approx(penalty.certified.value(z), rel=1e-12)
-
-
-@settings(deadline=None, max_examples=5)
-@given(w=margins, scale=st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
-def test_the_slope_at_a_further_weight_is_the_threshold(w, scale):
-    for express, slope in ((PENALTIES["l1"].expression, 0.8), (PENALTIES["l2"].expression, 0.0), (elastic_net, 0.6)):
-        penalty = ExpressionPenalty(express)
-        # a multiplier of a small program, to a solver's digits
-        size = max(1.0, penalty.value(scale * w) / max(1.0, scale * np.abs(w).max()))
-        assert penalty.threshold(scale * w, np.zeros(4)) == pytest.approx(slope, abs=1e-5 * size)
-        assert penalty.threshold(scale * w[:, None], np.zeros((4, 1))) == pytest.approx(slope, abs=1e-5 * size)
-        known = read_penalty(express, None, False)
-        assert known.threshold(scale * w, np.zeros(4)) == pytest.approx(slope, abs=1e-12)
-    group = ExpressionPenalty(lambda W: cp.mixed_norm(W, 2, 1))
-    assert group.threshold(np.ones((4, 2)), np.zeros((4, 2))) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_residuals_of_expressions():

@@ -8,7 +8,7 @@ import cvxpy
 import highspy
 import numpy as np
 import pytest
-from brute_force import Table, all_stumps, linear_program, noisy
+from brute_force import Table, all_stumps, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,7 +19,7 @@ from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.masters.linear_masters import STARTS, LiveProgram
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.errors import SolverFailed, SolverFallbackWarning
-from cvxens.problems.losses import HardMargin, Hinge
+from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1
 
 X, y = noisy(60, 4, seed=1)
@@ -164,18 +164,6 @@ def test_a_program_recovers_from_a_spoilt_basis():
     assert_allclose(multipliers, [-2.0], atol=1e-12)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-def test_the_intercept_is_that_of_the_primal(intercept):
-    labels = np.where(X[:, 0] > 3, 1.0, -1.0)
-    for loss, slack in ((Hinge(0.5), 0.5), (HardMargin(), None)):
-        formulation = Formulation(loss, L1(), intercept=intercept, nonnegative=True)
-        master = HighsMaster(formulation, labels)
-        *_, last = iterate(master, Table(X - 1.0, 4))
-        expected = linear_program(X - 1.0, labels, slack=slack, intercept=intercept)
-        assert last.solution.objective == pytest.approx(expected, rel=1e-8)
-        assert (last.solution.b != 0) == intercept
-
-
 def test_the_clash_of_highs_and_ortools_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
     monkeypatch.setitem(sys.modules, "ortools", ModuleType("ortools"))
@@ -202,3 +190,10 @@ def test_without_highs_another_master_finds_the_same_optimum_and_says_so(name, m
     fallbacks = [str(each.message) for each in warned if each.category is SolverFallbackWarning]
     assert any("answers instead of HighsMaster" in said for said in fallbacks)
     assert run.certificate.primal == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("number", [1e16, np.inf])
+def test_coefficients_that_highs_does_not_take(number):
+    program = LiveProgram(np.array([-1.0]), np.zeros(1), np.full(1, 9.0))
+    with pytest.raises(SolverFailed, match="HiGHS: refused"):
+        program.add_row(-np.inf, np.array([number]), 4.0)

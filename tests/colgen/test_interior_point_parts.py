@@ -83,87 +83,65 @@ def program_of(rng, n_rows, n_samples, n_free, limit):
     return Program(rows, n_free, np.ones(rows.values.shape[1]), MaxSum(limit))
 
 
+def game_of(rng, n_rows, n_samples, n_free, nu):
+    """The least limit of the edges of multipliers that add up to 1 beneath prices."""
+    D = rng.uniform(0.9, 1.0, n_samples) / (0.9 * nu * n_samples)
+    rows = Rows(n_samples)
+    rows.add(np.vstack([np.ones((1, n_samples)), *[np.resize([1.0, -1.0], (1, n_samples))] * n_free]))
+    rows.add(rng.choice([-1.0, 1.0], (n_rows, n_samples)))
+    return Program(rows, 1 + n_free, D / D.max(), MinLimit(SoftMinimumMargin(D), 1 / D.max()))
+
+
 def optimum(program):
-    """By HiGHS."""
-    A, k = program.rows.values.astype(float), program.n_free
-    equal = {"A_eq": A[:k], "b_eq": np.zeros(k)} if k else {}
-    bounds = np.full(len(A) - k, program.objective.limit)
-    return -linprog(-np.ones(A.shape[1]), A_ub=A[k:], b_ub=bounds, bounds=(0, 1), **equal).fun
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n_rows=st.integers(1, 6),
-    n_free=st.integers(0, 1),
-    limit=st.sampled_from([0.01, 1.0, 5.0, 100.0]),
-)
-def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(seed, n_rows, n_free, limit):
-    rng = np.random.default_rng(seed)
-    program = program_of(rng, n_rows, 20, n_free, limit)
-    rows, v = program.rows, np.ones(20)
-    at, gap = follow_path(program, cold_start(v, program), 1e-8)
-    assert gap <= 1e-8
-    assert limit * at.w.sum() + at.xi.sum() == pytest.approx(optimum(program), rel=1e-6)
-    more = rng.choice([-1.0, 1.0], (2, 20))
-    rows.add(more)
-    at, gap = follow_path(program, append_rows(at, more @ at.v, program), 1e-8)
-    assert gap <= 1e-8
-    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
-    kept = np.arange(n_rows + 2) > 0
-    at = drop_rows(at, kept, program)
-    rows.keep(np.append(np.full(n_free, True), kept))
-    at, gap = follow_path(program, at, 1e-8)
-    assert gap <= 1e-8
-    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
-
-
-def least_limit(program):
-    """By HiGHS."""
-    A, k = program.rows.values.astype(float), program.n_free
-    n = A.shape[1]
-    upper = np.hstack([A[k:], -np.ones((len(A) - k, 1))])
+    """The largest sum, or the least limit, by HiGHS."""
+    A, k, is_sum = program.rows.values.astype(float), program.n_free, isinstance(program.objective, MaxSum)
+    n, m = A.shape[1], len(A) - k
+    if is_sum:
+        equal = {"A_eq": A[:k], "b_eq": np.zeros(k)} if k else {}
+        return -linprog(-np.ones(n), A_ub=A[k:], b_ub=np.full(m, program.objective.limit), bounds=(0, 1), **equal).fun
     equal = {"A_eq": np.hstack([A[:k], np.zeros((k, 1))]), "b_eq": program.objective.rhs(k)}
+    upper = np.hstack([A[k:], -np.ones((m, 1))])
     bounds = [(0, value) for value in program.upper] + [(None, None)]
-    return linprog(np.append(np.zeros(n), 1.0), A_ub=upper, b_ub=np.zeros(len(A) - k), bounds=bounds, **equal).fun
+    return linprog(np.append(np.zeros(n), 1.0), A_ub=upper, b_ub=np.zeros(m), bounds=bounds, **equal).fun
 
 
-@settings(deadline=None, max_examples=30)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n_rows=st.integers(1, 6),
-    balanced=st.booleans(),
-    nu=st.sampled_from([0.2, 0.5, 0.9]),
+@pytest.mark.parametrize(
+    ("make", "numbers", "tol"),
+    # where rows of a game are copies of one another rounding ends a path at 2e-7
+    [(program_of, [0.01, 1.0, 5.0, 100.0], 1e-8), (game_of, [0.2, 0.5, 0.9], 1e-6)],
+    ids=["largest sum", "least limit"],
 )
-def test_the_path_leads_to_the_least_limit_also_when_rows_come_and_go(seed, n_rows, balanced, nu):
-    # where rows are copies of one another rounding ends a path at 2e-7
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(1, 6), n_free=st.integers(0, 1), data=st.data())
+def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(make, numbers, tol, seed, n_rows, n_free, data):
     rng = np.random.default_rng(seed)
-    D = rng.uniform(0.9, 1.0, 20) / (0.9 * nu * 20)
-    rows = Rows(20)
-    rows.add(np.vstack([np.ones((1, 20)), *[np.resize([1.0, -1.0], (1, 20))] * balanced]))
-    n_free = rows.n_rows
-    rows.add(rng.choice([-1.0, 1.0], (n_rows, 20)))
-    program = Program(rows, n_free, D / D.max(), MinLimit(SoftMinimumMargin(D), 1 / D.max()))
-    at, gap = follow_path(
-        program,
-        cold_start(program.objective.interior(np.full(20, program.objective.total / 20), program), program),
-        1e-6,
-    )
-    assert gap <= 1e-6
-    assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
+    program = make(rng, n_rows, 20, n_free, data.draw(st.sampled_from(numbers)))
+    rows, first, v = program.rows, program.n_free, np.ones(20)
+    if make is game_of:
+        v = program.objective.interior(np.full(20, program.objective.total / 20), program)
+    at = cold_start(v, program)
+
+    def follow(at):
+        at, gap = follow_path(program, at, tol)
+        assert gap <= tol
+        found = at.v.sum() if make is program_of else rows.times(at.v)[first:].max()
+        if make is program_of:
+            assert at.limit * at.w.sum() + at.xi.sum() == pytest.approx(found, rel=1e-6)
+        assert found == pytest.approx(optimum(program), rel=1e-6, abs=1e-6 * (make is game_of))
+        assert rows.times(at.v)[:first] == pytest.approx(program.objective.rhs(first), abs=1e-9)
+        return at
+
+    at = follow(at)
     more = rng.choice([-1.0, 1.0], (2, 20))
     rows.add(more)
-    at, gap = follow_path(program, append_rows(at, more @ at.v, program), 1e-6)
-    assert gap <= 1e-6
-    assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
-    # as in the master, only rows of little weight that are far from tight leave: others are what the path is of
-    kept = (at.w >= NEGLIGIBLE_WEIGHT * at.w.mean()) | (at.s <= NEGLIGIBLE_EDGE * abs(at.limit))
+    at = follow(append_rows(at, more @ at.v, program))
+    kept = np.arange(n_rows + 2) > 0
+    if make is game_of:
+        # as in the master, only rows of little weight that are far from tight leave: others are what the path is of
+        kept = (at.w >= NEGLIGIBLE_WEIGHT * at.w.mean()) | (at.s <= NEGLIGIBLE_EDGE * abs(at.limit))
     at = drop_rows(at, kept, program)
-    rows.keep(np.append(np.full(n_free, True), kept))
-    at, gap = follow_path(program, at, 1e-6)
-    assert gap <= 1e-6
-    assert rows.times(at.v)[:n_free] == pytest.approx(program.objective.rhs(n_free), abs=1e-12)
-    assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
+    rows.keep(np.append(np.full(first, True), kept))
+    follow(at)
 
 
 def test_a_path_starts_inside_also_at_a_vertex():

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from brute_force import Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from cvxens.colgen import Column, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, LeastSquaresMaster
-from cvxens.colgen.oracles import Stumps
-from cvxens.problems import SLSSVM, simplex_codes
-from cvxens.solvers.least_squares import ByColumns, BySamples, GrowingCholesky
+from cvxens.colgen import Column, formulations
+from cvxens.colgen.masters import LeastSquaresMaster
+from cvxens.problems import simplex_codes
+from cvxens.solvers.least_squares import GrowingCholesky
 
 
 def columns(H):
@@ -59,24 +57,6 @@ def test_a_factor_that_rounding_has_made_indefinite_is_kept_usable():
     assert_allclose(A @ factor.solve(right), right, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=30)
-@given(
-    st.integers(0, 10**6),
-    st.integers(3, 25),
-    st.lists(st.integers(1, 9), min_size=1, max_size=6),
-    st.sampled_from([1e-4, 1.0, 1e4]),
-)
-def test_equations_by_columns_and_by_samples_agree_however_they_grow(seed, n_samples, sizes, C):
-    H, L = drawn(seed, n_samples, sum(sizes))
-    by_columns, by_samples = ByColumns(L, 1 / C, np.ones(n_samples)), BySamples(L, 1 / C, np.ones(n_samples))
-    for n in np.cumsum(sizes):
-        W = normal_equations(H[:, :n], L, C)
-        size = np.abs(W).max()
-        assert_allclose(by_columns.weights(H[:, :n].T), W, atol=1e-6 * size)
-        assert_allclose(by_samples.weights(H[:, :n].T), W, atol=1e-6 * size)
-        assert_allclose(by_columns.weights(H[:, :n].T), W, atol=1e-6 * size)
-
-
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, 1e12])
 @pytest.mark.parametrize("n_samples", [8, 60])
 def test_duplicated_constant_and_badly_scaled_columns(C, n_samples):
@@ -92,21 +72,6 @@ def test_duplicated_constant_and_badly_scaled_columns(C, n_samples):
     best = np.square(shrunk).sum() / 2 + C / 2 * np.square(errors).sum()
     assert found.objective == pytest.approx(best, rel=1e-6)
     assert np.abs(found.u.sum(axis=0)).max() <= 1e-9 * max(1.0, np.abs(found.u).sum())
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("shape", [(30, 1), (30, 12), (9, 40)])
-def test_the_reference_and_the_cvxpy_master_agree(n_classes, shape):
-    H, L = drawn(2, *shape, n_classes)
-    master = master_of(L, 0.7)
-    master.add(columns(H))
-    found = master.solve()
-    problem = SLSSVM(H, L, 0.7)
-    certificate = problem.certify(problem.solve("CLARABEL"))
-    assert found.objective == pytest.approx(certificate.primal, rel=1e-6)
-    reference = CvxpyMaster(master.restricted.formulation, np.ones((len(L), 1)))
-    reference.add(columns(H))
-    assert_allclose(found.w, reference.solve().w, atol=1e-5)
 
 
 def test_the_equations_are_never_larger_than_the_fewer_of_columns_and_samples():
@@ -134,22 +99,3 @@ def test_an_interrupt_leaves_a_usable_master(monkeypatch):
 
 def interrupted(*_):
     raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("count", [1, 7])
-def test_a_run_over_all_stumps_is_certified_and_equals_all_columns_at_once(count):
-    rng = np.random.default_rng(5)
-    X = rng.integers(0, 6, (50, 3)).astype(float)
-    L = simplex_codes(3)[np.digitize(X.sum(axis=1), [5, 9])]
-    run = column_generation(formulations.simplex_least_squares(L, 0.2), Stumps(X, columns_per_round=count), tol=1e-9)
-    thresholds = [(j, t) for j in range(3) for t in np.arange(0.5, 5)]
-    H = np.column_stack([np.where(X[:, j] >= t, 1.0, -1.0) for j, t in thresholds] + [np.ones(50)])
-    pool = column_generation(formulations.simplex_least_squares(L, 0.2), Table(H, count), tol=1e-9)
-    W = normal_equations(H, L, 0.2)
-    errors = L - H @ W
-    errors -= errors.mean(axis=0)
-    best = np.square(W).sum() / 2 + 0.1 * np.square(errors).sum()
-    assert run.certificate.proven
-    assert run.certificate.relative_gap <= 1e-9
-    assert run.certificate.primal == pytest.approx(best, rel=1e-9)
-    assert pool.certificate.primal == pytest.approx(best, rel=1e-9)

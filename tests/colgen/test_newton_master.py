@@ -1,4 +1,4 @@
-"""Newton's method for smooth losses with every penalty that it takes: against cvxpy, scikit-learn and a cold start."""
+"""Newton's method for hinges and smooth losses with the penalties that it takes: against cvxpy and a cold start."""
 
 import numpy as np
 import pytest
@@ -9,18 +9,19 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster, NewtonMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, NewtonMaster, fastest_master, hinge_path
 from cvxens.colgen.masters.newton_masters import find_hessian
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
-from cvxens.solvers.newton import QuadraticModel, SmoothProblem, SparseProblem
-from cvxens.solvers.proximal_hinge import ProximalHinge
+from cvxens.solvers.newton import QuadraticModel, SmoothProblem, SparseProblem, find_root
+from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 
 SHAPES = st.tuples(st.integers(3, 30), st.integers(1, 40))
 LOSSES = [Exponential, Logistic, SquaredHinge]
 PENALTIES = [L1(0.8), SquaredL2(0.8)]
+TWO = np.array([1.0, -1.0])
 of_each = pytest.mark.parametrize("loss", LOSSES)
 of_every = pytest.mark.parametrize(
     ("loss", "penalty"), [*((loss, penalty) for loss in LOSSES for penalty in PENALTIES), (Hinge, PENALTIES[1])]
@@ -267,15 +268,6 @@ def test_runs_with_rows_and_squares_end_at_the_optimum(loss, penalty, options):
     assert found.weights.min() >= 0 or not formulation.nonnegative
 
 
-def test_it_is_chosen_where_it_serves():
-    y = np.array([1.0, -1.0])
-    several = formulations.multiboost(1.0, np.array([0, 1, 2]))
-    chosen = [Formulation(loss(1.0), penalty) for loss in LOSSES for penalty in PENALTIES]
-    assert all(isinstance(fastest_master(formulation, y), NewtonMaster) for formulation in chosen)
-    assert isinstance(fastest_master(several, several.signs(None)), NewtonMaster)
-    assert not NewtonMaster.supports(Formulation(Hinge(1.0), L1()))
-
-
 @pytest.mark.parametrize(
     ("loss", "penalty", "problem", "step"),
     [
@@ -312,13 +304,96 @@ def test_a_loose_tolerance_is_kept_and_spares_steps(monkeypatch):
     assert loose.objective >= tight.objective
 
 
+KINDS = {
+    "normal": lambda rng, n, J: rng.normal(size=(n, J)),
+    "signs": lambda rng, n, J: np.sign(rng.normal(size=(n, J))),
+    "duplicated columns": lambda rng, n, J: np.sign(rng.normal(size=(n, J)))[:, rng.integers(0, J, J)],
+    "opposed columns": lambda rng, n, J: np.hstack([H := rng.normal(size=(n, J)), -H[:, : J // 2]]),
+    "duplicated samples": lambda rng, n, J: rng.normal(size=(n, J)).round()[rng.integers(0, n, n)],
+    "badly scaled": lambda rng, n, J: rng.normal(size=(n, J)) * 10.0 ** rng.uniform(-2, 2, J),
+    "constant": lambda rng, n, J: np.ones((n, J)),
+}
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 10**6), st.sampled_from(list(KINDS)), st.integers(2, 40), st.integers(1, 50), st.floats(-4, 3))
+def test_the_gap_of_hinges_closes_whatever_the_columns(nonnegative, seed, kind, n, J, exponent):
+    """By the definition of both objectives of LL08 P1; where w >= 0, negative edges take nothing off the bound."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < rng.uniform(0.1, 0.9), 1.0, -1.0)
+    y[0], y[-1] = 1, -1
+    H, C = KINDS[kind](rng, n, J), 10.0**exponent
+    found = solved(Formulation(Hinge(C), SquaredL2(), intercept=True, nonnegative=nonnegative), H, y)
+    primal = C * np.maximum(1 - y * (H @ found.w + found.b), 0).sum() + found.w @ found.w / 2
+    edges = H.T @ (y * found.u)
+    dual = found.u.sum() - np.square(np.maximum(edges, 0) if nonnegative else edges).sum() / 2
+    assert primal - dual <= 1e-7 * primal
+    assert found.objective == pytest.approx(primal, rel=1e-9)
+    assert not nonnegative or found.w.min() >= 0
+    assert 0 <= found.u.min() <= found.u.max() <= C
+    assert abs(y @ found.u) <= 1e-9 * found.u.sum()
+
+
+def test_joined_points_have_the_better_weights_and_the_better_multipliers():
+    light = HingePoint(np.ones(1), 1.0, np.zeros(2), primal=1.0, dual=0.0)
+    tight = HingePoint(np.zeros(1), 2.0, np.ones(2), primal=2.0, dual=0.5)
+    both = HingePoint(light.w, light.b, tight.u, light.primal, tight.dual)
+    assert vars(light.combine(tight)) == vars(tight.combine(light)) == vars(both)
+    assert vars(both.combine(light)) == vars(light.combine(both)) == vars(both.combine(tight)) == vars(both)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_warm_path_equals_cold_starts(order):
+    H, y = drawn(8, 300, 10)
+    prices = (2.0 ** np.arange(-8, 9, 2))[::order]
+    for C, warm in zip(prices, hinge_path(H, y, prices), strict=True):
+        (cold,) = hinge_path(H, y, [C])
+        assert warm.primal == pytest.approx(cold.primal, rel=1e-8)
+        assert_allclose(warm.w, cold.w, atol=1e-3)
+
+
+@pytest.mark.parametrize("start", ["zero", "bound", "random"])
+def test_any_multipliers_may_be_started_from(start):
+    H, y = drawn(12, 70, 4)
+    rng = np.random.default_rng(0)
+    u = {"zero": np.zeros(70), "bound": np.full(70, 0.3), "random": rng.uniform(0, 2, 70)}[start]
+    solver = ProximalHinge(y, np.full(len(y), 0.3), 1.0, True, 1e-10)
+    point = solver.solve(H.T, HingePoint(rng.normal(size=2), 5.0, u, np.inf, -np.inf))
+    (cold,) = hinge_path(H, y, [0.3], tol=1e-10)
+    assert point.primal == pytest.approx(cold.primal, rel=1e-9)
+
+
+def test_shrinking_leaves_the_solution_alone():
+    rng = np.random.default_rng(1)
+    H = rng.normal(size=(3000, 3))
+    y = np.where(H[:, 0] + 0.3 * rng.normal(size=3000) > 0.2, 1.0, -1.0)
+    (point,) = hinge_path(H, y, [2.0], tol=1e-10)
+    assert point.gap <= 1e-10
+    assert 0 < np.count_nonzero((point.u > 1e-9) & (point.u < 2 - 1e-9)) <= 4
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-50, 50), st.floats(-50, 50), st.floats(0, 5))
+def test_roots_are_found_from_anywhere(root, start, kink):
+    def slope(t):
+        # flat pieces beside a steep one
+        return float(np.clip(9 * (t - root), -1 - kink, 1)), 9.0 if -1 - kink < 9 * (t - root) < 1 else 0.0
+
+    assert find_root(slope, start, tolerance=1e-9) == pytest.approx(root, abs=1e-9)
+
+
 @pytest.mark.parametrize(
-    ("formulation", "tol", "message"),
+    ("make", "message"),
     [
-        (Formulation(Logistic(1.0), L1()), -1, r"^tol: found -1"),
-        (Formulation(Hinge(1.0), L1()), 1e-9, r"^master: found NewtonMaster for Hinge \+ L1"),
+        (lambda: NewtonMaster(Formulation(Logistic(1.0), L1()), TWO, tol=-1), r"^tol: found -1"),
+        (lambda: NewtonMaster(formulations.svm(1.0), TWO, tol=0), r"^tol: found 0"),
+        (lambda: NewtonMaster(Formulation(Hinge(1.0), L1()), TWO), r"^master: found NewtonMaster for Hinge \+ L1"),
+        (lambda: list(hinge_path(np.eye(2), TWO, [-1.0])), r"^C: found -1"),
+        (lambda: list(hinge_path(np.eye(2), TWO, 1.0)), r"^C: found 0 dimensions"),
+        (lambda: list(hinge_path(np.eye(3), TWO, [1.0])), r"^y: found 2 rows for 3 samples"),
     ],
 )
-def test_what_cannot_be_used_is_named(formulation, tol, message):
+def test_what_cannot_be_used_is_named(make, message):
     with pytest.raises(InvalidInput, match=message):
-        NewtonMaster(formulation, np.array([1.0, -1.0]), tol=tol)
+        make()

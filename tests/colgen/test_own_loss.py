@@ -6,9 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import all_stumps, noisy, solve_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
@@ -68,15 +65,6 @@ CASES = [
     (SquaredL2(0.7), lambda w: 0.35 * cp.sum_squares(w)),
     (L1(0.6), lambda w: 0.6 * cp.norm1(w)),
 ]
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.floats(0, 1), st.floats(0.1, 2))
-def test_the_conjugate_is_the_supremum(share, d):
-    loss = SmoothedHinge(0.4, d)
-    u = np.array([0.4 * share])
-    found = minimize_scalar(lambda z: loss.value(np.array([z])) + u[0] * z, bounds=(-9, 9), options={"xatol": 1e-10})
-    assert loss.dual_value(u) == pytest.approx(found.fun, abs=1e-7)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

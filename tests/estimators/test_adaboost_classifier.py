@@ -1,20 +1,14 @@
 """AdaBoost as an estimator against scikit-learn's, the functions it is made of, and what its probabilities mean."""
 
-import pickle
-
 import numpy as np
 import pytest
 import sklearn.ensemble
-from estimator_samples import three_classes, two_classes
+from estimator_samples import two_classes
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import AdaBoostClassifier
 from cvxens.colgen import adaboost, adaboost_star, oracles, round_bound
-from cvxens.errors import InvalidInput
 
 X, Y = two_classes()
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -106,14 +100,6 @@ def test_weights_of_samples_are_those_of_the_loss():
     assert np.exp(heavy.history_[-1].log_loss) == pytest.approx(loss)
 
 
-def test_samples_of_weight_0_play_no_part():
-    weights = np.arange(len(Y)) % 4 > 0
-    some = AdaBoostClassifier(n_rounds=9).fit(X[weights], Y[weights])
-    all_of_them = AdaBoostClassifier(n_rounds=9).fit(X, Y, sample_weight=weights)
-    np.testing.assert_allclose(all_of_them.decision_function(X), some.decision_function(X))
-    assert not all_of_them.dual_weights_[~weights].any()
-
-
 def test_probabilities_are_the_link_of_the_exponential_loss():
     model = AdaBoostClassifier(n_rounds=10).fit(X, Y)
     p, f = model.predict_proba(X), model.decision_function(X)
@@ -129,19 +115,6 @@ def test_probabilities_of_a_constant_guess_are_frequencies():
     np.testing.assert_allclose(model.predict_proba(flat)[:, 1], 0.4)
 
 
-def test_probabilities_of_three_classes():
-    X, y = three_classes()
-    model = AdaBoostClassifier(n_rounds=40).fit(X, y)
-    p = model.predict_proba(X)
-    assert p.shape == (len(X), 3)
-    assert p.min() >= 0
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
-    peer = OneVsRestClassifier(AdaBoostClassifier(n_rounds=40)).fit(X, y)
-    np.testing.assert_allclose(p, peer.predict_proba(X), atol=1e-12)
-    assert not hasattr(AdaBoostClassifier(nu=0.2), "predict_proba")
-
-
 def test_a_perfect_stump_is_alone():
     model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert model.to_text() == "+1  x[0] >= 1.5 -> 1"
@@ -154,39 +127,3 @@ def test_without_an_edge_there_is_no_weak_learner():
     model = AdaBoostClassifier().fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
     assert model.weak_learners_ == ()
     np.testing.assert_array_equal(model.predict_proba([[0.0]]), [[0.5, 0.5]])
-
-
-@pytest.mark.parametrize("oracle", ["quantile_stumps", "trees"])
-def test_other_oracles(oracle):
-    fits = [AdaBoostClassifier(oracle, n_rounds=10, random_state=0).fit(X, Y) for _ in range(2)]
-    assert fits[0].score(X, Y) > 0.9
-    np.testing.assert_array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "name"),
-    [
-        *(({"n_rounds": bad}, "n_rounds") for bad in (0, -1, 2.5, "many", True)),
-        *(({"nu": bad}, "nu") for bad in (0, 1, -0.5, np.nan, "small")),
-        *(({"oracle": bad}, "oracle") for bad in ("stump", None, 3)),
-    ],
-)
-def test_bad_parameters(parameters, name):
-    model = AdaBoostClassifier(**parameters)
-    with pytest.raises(InvalidInput, match=name):
-        model.fit(X, Y)
-    assert not hasattr(model, "n_features_in_")
-
-
-def test_unfitted_use():
-    for use in ("predict", "predict_proba", "decision_function"):
-        with pytest.raises(NotFittedError):
-            getattr(AdaBoostClassifier(), use)(X)
-    with pytest.raises(NotFittedError):
-        next(AdaBoostClassifier().staged_decision_function(X))
-
-
-def test_grid_search_and_pickles():
-    search = GridSearchCV(AdaBoostClassifier(), {"n_rounds": [1, 20]}, cv=3, scoring="neg_log_loss").fit(X, Y)
-    restored = pickle.loads(pickle.dumps(search.best_estimator_))
-    np.testing.assert_array_equal(restored.predict_proba(X), search.predict_proba(X))

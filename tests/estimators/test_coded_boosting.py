@@ -1,6 +1,5 @@
 """AdaBoost.MH and AdaBoost.ECC against their definitions by brute force, and against AdaBoost on two classes."""
 
-import pickle
 from itertools import product
 
 import numpy as np
@@ -8,12 +7,9 @@ import pytest
 from estimator_samples import called, three_classes, two_classes
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.colgen.oracles import Stump, Stumps
-from cvxens.errors import InvalidInput
 from cvxens.estimators.boosting import CodedOracle, Pairs
 
 X, Y = three_classes()
@@ -123,16 +119,6 @@ def test_probabilities_of_constant_guesses_are_frequencies():
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_the_largest_probability_is_of_the_predicted_class(estimator):
-    names = np.array(["c", "a", "b"])[Y]
-    model = clone(estimator).fit(X, names)
-    p = model.predict_proba(X)
-    assert p.min() >= 0
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
 def test_many_classes_have_random_codes(estimator):
     rng = np.random.default_rng(1)
     y = np.repeat(np.arange(7), 12)
@@ -161,32 +147,3 @@ def test_columns_have_the_edges_that_they_say(pairs_of):
     assert len(priced.columns) == X.shape[1] + 1
     assert [column.edge for column in priced.columns] == pytest.approx([s @ column.values for column in priced.columns])
     assert priced.best_edge == pytest.approx(priced.edge_bound)
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize(
-    ("parameters", "name"),
-    [
-        *(({"n_rounds": bad}, "n_rounds") for bad in (0, -1, 2.5, None)),
-        *(({"oracle": bad}, "oracle") for bad in ("stump", None)),
-        ({"random_state": -1}, "random_state"),
-    ],
-)
-def test_bad_parameters(estimator, parameters, name):
-    model = clone(estimator).set_params(**parameters)
-    with pytest.raises(InvalidInput, match=name):
-        model.fit(X, Y)
-    assert not hasattr(model, "n_features_in_")
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_unfitted_use(estimator):
-    with pytest.raises(NotFittedError):
-        clone(estimator).predict_proba(X)
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_grid_search_and_pickles(estimator):
-    search = GridSearchCV(clone(estimator), {"n_rounds": [1, 20]}, cv=3).fit(X, Y)
-    restored = pickle.loads(pickle.dumps(search.best_estimator_))
-    np.testing.assert_array_equal(restored.predict_proba(X), search.predict_proba(X))

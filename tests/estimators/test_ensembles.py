@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import EVERY, called, three_classes, two_classes
+from estimator_samples import three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -48,18 +48,6 @@ def test_the_optimum_is_that_of_the_formulation(case, solver):
     assert fitted.certificate_.primal == pytest.approx(problem().solve().objective, rel=1e-5)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_shapes_of_two_classes(estimator):
-    fitted = clone(estimator).fit(X, Y)
-    outputs = (1,) if type(estimator) is CGEnsSLSClassifier else ()
-    assert fitted.weights_.shape == (len(fitted.weak_learners_), *outputs)
-    assert fitted.intercept_.shape == outputs
-    assert fitted.dual_weights_.shape == (len(X), *outputs)
-    assert fitted.decision_function(X).shape == (len(X),)
-    assert list(fitted.classes_) == ["no", "yes"]
-    assert len(fitted.history_) > 0
-
-
 def test_simplex_least_squares_take_three_classes_at_once():
     X, y = three_classes()
     fitted = CGEnsSLSClassifier(C=0.1, tol=1e-7, oracle="stumps").fit(X, y)
@@ -68,12 +56,6 @@ def test_simplex_least_squares_take_three_classes_at_once():
     scores = fitted.decision_function(X)
     np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
     np.testing.assert_array_equal(fitted.predict(X), scores.argmax(axis=1))
-
-
-def test_two_classes_after_three_leave_no_decomposition():
-    model = LPBoostClassifier().fit(*three_classes()).fit(X, Y)
-    assert not hasattr(model, "estimators_")
-    assert model.decision_function(X).shape == (len(X),)
 
 
 @settings(deadline=None, max_examples=10)
@@ -90,35 +72,12 @@ def test_weights_count_samples(weights, seed):
     np.testing.assert_allclose(weighted.dual_weights_, u, atol=1e-12)
 
 
-def test_weights_of_classes():
-    even = ColumnGenerationClassifier().fit(X, Y)
-    heavy = ColumnGenerationClassifier(class_weight={"yes": 50.0, "no": 1.0}).fit(X, Y)
-    assert (heavy.predict(X) == "yes").sum() > (even.predict(X) == "yes").sum()
-
-
 def test_the_dual_weights_prove_the_bound():
     model = LPBoostClassifier(C=0.7, **EXACT).fit(X, Y)
     u = model.dual_weights_
     edge = oracles.Stumps(X).price(SIGNS * u).edge_bound
     assert np.all((u >= 0) & (u <= 0.7 + 1e-12))
     assert u.sum() / max(1.0, edge) == pytest.approx(model.certificate_.dual)
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_certify_agrees_with_the_fit_and_bounds_other_weights(estimator):
-    model = clone(estimator).fit(X, Y)
-    again = model.certify(X, Y)
-    worse = model.certify(X, Y, weights=3 * np.ones_like(model.weights_))
-    assert again.primal == pytest.approx(model.certificate_.primal)
-    assert again.holds(2e-3)
-    assert worse.gap > again.gap
-
-
-def test_certify_on_new_samples():
-    model = LPBoostClassifier().fit(X, Y)
-    certificate = model.certify(*two_classes(60, random_state=5))
-    assert certificate.proven
-    assert certificate.relative_gap > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -130,26 +89,6 @@ def test_a_limit_reached_is_told(limit, value, reached):
         model.fit(X, Y)
     assert model.certificate_.relative_gap > model.tol
     assert len(model.weak_learners_) <= 2
-
-
-class Interrupting(oracles.Stumps):
-    """Stumps whose user loses patience in the third round."""
-
-    rounds = 0
-
-    def price(self, s, exclude=()):
-        self.rounds += 1
-        if self.rounds == 3:
-            raise KeyboardInterrupt
-        return super().price(s, exclude)
-
-
-def test_an_interrupted_fit_keeps_what_it_has():
-    model = LPBoostClassifier(oracle=Interrupting, columns_per_round=1)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model.fit(X, Y)
-    assert len(model.history_) == 2
-    assert model.score(X, Y) > 0.5
 
 
 class Exhausted(oracles.Stumps):
@@ -171,16 +110,6 @@ def test_a_fit_that_ends_short_of_its_tolerance_says_so_whatever_ended_it(estima
     assert model.certificate_.relative_gap > model.tol
 
 
-def test_progress_is_shown_on_the_standard_error_when_asked(capsys):
-    LPBoostClassifier(verbose=1).fit(X, Y)
-    shown = capsys.readouterr()
-    assert "LPBoostClassifier: round" in shown.err
-    assert "relative gap" in shown.err
-    assert shown.out == ""
-    LPBoostClassifier().fit(X, Y)
-    assert capsys.readouterr() == ("", "")
-
-
 @pytest.mark.parametrize("oracle", ["perceptrons", "fourier", partial(oracles.Perceptrons, n_directions=30)])
 def test_sampled_oracles_follow_the_seed(oracle):
     fits = [LPBoostClassifier(oracle=oracle, random_state=seed, tol=0.1).fit(X, Y) for seed in (0, 0, 1)]
@@ -192,14 +121,6 @@ def test_sampled_oracles_follow_the_seed(oracle):
 def test_columns_per_round_are_limited():
     model = LPBoostClassifier(columns_per_round=1).fit(X, Y)
     assert max(np.diff([row.size for row in model.history_])) == 1
-
-
-def test_importances_of_features():
-    np.testing.assert_allclose(LPBoostClassifier().fit(X, Y).feature_importances_.sum(), 1)
-    flat = np.column_stack([X[:, 0], np.ones(len(X))])
-    np.testing.assert_array_equal(LPBoostClassifier().fit(flat, Y).feature_importances_, [1, 0])
-    sampled = LPBoostClassifier(oracle="perceptrons", random_state=0, tol=0.1).fit(X, Y)
-    assert not hasattr(sampled, "feature_importances_")
 
 
 def test_the_ensemble_as_a_table():

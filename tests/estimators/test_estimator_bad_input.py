@@ -56,16 +56,18 @@ def test_sparse_samples_for_an_oracle_that_takes_none(estimator):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"weights": [1.0]}, "weights"),
+        ({"weights": [1.0]}, "weights: found shape"),
         ({"weights": [np.nan]}, "weights"),
         ({"y": np.full(len(X), "yes")}, "y"),
-        ({"y": np.where(Y == "yes", "yes", "perhaps")}, "y"),
+        ({"y": np.where(Y == "yes", "yes", "perhaps")}, "y: found the classes"),
+        ({"X": X[:, :2]}, "2 features"),
     ],
 )
-def test_bad_certification(arguments, message):
-    model = LPBoostClassifier().fit(X, Y)
-    with pytest.raises(InvalidInput, match=message):
-        model.certify(X, **{"y": Y, **arguments})
+@pytest.mark.parametrize("estimator", [LPBoostClassifier(), AdaBoostClassifier(n_rounds=5), RhoSVC()], ids=called)
+def test_bad_certification(estimator, arguments, message):
+    model = clone(estimator).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.certify(**{"X": X, "y": Y, **arguments})
 
 
 def test_fixed_prices_for_weighted_samples():
@@ -84,7 +86,7 @@ def test_an_oracle_that_fails_leaves_nothing():
 FAR_OUT = {
     "a hard margin": RhoSVC(C=1e300),
     "products that overflow": CGEnsClassifier(C=1e300, max_time=1),
-    "LIBSVM": InfiniteEnsembleSVC("perceptron", C=1e300, solver="libsvm"),
+    "blocks that overflow": InfiniteEnsembleSVC("perceptron", C=1e300),
     "a kernel that overflows": InfiniteEnsembleSVC(Linear(np.eye(3)), C=1.0),
     "squares that overflow": RegAdaBoostClassifier(Linear(np.eye(3))),
 }

@@ -231,9 +231,3 @@ def test_without_callbacks_of_scikit_learn(monkeypatch):
     assert support is base.WithoutCallbacks
     assert decorate(path) is path
     assert not hasattr(support(), "set_callbacks")
-
-
-@pytest.mark.parametrize("estimator", ITERATING, ids=called)
-def test_estimators_without_callbacks_are_silent(estimator, capsys):
-    clone(estimator).fit(X, Y)
-    assert capsys.readouterr() == ("", "")

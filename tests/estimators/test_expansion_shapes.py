@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from estimator_samples import called, three_classes, two_classes
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from cvxens import InfiniteEnsembleSVC, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.kernels import MiddleStump, Stump
@@ -73,9 +72,3 @@ def test_other_kernels_have_none(kernel):
     model = RhoSVC(kernel).fit(X, Y)
     assert not hasattr(model, "shape_functions_")
     assert not hasattr(model, "feature_importances_")
-
-
-@pytest.mark.parametrize("name", ["shape_functions_", "feature_importances_"])
-def test_unfitted_use(name):
-    with pytest.raises(NotFittedError):
-        getattr(RhoSVC(), name)

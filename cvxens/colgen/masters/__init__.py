@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cvxens.colgen.masters.additive_master import AdditiveMaster
 from cvxens.colgen.masters.ball_master import BallMaster
 from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
@@ -16,7 +15,6 @@ from cvxens.colgen.restricted import Fastest
 
 __all__ = [
     "MASTERS",
-    "AdditiveMaster",
     "BallMaster",
     "ConicMaster",
     "CvxpyMaster",

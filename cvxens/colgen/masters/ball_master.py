@@ -23,9 +23,6 @@ from cvxens.problems.linear_dual import LinearDual
 from cvxens.solvers.ball_dual import BallDual
 from cvxens.types import Array
 
-NEAR = 0.99
-"""The share of the limit on edges from which on the atoms of the first round enter: in the optimum they are at it."""
-
 
 class BallMaster:
     """A master over atoms whose first multipliers are those of the optimum over all balls.
@@ -73,7 +70,8 @@ class BallMaster:
         limit = penalty.edge_limit
         u = BallDual(targets, lower, upper, y, formulation.intercept, grams, limit).solve()
         u = self.restricted.balance(loss.repair(u, y if formulation.intercept else None))
-        return replace(solution, u=u, s=y * u, threshold=NEAR * limit, exact=False, edges=None)
+        # in the optimum the atoms of the first round are at the limit on edges
+        return replace(solution, u=u, s=y * u, threshold=0.99 * limit, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all balls."""

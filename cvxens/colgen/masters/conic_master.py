@@ -24,13 +24,6 @@ from cvxens.problems.modelling import Term
 from cvxens.solvers.differences import Differences
 from cvxens.types import Array
 
-SHARE, COARSEST = 0.1, 0.1
-"""The share of the outer gap down to which a round is solved, and the largest gap: until columns are good, their exact
-weights are not wanted."""
-
-FEASIBLE = 1e-6
-"""Residuals in such rounds, which the objective and the bound are free of, as both are evaluated anew."""
-
 
 class ConicMaster(FastMaster):
     """A loss given as an expression, or under constraints, with any penalty whose conjugate is known.
@@ -120,7 +113,8 @@ class ConicMaster(FastMaster):
         """Minimise loss and penalty in conic form to a relative gap."""
         link = self._link(form, penalty)
         cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
-        feasibility = ACCURACY if tol == ACCURACY else FEASIBLE
+        # objective and bound are free of the residuals of other rounds, as both are evaluated anew
+        feasibility = ACCURACY if tol == ACCURACY else 1e-6
         return solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
 
     def _read_weights(self, x: Array, n_columns: int, penalty: ConicForm) -> dict[str, Array]:
@@ -146,7 +140,8 @@ class ConicMaster(FastMaster):
         self._n_solved = self.restricted.n_columns
         if not has_new or self.loss.is_constrained(self.conic.shape):
             return ACCURACY
-        return max(ACCURACY, min(COARSEST, SHARE * self.gap))
+        # until columns are good, their exact weights are not wanted
+        return max(ACCURACY, min(0.1, 0.1 * self.gap))
 
     def _lower_violation(self) -> MasterSolution:
         """Minimise the violation of the loss's rows: its multipliers u have ``u'z`` above 0 wherever these hold."""

@@ -45,13 +45,6 @@ def load_highs() -> ModuleType:
     return highspy
 
 
-AT_MARGIN = 1e-9
-"""The distance from a margin, relative to the largest one, that counts as rounding."""
-
-PRIMAL_SIMPLEX = 4
-"""The name of the primal simplex method among HiGHS's strategies."""
-
-
 STARTS: Mapping[str, Mapping[str, Any]] = {
     "warm start": {},
     "cold start": {},
@@ -101,7 +94,8 @@ class LiveProgram:
 
     def change_costs(self, cost: Array) -> None:
         """Give all variables other costs; the last basis stays feasible, so the primal simplex method goes on."""
-        self.highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        # 4 is the primal one
+        self.highs.setOptionValue("simplex_strategy", 4)
         _check(self.highs.changeColsCost(len(self.indices), self.indices, cost), "costs")
 
     def begin_at(self, variables: Array, rows: Array) -> None:
@@ -221,7 +215,8 @@ class HighsMaster(FastMaster):
         found = self.restricted.evaluate({"w": w, "u": np.zeros(len(y))})
         margins = stack.repeat(self.restricted.margins(found) - y * stack.origin) / stack.unit
         missing = stack.gains - margins
-        variables = np.where(np.abs(missing) <= AT_MARGIN * np.abs(margins).max(), 0, np.sign(missing)).astype(int)
+        # relative to the largest margin, such a distance from 1 counts as rounding
+        variables = np.where(np.abs(missing) <= 1e-9 * np.abs(margins).max(), 0, np.sign(missing)).astype(int)
         n_first = int(self.restricted.formulation.intercept)
         rows = np.append(np.full(n_first, -1), np.sign(w).astype(int))
         v, n_basic = stack.split(u), np.count_nonzero(rows)
@@ -287,21 +282,11 @@ class HighsMaster(FastMaster):
 Choice: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Some columns with their signs: indices of signs, indices of columns."""
 
-LOOSE = 0.3
-"""The share of the outer gap down to which the restricted problem is solved: exact weights are not wanted yet."""
-
 NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT = 0.02, 1e-4
 """A column is of no use if its edge is below its limit by this share and its weight below this share of the mean."""
 
 PURGE_AFTER = 3
 """Rounds with negligible weight and edge after which a column leaves the working set."""
-
-DEAREST = 4.0
-"""The largest price of a side constraint, in units of the sum of the prices of all slacks: a unit of a mean score of
-some group can cost no more than about that."""
-
-LEAST_CLEARANCE = 1e-6
-"""A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
 
 
 def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float) -> Array:
@@ -356,7 +341,8 @@ class InteriorPointMaster(FastMaster):
         self._begin()
         self.best: MasterSolution = self.restricted.start()
         interior = self.program.objective.interior(self._v, self.program)
-        self.has_interior = bool((interior <= (1 - LEAST_CLEARANCE) * self.program.upper).all())
+        # for the method to work a multiplier must be able to stay as far below its bound, relative to it
+        self.has_interior = bool((interior <= (1 - 1e-6) * self.program.upper).all())
         self.unfinished: list[Column] = []
         self.given: Sequence[Column] = ()
         """Of the columns that came first."""
@@ -384,7 +370,8 @@ class InteriorPointMaster(FastMaster):
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
         dual: LinearDual = self.loss.linear_dual
         total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
-        stack = stack_dual(formulation, y, DEAREST * total / float(np.max(dual.hinges[0].prices)))
+        # a unit of a mean score of some group can cost no more than about 4 times the prices of all slacks
+        stack = stack_dual(formulation, y, 4.0 * total / float(np.max(dual.hinges[0].prices)))
         price, rows = float(stack.upper.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
         if self.penalty.edge_limit is not None:
@@ -427,6 +414,10 @@ class InteriorPointMaster(FastMaster):
         """Solve to a share of the outer gap, from the last point."""
         if self.restricted.n_columns == 0:
             return self.best
+        if self.near is not None and not len(self.best.w):
+            # what there is to begin with may do
+            self._take(self.restricted.evaluate({"w": self._pad(self._weights_near), "u": self.near[1]}))
+            return self.best
         # columns that rest, or that are new, enter where v violates their rows
         waiting = self._find_violated()
         entering = len(waiting[0]) > 0
@@ -436,7 +427,8 @@ class InteriorPointMaster(FastMaster):
         if before is not None:
             # asked again with nothing new, it is to do better
             goal = self.gap if entering else min(self.gap, self.own_gap)
-            self.at, self.own_gap = interior_point.follow_path(self.program, before, LOOSE * goal)
+            # exact weights are not wanted yet
+            self.at, self.own_gap = interior_point.follow_path(self.program, before, 0.3 * goal)
         # no step has made it better, and nothing new has come: rounding
         if self.at is before and not entering:
             return self._finish()
@@ -518,8 +510,7 @@ class InteriorPointMaster(FastMaster):
         if not len(self._weights_near):
             return interior_point.cold_start(self._v, self.program)
         assert self.near is not None
-        w = np.zeros(self.restricted.n_columns)
-        w[: len(self._weights_near)] = self._weights_near
+        w = self._pad(self._weights_near)
         v, found = self._v, self.restricted.evaluate({"w": w, "u": self.near[1]})
         self.near = None
         # the multipliers of the free rows: minus the margin rho, the intercept
@@ -531,6 +522,10 @@ class InteriorPointMaster(FastMaster):
         of_working = np.maximum(self.signs[sign] * w[column], 0.0) / self.stack.unit
         at, self.gap = interior_point.warm_start(v, np.append(np.zeros(self.n_sums), of_working), free, self.program)
         return at
+
+    def _pad(self, w: Array) -> Array:
+        """Return weights of the columns that came first, and 0 for the others."""
+        return np.append(w, np.zeros(self.restricted.n_columns - len(w)))
 
     def _purge(self) -> None:
         """Remove columns from the working set that have been of no use for long, but never all."""
@@ -557,8 +552,6 @@ class InteriorPointMaster(FastMaster):
     def _take(self, new: MasterSolution) -> None:
         """Keep the new multipliers, with the best weights so far."""
         if new.objective > self.best.objective:
-            w = np.zeros_like(new.w)
-            w[: len(self.best.w)] = self.best.w
             best = self.best
-            new = replace(new, w=w, b=best.b, centred=best.centred, objective=best.objective)
+            new = replace(new, w=self._pad(best.w), b=best.b, centred=best.centred, objective=best.objective)
         self.best = replace(new, exact=False)

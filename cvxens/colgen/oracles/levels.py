@@ -333,14 +333,14 @@ class LevelTests:
 
     def _sum(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Sum the weights of the samples, (n_outputs, n_samples), by the groups of all tests."""
-        sums, by_sample = np.zeros((self.starts[-1], len(weights)), weights.dtype), np.ascontiguousarray(weights.T)
-        everyone = np.full(len(self.tests), -1)
+        weights = np.ascontiguousarray(weights)
+        sums, everyone = np.zeros((len(weights), self.starts[-1]), weights.dtype), np.full(len(self.tests), -1)
 
         def add(tests: slice) -> None:
-            sum_cells((tests.start, tests.stop), self.members, self.starts, everyone, by_sample, sums)
+            sum_cells((tests.start, tests.stop), self.members, self.starts, everyone, weights, sums)
 
         map_slices(add, len(self.tests), threads_for(weights.size * len(self.tests)), guided=True)
-        return np.ascontiguousarray(sums.T)
+        return sums
 
 
 def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int64]:

@@ -203,12 +203,8 @@ class Stumps:
         s: Any,
         exclude: Collection[Hypothesis] = (),
         row_norm: float = inf,
-        requested: Collection[Stump | Constant] = (),
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
-
-        After them, under one output, come those that are `requested`, whatever their edges: they must be of a set that
-        has `every_step`.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
@@ -259,9 +255,6 @@ class Stumps:
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        if requested:
-            others = set(requested).difference(column.hypothesis for column in columns)
-            columns += self._evaluate(others, weights, asked)
         edge_bound = weights.raised(max(every, default=0.0), share)
         outside_bound = weights.raised(max(outside, default=0.0), share)
         if not self.square_sum:
@@ -272,23 +265,6 @@ class Stumps:
             outside_bound,
             lambda: self._bound_square_sums(weights, asked, tests),
         )
-
-    def _evaluate(self, stumps: Collection[Stump | Constant], weights: FixedPoint, asked: Asked) -> list[Column]:
-        """Return stumps as columns, feature by feature, in the order of their thresholds."""
-        columns = []
-        ordered = sorted(stumps, key=lambda h: (h.feature, h.threshold, h.sign) if isinstance(h, Stump) else (inf,))
-        edges: dict[int, Ints] = {}
-        for stump in ordered:
-            if isinstance(stump, Constant):
-                columns.append(Column(stump, self.sample, weights.real(stump.sign * int(weights.totals[0]))))
-                continue
-            if stump.feature not in edges:
-                edges = {stump.feature: self.features.evaluate_edges(stump.feature, asked.weights)[0]}
-                values = self.features.entry_values[self.features.entries(stump.feature)]
-                places = self.features.places(stump.feature)
-            place = np.searchsorted(places, np.searchsorted(values, stump.threshold))
-            columns.append(Column(stump, self.sample, weights.real(stump.sign * int(edges[stump.feature][place]))))
-        return columns
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
         """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""

@@ -1,4 +1,4 @@
-"""Penalties of known structure: their conjugates are suprema, and expressions are read as what they are."""
+"""Penalties: their conjugates are suprema, and expressions are read as what they are."""
 
 import cvxpy as cp
 import numpy as np
@@ -16,6 +16,7 @@ from cvxens.problems.penalties import (
     ElasticNet,
     Radial,
     RowNorms,
+    Simplex,
     SquaredL2,
     StructuredExpression,
 )
@@ -267,3 +268,58 @@ def test_the_bound_over_further_hypotheses_of_one_sign_is_above_every_weighting(
     # all weight goes to the largest edge, inside or outside
     assert bound >= (best * totals - (totals - 1) ** 2).max() - 1e-9
     assert bound == pytest.approx(max(best + best**2 / 4, -1.0) if best > -2 else -1.0, abs=1e-9)
+
+
+KNOWN = {
+    "l1": (L1(0.7), lambda w: 0.7 * np.abs(w).sum()),
+    "squared l2": (SquaredL2(0.7), lambda w: 0.35 * (w**2).sum()),
+    "elastic net": (ElasticNet(0.7, 0.4), lambda w: 0.7 * np.abs(w).sum() + 0.2 * (w**2).sum()),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@settings(deadline=None, max_examples=30)
+@given(w=weights, edges=weights, nonnegative=st.booleans())
+def test_known_penalties_have_their_conjugates(name, w, edges, nonnegative):
+    penalty, plain = KNOWN[name]
+    w = np.abs(w) if nonnegative else w
+    counted = np.maximum(edges, 0) if nonnegative else np.abs(edges)
+    summary = Edges(float(counted.max()), float((counted**2).sum()))
+    assert penalty.value(w) == pytest.approx(plain(w))
+    share = penalty.shrink(summary)
+    assert 0 < share <= 1
+    feasible = Edges(share * summary.bound, share**2 * summary.square_sum)
+    assert penalty.pricing_slack(share * edges if nonnegative else share * np.abs(edges)) < 1e-12
+    assert penalty.value(w) + penalty.conjugate(feasible) >= share * edges @ w - 1e-9
+
+
+@settings(deadline=None, max_examples=50)
+@given(edges=weights, n_inside=st.integers(0, 3), l1=st.floats(0.1, 2.0), l2=st.floats(0.1, 2.0))
+def test_an_elastic_net_takes_off_what_edges_inside_exceed_once_those_outside_are_feasible(edges, n_inside, l1, l2):
+    """The conjugate at the shrunken edges of all hypotheses, those outside included."""
+    sizes = np.abs(edges)
+    inside, outside = sizes[:n_inside], sizes[n_inside:]
+    largest = float(outside.max(initial=0.0))
+    summary = Edges(float(sizes.max()), float((sizes**2).sum()), lambda: inside, largest)
+    share = l1 / max(l1, largest)
+    penalty = ElasticNet(l1, l2)
+    assert penalty.shrink(summary) == pytest.approx(share)
+    expected = (np.maximum(share * sizes - l1 * (1 + 1e-12), 0) ** 2).sum() / (2 * l2)
+    assert penalty.conjugate(summary) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(w=weights, edges=weights)
+def test_the_simplex_has_the_largest_edge_as_its_conjugate(w, edges):
+    penalty = Simplex()
+    a = penalty.repair(w)
+    assert a.min() >= 0
+    assert a.sum() == pytest.approx(1)
+    assert penalty.primal_violation(a) < 1e-12
+    assert penalty.primal_violation(np.array([0.2, -0.3, 1.2])) == pytest.approx(0.3)
+    summary = Edges(float(edges.max()), 0.0)
+    assert penalty.value(a) + penalty.conjugate(summary) >= edges @ a - 1e-12
+    best = np.eye(N)[edges.argmax()]
+    assert penalty.conjugate(summary) == edges @ best
+    assert penalty.stationarity(best, edges) == 0
+    assert penalty.stationarity(a, edges) == pytest.approx(max(a * (edges.max() - edges)))
