@@ -7,8 +7,6 @@ import numpy as np
 from scipy.optimize import linprog
 
 from cvxens.colgen import Column, Priced
-from cvxens.problems.losses import Loss
-from cvxens.problems.penalties import Penalty
 
 
 def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -153,23 +151,3 @@ def soft_minimum_program(
     )
     assert answer.status == 0
     return -answer.fun
-
-
-def all_at_once(H, y, loss, penalty, *, intercept=False, nonnegative=False, held=lambda z: (), tol=1e-7):
-    """The optimum over the columns of H by cvxpy, of a loss of z = y (H w + b) and a penalty on w.
-
-    Both are functions to expressions, a list of one and constraints as well, or what has a model; `held` constrains z.
-    """
-
-    def state(part, variable):
-        if isinstance(part, Loss | Penalty):
-            term = part.model(variable)
-            return term.expression, *term.constraints
-        stated = part(variable)
-        return stated if isinstance(stated, list) else [stated]
-
-    w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(H))
-    (of_loss, *tied), (of_penalty, *limited) = state(loss, z), state(penalty, w)
-    link = z == cp.multiply(y, H @ w + (b if intercept else 0))
-    problem = cp.Problem(cp.Minimize(of_loss + of_penalty), [link, *tied, *limited, *held(z)])
-    return problem.solve(solver="CLARABEL", tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)

@@ -6,7 +6,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_at_once
+from brute_force import solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +41,7 @@ def optimum(formulation, H, y):
     loss, penalty = formulation.terms
     express = {Hinge: lambda z: loss.C * cp.sum(cp.pos(1 - z)), Logistic: lambda z: loss.C * cp.sum(cp.logistic(-z))}
     options = {name: getattr(formulation, name) for name in ("intercept", "nonnegative")}
-    return all_at_once(H, y, express[type(loss)], penalty, **options)
+    return solve_all(H, y, express[type(loss)], penalty, tol=1e-7, **options)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

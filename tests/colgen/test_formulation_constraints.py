@@ -54,9 +54,7 @@ def dense(loss, penalty, constraints):
 @pytest.mark.parametrize("held", CONSTRAINTS)
 @pytest.mark.parametrize(("loss", "penalty"), [("hinge", "l1"), ("logistic", "l1"), ("squared hinge", "l2")])
 def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
-    optimum = all_at_once(
-        H, y, LOSSES[loss][1], PENALTIES[penalty][1], intercept=True, held=CONSTRAINTS[held], tol=1e-9
-    )
+    optimum = dense(LOSSES[loss][1], PENALTIES[penalty][1], CONSTRAINTS[held])
     for on_z in LOSSES[loss]:
         formulation = Formulation(on_z, PENALTIES[penalty][0], intercept=True, constraints=CONSTRAINTS[held])
         run = column_generation(formulation, Stumps(X), y, tol=1e-7)
@@ -111,7 +109,7 @@ EXPONENTIAL = (lambda z: cp.sum(cp.exp(-z)), lambda z: cp.sum(cp.exp(-z)))
 @pytest.mark.parametrize("loss", [LOSSES["hinge"], EXPONENTIAL], ids=["hinge", "exponential"])
 @pytest.mark.parametrize("held", FAR)
 def test_constraints_that_no_constant_score_satisfies_are_reached_by_a_phase_1(held, loss, penalty):
-    optimum = all_at_once(H, y, loss[1], PENALTIES[penalty][1], intercept=True, held=FAR[held], tol=1e-9)
+    optimum = dense(loss[1], PENALTIES[penalty][1], FAR[held])
     formulation = Formulation(loss[0], PENALTIES[penalty][0], intercept=True, constraints=FAR[held])
     run = column_generation(formulation, Stumps(X), y, tol=1e-7)
     assert run.history[0].objective == np.inf
