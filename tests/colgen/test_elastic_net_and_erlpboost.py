@@ -41,7 +41,7 @@ def optimum(formulation, H, y):
     loss, penalty = formulation.terms
     express = {Hinge: lambda z: loss.C * cp.sum(cp.pos(1 - z)), Logistic: lambda z: loss.C * cp.sum(cp.logistic(-z))}
     options = {name: getattr(formulation, name) for name in ("intercept", "nonnegative")}
-    return solve_all(H, y, express[type(loss)], penalty, tol=1e-7, **options)
+    return solve_all(H, y, express[type(loss)], penalty, **options)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -64,6 +64,9 @@ def closed_form(C):
     return np.square(W).sum() / 2 + C / 2 * np.square(CODES - H @ W - ones @ b).sum()
 
 
+tight = partial(solve_all, H, y, tol=1e-10)
+
+
 @dataclass(frozen=True)
 class Case:
     """A formulation, its labels, and its optimum over all stumps."""
