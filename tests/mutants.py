@@ -246,8 +246,8 @@ MUTANTS = [
         ),
     ),
     Mutant(
-        "cvxens/problems/units.py",
-        "STEP * np.rint(",
+        "cvxens/problems/conic.py",
+        "4 * np.rint(",
         "0 * np.rint(",
         (
             "tests/colgen/test_constraints_in_any_units.py",
