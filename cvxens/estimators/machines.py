@@ -68,9 +68,6 @@ PRICE = 4.0
 """The price for a sample of variance 1 in the space of the kernel. Of 1/4, 1/2, ..., 64 those from 1 to 8 are about as
 good by cross-validation, on tables from 208 to 1,000 samples as they are."""
 
-VARIANCE = "variance"
-"""The name of the gamma of TK07."""
-
 PRECOMPUTED = "precomputed"
 """The name that says that X is a kernel matrix."""
 
@@ -88,18 +85,6 @@ SMALL = 1000
 
 MATRIX = 4000
 """Samples up to which the block-wise solver begins with the matrix, and beyond which it evaluates what it needs."""
-
-FIRST_ROWS = 64
-"""Rows of a kernel matrix whose time is that of all, in proportion."""
-
-MATRIX_SHARE = 0.25
-"""Of the time that is left, for a kernel matrix: rows evaluated as they are wanted come further in less."""
-
-PRODUCTS_AFTER = 20
-"""The time that the certificate and the model take after an additive problem is solved, in products with the kernel."""
-
-UNBALANCED = 1e-9
-"""The sum of coefficients, relative to that of their absolute values, that is rounding."""
 
 
 def measure_spread(X: Any, masses: Array | None = None) -> float:
@@ -236,7 +221,7 @@ def find_gamma(name: str, gamma: Any, X: Any, masses: Array | None) -> float:
     """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
     if gamma is None:
         return KERNELS_OF_GAMMA[name][1](X, masses)
-    if isinstance(gamma, str) and gamma == VARIANCE and name == "gaussian":
+    if isinstance(gamma, str) and gamma == "variance" and name == "gaussian":
         # TK07 section 4.2: k = exp(-|x - x'|^2 / beta), beta the mean of |x_i - mean|^2
         return 1 / (measure_distance(X, masses) or 1.0)
     return validation.positive("gamma", gamma)
@@ -409,14 +394,14 @@ class AdditiveTrainer(Trainer):
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         max_time = limits.max_time
-        # of the time that is left, the certificate and the model get their part
+        # of the time that is left, the certificate and the model get their part, which is that of 20 products
         if time_left() < inf:
             # the first product may compile
             self.matrix.product(np.ones(len(y)))
             began = time.perf_counter()
             self.matrix.product(np.ones(len(y)))
             of_product, left = time.perf_counter() - began, time_left()
-            max_time = max(min(max_time, left - min(PRODUCTS_AFTER * of_product, left / 2)), np.finfo(float).eps)
+            max_time = max(min(max_time, left - min(20 * of_product, left / 2)), np.finfo(float).eps)
         options = {"max_time": max_time, "random_state": validation.generator(limits.random_state)}
         return solve_svm_path(solve_additive_svm, AdditiveSVM.of(self.matrix, y, weights), Cs, limits.tol, **options)
 
@@ -489,14 +474,14 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
 
 
 def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:
-    """Return True if the kernel matrix takes a small part of the time that is left, as its first rows tell."""
+    """Return True if the kernel matrix takes a quarter of the time that is left, as 64 rows tell; rows come further."""
     left = time_left()
     if left == inf:
         return True
     kernel.function(X[:1], X)  # compiles
     began = time.perf_counter()
-    kernel.function(X[:FIRST_ROWS], X)
-    return (time.perf_counter() - began) * len(X) / FIRST_ROWS <= MATRIX_SHARE * left
+    kernel.function(X[:64], X)
+    return (time.perf_counter() - began) * len(X) / 64 <= left / 4
 
 
 def _find_by_cvxpy(problem: KernelSVM) -> Array:
@@ -505,10 +490,6 @@ def _find_by_cvxpy(problem: KernelSVM) -> Array:
     alike = (problem.C[0] == problem.C).all()
     formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
     return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
-
-
-SHARES = tuple(2.0**k for k in range(-8, 9, 2))
-"""The prices that a search tries, as multiples of the estimator's own."""
 
 
 class MachinePath(PricePath):
@@ -536,7 +517,7 @@ class MachinePath(PricePath):
 
     @property
     def prices(self) -> Sequence[float]:
-        return [share * self.usual for share in SHARES]
+        return [2.0**k * self.usual for k in range(-8, 9, 2)]
 
     def sweep(self, prices: Sequence[float]) -> None:
         self.search.tell(", ".join([f"{len(prices)} prices", *(f"{k}={v}" for k, v in self.others.items())]))
@@ -644,7 +625,7 @@ def certify_expansion(
 
 def check_balance(v: Array) -> None:
     """Raise unless the coefficients of a function of the kernel have the sum 0, but for rounding."""
-    if abs(total := float(v.sum())) > UNBALANCED * float(np.abs(v).sum()):
+    if abs(total := float(v.sum())) > 1e-9 * float(np.abs(v).sum()):
         raise InvalidInput("weights", f"found the sum {total:.3g}", "give coefficients with the sum 0, as y'u = 0 is")
 
 

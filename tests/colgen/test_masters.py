@@ -64,6 +64,9 @@ def closed_form(C):
     return np.square(W).sum() / 2 + C / 2 * np.square(CODES - H @ W - ones @ b).sum()
 
 
+tight = partial(solve_all, H, y, tol=1e-10)
+
+
 @dataclass(frozen=True)
 class Case:
     """A formulation, its labels, and its optimum over all stumps."""
@@ -99,22 +102,22 @@ CASES = {
     "exponential": Case(
         formulations.exponential(N, 0.02),
         y,
-        lambda: dense(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
+        lambda: tight(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
     ),
     "exponential, l1, intercept": Case(
         Formulation(Exponential(0.2), L1(), intercept=True),
         y,
-        lambda: dense(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
+        lambda: tight(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
     ),
     "logistic, l1": Case(
         Formulation(Logistic(0.8), L1(), intercept=True),
         y,
-        lambda: dense(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
+        lambda: tight(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
     ),
     "squared hinge, l2, nonnegative": Case(
         Formulation(SquaredHinge(0.5), SquaredL2(0.9), intercept=True, nonnegative=True),
         y,
-        lambda: dense(
+        lambda: tight(
             lambda z: 0.25 * cp.sum_squares(cp.pos(1 - z)), lambda w: 0.45 * cp.sum_squares(w), intercept=True
         ),
     ),
