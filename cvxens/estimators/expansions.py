@@ -48,7 +48,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive import AdditiveKernel
 from cvxens.solvers.additive_expansion import ConditionedMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
@@ -113,10 +113,10 @@ class FixedKernel:
         function, features = self.function.prepare(self.clip(X))
         return FixedKernel(function, None), features
 
-    def multiply(self, X: Any) -> AdditiveMap | None:
+    def multiply(self, X: Any) -> AdditiveKernel | None:
         """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
         kernel, features = self.prepare(X)
-        return AdditiveMap.from_kernel(kernel.function, features)
+        return AdditiveKernel.from_kernel(kernel.function, features)
 
     def expand(self, X: Array, vectors: Array, coefficients: Array) -> Array:
         """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
@@ -332,7 +332,7 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
-def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained:
+def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u."""
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
@@ -352,7 +352,7 @@ def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained
     return Trained(support, (y * u)[support], u, certificate)
 
 
-def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
     terms: Any = formulation.terms
     loss, penalty = terms
