@@ -335,10 +335,6 @@ def threads_for(n_entries: int) -> int:
     return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
 
 
-SHARES = 4
-"""Shares of a long sum. Each is a vector to fill and to add: with more of them one thread is slower."""
-
-
 def shares_for(n_items: int, n_entries: int, worth: int = WORTH_A_THREAD) -> int:
     """Return how many shares a sum over items is computed in: as many with any number of threads.
 
@@ -350,7 +346,8 @@ def shares_for(n_items: int, n_entries: int, worth: int = WORTH_A_THREAD) -> int
     >>> shares_for(20, 2**20), shares_for(20, 1000), shares_for(2, 2**20)
     (4, 1, 2)
     """
-    return min(SHARES, n_items, 1 + n_entries // worth)
+    # each is a vector to fill and to add: with more of them one thread is slower
+    return min(4, n_items, 1 + n_entries // worth)
 
 
 def map_slices(task: Callable[[slice], Result], n_items: int, n_threads: int, *, guided: bool = False) -> list[Result]:

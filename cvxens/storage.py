@@ -21,12 +21,6 @@ from cvxens.limits import SMALL_ALLOCATION, available_memory
 
 MEBIBYTE = 2**20
 
-CHUNK = MEBIBYTE
-"""Bytes that are read at a time."""
-
-USUAL_RATIO = 100
-"""Data compress up to so many times; what inflates further, as deflate's 1,032 to 1, is mostly zeros."""
-
 PLAIN = "biufcUS"
 """Kinds of the numpy types whose arrays are nothing but their bytes."""
 
@@ -68,7 +62,8 @@ def inflation_limit(stored: int, allowed: int = SMALL_ALLOCATION) -> int:
     >>> inflation_limit(2**10) == SMALL_ALLOCATION, inflation_limit(2**20) == 100 * 2**20
     (True, True)
     """
-    return min(room(), max(allowed, USUAL_RATIO * stored))
+    # data compress up to a hundred times; what inflates further, as deflate's 1,032 to 1, is mostly zeros
+    return min(room(), max(allowed, 100 * stored))
 
 
 def read_bounded(stream: BinaryIO, limit: int) -> bytes:
@@ -80,7 +75,7 @@ def read_bounded(stream: BinaryIO, limit: int) -> bytes:
     b'abc'
     """
     kept = BytesIO()
-    while chunk := stream.read(CHUNK):
+    while chunk := stream.read(MEBIBYTE):
         if kept.tell() + len(chunk) > limit:
             raise Oversized(limit)
         kept.write(chunk)

@@ -27,12 +27,6 @@ from cvxens.types import Array
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
 """The largest edge that has a finite weight; u may be so concentrated that a hypothesis with errors exceeds it."""
 
-NOT_AIMED = (
-    "the smallest margin of the vote, against the largest that any vote of these hypotheses has; "
-    "boosting minimises the exponential loss instead, so a gap is no fault of the fit"
-)
-"""What a certificate of boosting is of."""
-
 
 @dataclass(frozen=True)
 class BoostingRound(Round):
@@ -370,4 +364,8 @@ def margin_certificate(
         proven=proven,
         note="over every hypothesis of the oracle" if proven else unproven,
     )
-    return certificate if aimed else replace(certificate, about=NOT_AIMED)
+    about = (
+        "the smallest margin of the vote, against the largest that any vote of these hypotheses has; "
+        "boosting minimises the exponential loss instead, so a gap is no fault of the fit"
+    )
+    return certificate if aimed else replace(certificate, about=about)

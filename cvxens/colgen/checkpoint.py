@@ -33,9 +33,6 @@ from cvxens.types import Array
 VERSION = 5
 """Of the format that is written; no other is read."""
 
-SAME = 1e-6
-"""How far values may be apart that are those of one point, relative: those of a solver, which proves expressions."""
-
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -109,7 +106,8 @@ class Saved:
 
     def check(self, objective: float, bound: float) -> None:
         """Raise `DataFileError` if the point has another objective now, or a lower bound."""
-        slack = SAME * abs(self.objective)
+        # some values of expressions are a solver's
+        slack = 1e-6 * abs(self.objective)
         for name, now, then in (("objective", objective, self.objective), ("bound", bound, self.bound)):
             if now < then - slack or (name == "objective" and now > then + slack):
                 what = f"another formulation, sample or oracle: the {name} at its point is {now:g} here, not {then:g}"

@@ -283,11 +283,14 @@ class _Columns:
     def price(self, solution: MasterSolution) -> Priced:
         """Price what is outside the master, again where the oracle answers with what it was given."""
         closed, _ = self._exclude(solution)
-        priced = self._ask(solution, closed)
-        while self.given and (own := self.given & _name_both(priced, free=solution.is_free)):
-            self.given -= own
+        while True:
             priced = self._ask(solution, closed)
-        return priced
+            own = {column.hypothesis for column in priced.columns} if self.given else set()
+            if solution.is_free:
+                own |= {negate(hypothesis) for hypothesis in own}
+            if self.given.isdisjoint(own):
+                return priced
+            self.given -= own
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
         """Raise the bounds of an answer to what is known of the columns in the master, and in it.
@@ -409,12 +412,6 @@ class _Columns:
     def _contradicted(self, found: str) -> InvalidInput:
         remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
         return InvalidInput("oracle", f"found {name_of(self.oracle)} with {found}", remedy)
-
-
-def _name_both(priced: Priced, *, free: bool) -> set[Hypothesis]:
-    """Return the hypotheses of an answer, and their negations where weights are free."""
-    names = {column.hypothesis for column in priced.columns}
-    return names | {negate(name) for name in names} if free else names
 
 
 def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
@@ -696,12 +693,6 @@ def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> M
     return fastest_master(formulation, y)
 
 
-def _best_new_edge(step: Step) -> float:
-    """Return the largest edge of an answer's hypotheses that are not in the master, 0 where there is none."""
-    inside = {column.hypothesis for column in step.columns}
-    return max((column.edge for column in step.priced.columns if column.hypothesis not in inside), default=0.0)
-
-
 def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
     try:
         hypotheses = tuple(dict.fromkeys(start))
@@ -781,7 +772,6 @@ class Search:
                 return self._certify(Ending.INTERRUPTED)
 
     def _iterate(self, limits: RunLimits, clock: Deadline) -> Ending:
-        sense, needs_squares = self.formulation.sense, self.formulation.needs_square_sum
         saved = None if self.keeper is None else self.keeper.read()
         if saved is not None:
             if (ending := self._take_up(saved, limits)) is not None:
@@ -794,9 +784,9 @@ class Search:
             self.oracle,
             self.start,
             found=self.found,
-            square_sum=needs_squares,
+            square_sum=self.formulation.needs_square_sum,
             incumbent=self.incumbent,
-            condition=self._find_condition if self.formulation.basis else None,
+            condition=self._find_condition,
             tol=limits.tol,
         ):
             step = self._count(raw_step, limits.tol)
@@ -809,10 +799,12 @@ class Search:
                 # its certificate is evaluated by a solver, as the points of the master are
                 clock.reserve += step.master_seconds
             bounded = step.incumbent.bounded
-            ending = limits.reached(self.history, sense, bounded=bounded, time_over=clock.left <= 0)
+            ending = limits.reached(self.history, self.formulation.sense, bounded=bounded, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
-            if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
-                ending = Ending.SMALL_EDGES
+            if ending is None and limits.min_edge and step.solution.exact:
+                inside = {column.hypothesis for column in step.columns}
+                outside = (column.edge for column in step.priced.columns if column.hypothesis not in inside)
+                ending = Ending.SMALL_EDGES if max(outside, default=0.0) < limits.min_edge else None
             told = self._tell(step)
             ending = ending or told
             self._save(at_once=ending is not None)

@@ -49,9 +49,6 @@ A gap between two runs is at most about theirs and that of the chord. With 1/10 
 more of them.
 """
 
-MEANS = 15
-"""The most means between two neighbours: each takes evaluations of the loss, and halves an interval."""
-
 STRAIGHT = 1e-9
 """How far an objective may be from linear in the price, relative to it: its sums are rounded."""
 
@@ -499,7 +496,8 @@ class _Solver:
         segment = Segment(left, right, ())
         price = segment.crossing
         price = (left.price + right.price) / 2 if price is None else price
-        for _ in range(MEANS):
+        # each mean takes evaluations of the loss, and halves an interval
+        for _ in range(15):
             if any(knot.price == price for knot in segment.knots):
                 break
             means = (*segment.means, self._take_mean(left, right, price))

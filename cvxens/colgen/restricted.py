@@ -41,13 +41,6 @@ COARSE = 1e-3
 FINE = 1e-4
 """The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
 
-DIGITS = 1e-8
-"""The share of the largest weight up to which weights may be digits that a solver leaves of 0."""
-
-HALVINGS = 30
-"""Halvings of the way from weights that satisfy side constraints to others: what is left is a billionth of it."""
-
-
 WORTH_BYTES = 2**21
 """Entries from which on products with columns are taken byte by byte, where they are kept so: 16 MB of float64."""
 
@@ -210,7 +203,7 @@ class Restricted:
         w, b = hold(given)
         if not holds(w, b) and problem.penalty.least_sum == 0:
             # weights that are a solver's digits of 0 may be all that is in the way, and too small to move
-            w, b = hold(np.where(np.abs(given) > DIGITS * np.abs(given).max(initial=0.0), given, 0.0))
+            w, b = hold(np.where(np.abs(given) > 1e-8 * np.abs(given).max(initial=0.0), given, 0.0))
         self.is_mended = not holds(w, b)
         if not self.is_mended:
             self._held = w, b
@@ -218,7 +211,8 @@ class Restricted:
             w_before, b_before = self._held
             w_before = np.concatenate([w_before, np.zeros(len(w) - len(w_before))])
             low, high = 0.0, 1.0
-            for _ in range(HALVINGS):
+            # to a billionth of the way
+            for _ in range(30):
                 middle = (low + high) / 2
                 found = holds(w_before + middle * (w - w_before), b_before + middle * (b - b_before))
                 low, high = (middle, high) if found else (low, middle)

@@ -22,8 +22,8 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
-STEP, MOST = 0.1, 0.99
-"""The step of a share that adjusts itself, and the largest one: near 1 nothing but the centre would be priced."""
+STEP = 0.1
+"""The step of a share that adjusts itself."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class SelfAdjusting(InOut):
 
     def adjust(self, share: float, ahead: bool) -> float:
         if not ahead:
-            return min(share + STEP * (1 - share), MOST)
+            # near 1 nothing but the centre would be priced
+            return min(share + STEP * (1 - share), 0.99)
         return share / (1 + STEP) if share >= 1 / 2 else max(share - STEP * (1 - share), 0.0)
 
 

@@ -60,9 +60,6 @@ REMEDIES: Mapping[Ending, str] = {
 }
 """Endings short of `tol`, and what to do about them."""
 
-ASKED_FOR = {Ending.STOPPED, Ending.SMALL_EDGES}
-"""Endings that whoever fits has asked for, whatever the gap."""
-
 
 class WithoutCallbacks:
     """An estimator where scikit-learn has no callbacks: it has no `set_callbacks`."""
@@ -192,7 +189,9 @@ def warn_of_run(estimator: Any, run: Any) -> None:
     """
     certificate = run.certificate
     open_gap = certificate.proven and certificate.gap > 2 * certificate.rounding
-    if run.ending in REMEDIES or (open_gap and run.ending not in ASKED_FOR):
+    # what whoever fits has asked for is no shortfall, whatever the gap
+    asked_for = {Ending.STOPPED, Ending.SMALL_EDGES}
+    if run.ending in REMEDIES or (open_gap and run.ending not in asked_for):
         remedy = REMEDIES.get(run.ending, "raise tol, or lower C")
         warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)
 
@@ -204,14 +203,14 @@ def warn_of(estimator: Any, reached: str, remedy: str) -> None:
 
 def time_limit(estimator: Any) -> float:
     """Return the `max_time` of an estimator, in seconds; inf where it has none."""
-    max_time = getattr(estimator, "max_time", None)
+    max_time = vars(estimator).get("max_time")
     return inf if max_time is None else validation.positive("max_time", max_time)
 
 
 @contextmanager
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
     """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
-    with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
+    with _line(type(estimator).__name__, vars(estimator).get("verbose", 0)) as tell:
         rounds = Rounds(_TASK.get(FitTask(None, None, {}, {})), tell)
         try:
             yield rounds
@@ -237,16 +236,16 @@ def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
         yield lambda told: line.update(task, description=f"{title}: {told}")
 
 
-STOP = "run cvxens.colgen.column_generation with callback=StopEarly(...), or stop by set_callbacks"
-
-SEARCHED = "wrap it: cvxens.PriceSearchCV(model, {0}=...), or leave it out and give C='auto'"
-
 FORMER = {
-    **{name: SEARCHED.format(name) for name in ("cv", "scoring", "one_standard_error", "average")},
+    **{
+        name: f"wrap it: cvxens.PriceSearchCV(model, {name}=...), or leave it out and give C='auto'"
+        for name in ("cv", "scoring", "one_standard_error", "average")
+    },
+    **dict.fromkeys(
+        ("early_stopping", "validation_fraction", "n_iter_no_change"),
+        "run cvxens.colgen.column_generation with callback=StopEarly(...), or stop by set_callbacks",
+    ),
     "calibration": "wrap it: sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)",
-    "early_stopping": STOP,
-    "validation_fraction": STOP,
-    "n_iter_no_change": STOP,
     "multi_class": "each class is a problem against the rest; for pairs: sklearn.multiclass.OneVsOneClassifier(model)",
     "monotone": "give constraints=[Monotone({feature: 1})], of cvxens",
     "curvature": "give constraints=[Convex(feature)] or [Concave(feature)], of cvxens",
@@ -477,7 +476,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             told = {name: value for name, value in given.items() if value is not None}
             metadata = {"metadata": told} if told else {}
             context = None
-            if hasattr(self, "_skl_callbacks"):
+            if "_skl_callbacks" in vars(self):
                 n_parts = self._n_problems(sample)
                 n_tasks = n_parts if n_parts > 1 else self._most_rounds(sample)
                 context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
@@ -552,7 +551,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return F
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "certificate_")
+        return "certificate_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -609,6 +608,8 @@ class Classifier(ClassifierMixin, Learner):
     _kind_of_sample: ClassVar[type[Any]] = Sample
     one_by_one: ClassVar[bool] = True
     """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
+    _link: ClassVar[Any] = None
+    """From raw scores to the probabilities (n_samples, n_classes) at which the mean loss is least, if there are any."""
 
     def _check_again(self, sample: Sample) -> None:
         if not np.array_equal(sample.classes, self.classes_):
@@ -639,7 +640,7 @@ class Classifier(ClassifierMixin, Learner):
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
+        return "classes_" in vars(self)
 
     def _n_problems(self, sample: Sample) -> int:
         return len(sample.classes) if self.one_by_one and len(sample.classes) > 2 else 1
@@ -676,7 +677,7 @@ class Classifier(ClassifierMixin, Learner):
                 yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
 
         parts = Parallel(self.n_jobs)(tasks())
-        return {"estimators_": parts, **{name: [getattr(part, name) for part in parts] for name in self.fitted}}
+        return {"estimators_": parts, **{name: [vars(part)[name] for part in parts] for name in self.fitted}}
 
     def _part_of(self, task: FitTask, k: int, sample: Sample) -> FitTask:
         """Return the task of a sub-problem, with the rows of the given sample that it has."""

@@ -60,15 +60,6 @@ from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_f
 from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
 
-N_ROUNDS = 200
-"""The default number of rounds of AdaBoost without a nu."""
-
-MOST_CODES = 16
-"""Codes that are priced a round: all of them up to 5 classes."""
-
-TOL = 1e-3
-"""The relative gap to which the largest margin is known that an ensemble is held against."""
-
 
 @dataclass(frozen=True)
 class Coded:
@@ -198,11 +189,11 @@ class CodedOracle:
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         S, n_classes = self.pairs.collect(s), self.pairs.mask.shape[1]
         # codes v and -v are one, with hypotheses of either sign
-        exhaustive = 2 ** (n_classes - 1) <= MOST_CODES
+        exhaustive = 2 ** (n_classes - 1) <= 16
         if exhaustive:
             codes = np.array([(1, *rest) for rest in product((-1, 1), repeat=n_classes - 1)])
         else:
-            codes = self.random.choice([-1, 1], size=(MOST_CODES, n_classes))
+            codes = self.random.choice([-1, 1], size=(16, n_classes))
         priced = self.oracle.price(S @ codes.T.astype(float))
         columns = sorted((self._code(column, S) for column in priced.columns), key=lambda column: -column.edge)
         return Priced(columns, priced.edge_bound if exhaustive else inf)
@@ -328,7 +319,7 @@ class Boosting(Classifier):
         bound = oracle.price(y / len(y)).edge_bound
         bounded = bound < inf
         if bounded and margin > 0:
-            run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=time_limit(self))
+            run = column_generation(formulations.hard_margin(), oracle, y, tol=1e-3, max_time=time_limit(self))
             # u of P3 has the sum 1 / edge
             bound = min(bound, 1 / run.certificate.dual) if run.certificate.dual > 0 else bound
         unproven = "the oracle cannot bound the edges"
@@ -454,7 +445,7 @@ class AdaBoostClassifier(Boosting):
     def _most_rounds(self, sample: Sample) -> int:
         if self.n_rounds is not None:
             return validation.whole("n_rounds", self.n_rounds)
-        return N_ROUNDS if self.nu is None else round_bound(len(sample.labels), self.nu)
+        return 200 if self.nu is None else round_bound(len(sample.labels), self.nu)
 
     def _target(self, sample: Sample) -> Callable[[float], float] | None:
         nu = self.nu

@@ -33,15 +33,6 @@ from cvxens.problems.penalties import L1
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
-MOST_RUNS = 60
-"""Runs until a budget is given up: each ends a piece of a function of pi, of which a handful matter."""
-
-GROWTH = 8.0
-"""The factor of pi from run to run while ensembles are above the budget."""
-
-MOST_GROWTHS = 12
-"""How often pi grows, to 7e10 times the price of a weight: what weights are then still left are digits of a solver."""
-
 
 @dataclass(frozen=True, eq=False)
 class Spent:
@@ -91,7 +82,8 @@ def solve_within(of: Generation, start: Sequence[Hypothesis], at_most: float, pr
     history, above, within = list(run.history), free, None
     best: tuple[float, float, Run] = (run.certificate.dual, 0.0, run)
     pi, meeting, certificate = lam, None, run.certificate
-    for _ in range(MOST_RUNS):
+    # each run ends a piece of a function of pi, of which a handful matter
+    for _ in range(60):
         run, spent, bound = run_at(pi, above.hypotheses if within is None else (*above.hypotheses, *within.hypotheses))
         history += run.history
         if run.certificate.proven and bound > best[0]:
@@ -101,8 +93,9 @@ def solve_within(of: Generation, start: Sequence[Hypothesis], at_most: float, pr
         else:
             within = spent
         if within is None:
-            pi *= GROWTH
-            if pi < lam * GROWTH**MOST_GROWTHS:
+            pi *= 8.0
+            # up to 7e10 times the price of a weight: what weights are then still left are digits of a solver
+            if pi < lam * 8.0**12:
                 continue
             # a solver leaves something of every weight: at such a price nothing that uses features is worth its weight
             uses = np.array([use(h) for h in above.hypotheses])

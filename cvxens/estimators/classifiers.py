@@ -37,24 +37,9 @@ from cvxens.types import Array
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
 
-NO_GAP = float(np.finfo(float).tiny)
-"""A relative gap that no run reaches but by finding the optimum to the last bit."""
-
-NO_LIMIT = 10**9
-"""More rounds than any run has."""
-
 LARGE = 10**7
 """Entries of H from which on least squares is solved over all hypotheses at once. On 20,000 images of MNIST and 5,939
 stumps, 800 columns in 40 seconds had an objective 36 % above the optimum, which this is within 1e-3 of in 10."""
-
-COARSE = 1e-2
-"""The relative gap of a fit at the default price beside one at a nu that has no margin, or a small one."""
-
-COARSE_TIME = 0.1
-"""The share of `max_time` that is left for it."""
-
-PAIR_PRICE = 300.0
-"""The default sum of the weights of the losses of all samples in MultiBoost."""
 
 
 @final
@@ -139,7 +124,8 @@ class LPBoostClassifier(Ensemble, Classifier):
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.nu is None or any(one.bounds != "learners" for one in check_constraints(self.constraints)):
             return super()._fit(sample, formulation, oracle, start)
-        with limit_time((1 - COARSE_TIME) * time_left()):
+        # the rest is for a fit at the default price
+        with limit_time(0.9 * time_left()):
             run = super()._fit(sample, formulation, oracle, start)
         found = run.certificate
         near_0 = max(abs(found.primal), abs(found.dual)) < found.size
@@ -156,7 +142,7 @@ class LPBoostClassifier(Ensemble, Classifier):
         y, weights, found = sample.signs, sample.weights / sample.weights.sum(), run.certificate
         alone = oracle.price(y * weights).columns[:1]
         at_default = formulations.soft_margin(SLACK_PRICE * weights)
-        coarse = column_generation(at_default, oracle, y, tol=COARSE, max_columns=self.max_columns)
+        coarse = column_generation(at_default, oracle, y, tol=1e-2, max_columns=self.max_columns)
         tried = [(run.columns, run.weights), (coarse.columns, coarse.weights), (alone, np.ones(len(alone)))]
         scores = [
             sum((w * c.values for c, w in zip(columns, of, strict=True)), np.zeros(len(y))) for columns, of in tried
@@ -268,9 +254,10 @@ class CGEns(Ensemble):
             start,
             master=master,
             min_edge=min_edge,
-            tol=NO_GAP,
-            max_rounds=NO_LIMIT,
-            patience=NO_LIMIT,
+            # no gap but that of the optimum to the last bit ends it, and no number of rounds
+            tol=float(np.finfo(float).tiny),
+            max_rounds=10**9,
+            patience=10**9,
         )
 
 
@@ -553,7 +540,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 
     def _usual_price(self, sample: Sample) -> float:
-        return float(PAIR_PRICE / sample.weights.sum())
+        return float(300.0 / sample.weights.sum())
 
     def _state(self, sample: Sample) -> Formulation:
         prices = self._price(sample) * sample.weights

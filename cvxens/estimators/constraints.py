@@ -266,7 +266,8 @@ class Interactions(Constraint):
         groups = [tuple(map(find, group)) for group in self.groups]
         if offers(oracle, "interactions"):
             return partial(oracle, interactions=groups)
-        if find_factory(oracle) not in {Stumps, QuantileStumps}:
+        factory = find_factory(oracle)
+        if factory is None or factory.func not in {Stumps, QuantileStumps}:
             found = f"found Interactions with weak learners of {_name(oracle)}, which do not take them"
             raise InvalidInput(ARGUMENT, found, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
         return oracle

@@ -217,7 +217,7 @@ class Ensemble(Learner):
     def _check(self, sample: Sample) -> None:
         if not isinstance(self.warm_start, bool | np.bool_):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
-        before = getattr(self, "n_features_in_", None)
+        before = vars(self).get("n_features_in_")
         if self.warm_start and before not in {None, sample.X.shape[1]}:
             found = f"found {sample.X.shape[1]} features for weak learners of {before}"
             raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
@@ -253,7 +253,7 @@ class Ensemble(Learner):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
-        known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
+        known = recode(vars(self).get("weak_learners_", ()), sample.features) if warm else ()
         choice = self.__dict__.pop("_choice", None) or settle(self, sample)
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
@@ -555,7 +555,7 @@ def certify_ensemble(
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     condition = formulation.condition(restricted.shrink(u, priced))
     certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced, condition))
-    moved = {name: float(np.abs(getattr(solution, name) - point[name]).max()) for name in point if name != "u"}
+    moved = {name: float(np.abs(vars(solution)[name] - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
 
 

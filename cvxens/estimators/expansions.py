@@ -67,15 +67,9 @@ from cvxens.types import Array
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
 
-PRICE = 10.0
-"""The default C, for kernels with k(x, x) = 1 on average."""
-
 HALVINGS = 2200
 """Steps to a zero: between the largest float and the least there are 2,098 powers of two, and a hard margin takes the
 first of these brackets."""
-
-LARGE = 25_000
-"""Samples up to which all kernel values, 6e8 of them, are evaluated once for the certificate."""
 
 LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 """Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
@@ -227,6 +221,7 @@ class KernelExpansion(KernelMachine):
         return FixedKernel.from_sample(self.kernel, self.gamma, X, sample.masses), X
 
     def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
+        # Newton's steps cost less than the factor did
         with limit_time(0.5 * time_left()):
             return incomplete_cholesky(*kernel.prepare(X), validation.whole("max_rank", self.max_rank))
 
@@ -282,20 +277,22 @@ def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact
 
 
 def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
-    """Compute v'E v for E = kernel(X, X) - G G', or a bound above `LARGE` samples or without the time.
+    """Compute v'E v for E = kernel(X, X) - G G', or a bound of more than 25,000 samples or without the time.
 
     As E is PSD, |E_ij| <= sqrt(E_ii E_jj), so the bound is ``(sum_i |v_i| sqrt(E_ii))^2``.
     """
     kept = float(((K.G.T @ v) ** 2).sum())
     bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
+    # a share of the form so small need not be known better
     if bound <= 1e-6 * kept:
         return bound
     exact = kernel.multiply(X)
     if exact is not None:
         product, errors = exact.measure_scores(v)
         return min(bound, max(float(v @ product) - kept, 0.0) + float(errors @ np.abs(v)))
-    if len(used) > LARGE:
+    # 6e8 kernel values are evaluated, for the certificate
+    if len(used) > 25_000:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
@@ -402,7 +399,7 @@ class SquaredSlacks(KernelExpansion):
 
     def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
         """Return 1 / (C weight) of every sample."""
-        price = PRICE / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
+        price = 10.0 / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
         return 1 / (price * sample.weights)
 
     def _factor_with_ridge(self, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:

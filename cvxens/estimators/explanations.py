@@ -51,8 +51,8 @@ def find_effects(model: Any, X: Any = None, sample_weight: Any = None) -> Effect
         X = read(X)
         if sample_weight is not None:
             sample_weight = validation.weights("sample_weight", sample_weight, X.shape[0])
-    names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
-    kinds = enumerate(getattr(model, "features_", ()))
+    names = vars(model).get("feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
+    kinds = enumerate(vars(model).get("features_", ()))
     levels = {j: kind.categories for j, kind in kinds if kind.categories is not None}
     given: Any = {"X": X, "sample_weight": sample_weight, "read": read, "levels": levels}
     return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
@@ -110,7 +110,7 @@ def list_machine_terms(machine: Any) -> Terms:
 def list_votes_of(ensemble: Any) -> Terms:
     """Return the weak learners of an ensemble with what each adds to the scores."""
     parts = ensemble._parts()
-    if any(getattr(part, "_decide", None) is not None for part in parts):
+    if any(vars(part).get("_decide") is not None for part in parts):
         remedy = "take one whose scores are sums of weak learners alone"
         raise InvalidInput("effects", "found a formulation whose variables of its own act by a function", remedy)
     if parts != [ensemble]:
@@ -123,7 +123,7 @@ def list_votes_of(ensemble: Any) -> Terms:
     else:
         weights, intercept = np.asarray(ensemble.weights_), np.asarray(ensemble.intercept_)
         # of scores that are linear in these outputs; those of quantiles are sorted, which no sum is
-        if intercept.ndim and hasattr(ensemble, "classes_"):
+        if intercept.ndim and "classes_" in vars(ensemble):
             weights, intercept = ensemble._to_scores(weights), ensemble._to_scores(intercept[None])[0]
         W = weights.reshape(len(weights), -1)
         intercept = np.atleast_1d(intercept)

@@ -186,12 +186,6 @@ LIBRARIES: Mapping[str, Library] = {
 SVC = "sklearn.SVC"
 """The support vector machine that `certify_model` takes."""
 
-PROOF_TOL = 1e-9
-"""The relative gap of the run that an exact proof starts from: near enough to have the columns of the optimum."""
-
-SINGLE = float(np.finfo(np.float32).eps)
-"""LIBSVM keeps kernel values in single precision."""
-
 
 def certify_model(
     model: Any,
@@ -291,7 +285,8 @@ def _prove_vote(
 ) -> Proof:
     """Prove how far a vote is from the optimum over all stumps, in rational numbers; a run near it shortens the way."""
     start = [column.hypothesis for column in near.columns]
-    run = column_generation(formulation, oracle, y, tol=PROOF_TOL, max_time=max_time, start=start, exact=True)
+    # near enough to have the columns of the optimum
+    run = column_generation(formulation, oracle, y, tol=1e-9, max_time=max_time, start=start, exact=True)
     assert oracle.statement is not None
     over, X, _ = oracle.statement
     restricted = Restricted(formulation, formulation.signs(y))
@@ -459,11 +454,12 @@ def _check_prices(model: Any, u: Array, y: Array, f: Array, prices: Array, *, ro
 
 def _bound_rounding(model: Any, X: Array) -> float:
     """Bound the rounding error of the kernel values that LIBSVM trains with, relative to the largest ones."""
+    single = float(np.finfo(np.float32).eps)  # LIBSVM keeps them in single precision
     if model.kernel != "rbf":
-        return SINGLE
+        return single
     # d = |x - x'|^2 is evaluated as |x|^2 + |x'|^2 - 2 x'x', which is off by some 8 epsilon max |x|^2; exp(-gamma d) by
     # gamma times that
-    return SINGLE + 8 * float(np.finfo(float).eps) * model._gamma * float((X**2).sum(axis=1).max())
+    return single + 8 * float(np.finfo(float).eps) * model._gamma * float((X**2).sum(axis=1).max())
 
 
 def _evaluate_kernel(model: Any, X: Array) -> Array:

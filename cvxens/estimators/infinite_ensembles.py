@@ -29,7 +29,6 @@ from cvxens.estimators.machines import (
     find_room,
     make_trainer,
     scale_price,
-    take_solved,
 )
 from cvxens.estimators.prices import PriceSearch
 from cvxens.estimators.proving import prove_fit
@@ -65,12 +64,12 @@ class InfiniteEnsembleSVC(KernelMachine):
         The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
         kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
-    solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
+    solver : {"auto", "additive", "blockwise", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix up to 4,000 samples, and beyond evaluates what it needs of one
-        of `cvxens.kernels`, or of another whose matrix takes more than `cache_size`; "libsvm" and "reference" (cvxpy)
-        need the matrix, and do not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can,
-        else "blockwise".
+        of `cvxens.kernels`, or of another whose matrix takes more than `cache_size`; "reference" (cvxpy) needs the
+        matrix, and does not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can, else
+        "blockwise".
     tol : float
         The relative certified gap at which the fit is done.
     cache_size : float, optional
@@ -220,7 +219,8 @@ class InfiniteEnsembleSVC(KernelMachine):
             sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
         # rows that are all alike are refused
         validation.samples(sample.X)
-        trainer = self._make_trainer(sample.X, sample.masses)
+        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
+        trainer = self._make_trainer(kernel, sample.X)
         C = self._price_on(trainer.kernel, sample)
         with rounds_of(self) as rounds:
             rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
@@ -261,13 +261,9 @@ class InfiniteEnsembleSVC(KernelMachine):
 
     def _solve_prices(self, trainer: Trainer, sample: Sample, prices: Sequence[float]) -> Sequence[Any]:
         limits = replace(self._limits(), max_time=inf)
-        return take_solved(trainer.solve_path(sample.signs, sample.weights, prices, limits))
+        return trainer.solve_prices(sample.signs, sample.weights, prices, limits)
 
-    def _predict_by(self, trainer: Trainer, solution: Any) -> AdditiveModel | Expansion:
-        return trainer.make_predictor(solution)
-
-    def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
-        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
+    def _make_trainer(self, kernel: TrainingKernel, X: Any) -> Trainer:
         return make_trainer(kernel, X, self.solver, find_room(self.cache_size))
 
     def _limits(self) -> Limits:

@@ -8,7 +8,6 @@ prices of slack. A solution is evaluated on other samples by an `AdditiveModel` 
 from __future__ import annotations
 
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,13 +18,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
-from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, certify_fit
 from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.prices import PricePath, Trial, stack_scores
@@ -48,11 +45,13 @@ from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
+    WHOLE,
     KernelFunction,
     KernelRows,
     KernelSVM,
     expand,
     solve_blockwise,
+    solve_prices,
 )
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array
@@ -68,9 +67,6 @@ SCALE = "scale"
 PRICE = 4.0
 """The price for a sample of variance 1 in the space of the kernel. Of 1/4, 1/2, ..., 64 those from 1 to 8 are about as
 good by cross-validation, on tables from 208 to 1,000 samples as they are."""
-
-VARIANCE = "variance"
-"""The name of the gamma of TK07."""
 
 PRECOMPUTED = "precomputed"
 """The name that says that X is a kernel matrix."""
@@ -89,21 +85,6 @@ SMALL = 1000
 
 MATRIX = 4000
 """Samples up to which the block-wise solver begins with the matrix, and beyond which it evaluates what it needs."""
-
-FIRST_ROWS = 64
-"""Rows of a kernel matrix whose time is that of all, in proportion."""
-
-MATRIX_SHARE = 0.25
-"""Of the time that is left, for a kernel matrix: rows evaluated as they are wanted come further in less."""
-
-MAX_STEPS = 1_000_000
-"""Steps of LIBSVM, or 1000 per sample where that is more; the block-wise solver goes on from there."""
-
-PRODUCTS_AFTER = 20
-"""The time that the certificate and the model take after an additive problem is solved, in products with the kernel."""
-
-UNBALANCED = 1e-9
-"""The sum of coefficients, relative to that of their absolute values, that is rounding."""
 
 
 def measure_spread(X: Any, masses: Array | None = None) -> float:
@@ -240,7 +221,7 @@ def find_gamma(name: str, gamma: Any, X: Any, masses: Array | None) -> float:
     """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
     if gamma is None:
         return KERNELS_OF_GAMMA[name][1](X, masses)
-    if isinstance(gamma, str) and gamma == VARIANCE and name == "gaussian":
+    if isinstance(gamma, str) and gamma == "variance" and name == "gaussian":
         # TK07 section 4.2: k = exp(-|x - x'|^2 / beta), beta the mean of |x_i - mean|^2
         return 1 / (measure_distance(X, masses) or 1.0)
     return validation.positive("gamma", gamma)
@@ -369,9 +350,13 @@ class Trainer(ABC):
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         """Solve for prices ``C weights``, every C from the solution of the one before; Ctrl-C ends the path."""
 
-    @abstractmethod
+    def solve_prices(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[Any]:
+        """Solve for ascending prices as `solve_path` does, up to the first that a limit of time has ended."""
+        return take_solved(self.solve_path(y, weights, Cs, limits))
+
     def certify(self, solution: SVMSolution[Any]) -> Certificate:
         """Certify a solution of P2."""
+        return solution.certificate
 
     def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
         """Score samples of this trainer by solutions on others of it; returns (n_solutions, n_rows)."""
@@ -409,14 +394,14 @@ class AdditiveTrainer(Trainer):
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         max_time = limits.max_time
-        # of the time that is left, the certificate and the model get their part
+        # of the time that is left, the certificate and the model get their part, which is that of 20 products
         if time_left() < inf:
             # the first product may compile
             self.matrix.product(np.ones(len(y)))
             began = time.perf_counter()
             self.matrix.product(np.ones(len(y)))
             of_product, left = time.perf_counter() - began, time_left()
-            max_time = max(min(max_time, left - min(PRODUCTS_AFTER * of_product, left / 2)), np.finfo(float).eps)
+            max_time = max(min(max_time, left - min(20 * of_product, left / 2)), np.finfo(float).eps)
         options = {"max_time": max_time, "random_state": validation.generator(limits.random_state)}
         return solve_svm_path(solve_additive_svm, AdditiveSVM.of(self.matrix, y, weights), Cs, limits.tol, **options)
 
@@ -426,24 +411,26 @@ class AdditiveTrainer(Trainer):
 
 @dataclass(frozen=True, eq=False)
 class RowsTrainer(Trainer):
-    """The block-wise solver, on rows of the kernel matrix, from multipliers that LIBSVM or cvxpy may find."""
+    """The block-wise solver, on rows of the kernel matrix, from 0 or from what cvxpy finds."""
 
     matrix: KernelRows
-    find_start: Callable[[KernelSVM, float], Array] | None = None
 
     def take(self, rows: Indices) -> RowsTrainer:
         return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         problem, start = KernelSVM.of(self.matrix, y, weights), None
-        if self.find_start is not None:
+        if self.solver == "reference":
             priced = problem.priced(Cs[0] * problem.C)
             with suppress(TimeUp):
-                start = priced.solution_at(self.find_start(priced, limits.tol))
+                start = priced.solution_at(_find_by_cvxpy(priced))
         return solve_svm_path(solve_blockwise, problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
-    def certify(self, solution: SVMSolution[KernelSVM]) -> Certificate:
-        return solution.certificate
+    def solve_prices(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[Any]:
+        # one compiled loop is not stopped by a limit of time
+        if self.matrix.K is None or len(y) > WHOLE or self.solver == "reference" or time_left() < inf:
+            return super().solve_prices(y, weights, Cs, limits)
+        return solve_prices(KernelSVM.of(self.matrix, y, weights), Cs, limits.tol)
 
     def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
         coefficients = np.stack([solution.v for solution in solutions], axis=1)
@@ -456,7 +443,7 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
     `room` are the bytes that the kernel matrix may take. `InvalidInput` for an unknown solver,
     one that is not for the kernel, or a kernel matrix without room in memory.
     """
-    if validation.one_of("solver", solver, ["auto", "additive", "blockwise", "libsvm", "reference"]) == "auto":
+    if validation.one_of("solver", solver, ["auto", "additive", "blockwise", "reference"]) == "auto":
         solver = "additive" if kernel.scale is not None and len(X) > SMALL else "blockwise"
     if solver == "additive":
         if kernel.scale is None:
@@ -483,49 +470,26 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
             f"{left / 2**30:,.1f} GiB are left",
             "give 'blockwise', which evaluates what it needs, or a stump kernel, which needs none",
         )
-    rows = KernelRows.of_matrix(kernel.evaluate(np.asarray(X, np.float64)))
-    return RowsTrainer(kernel, X, solver, rows, _find_by_libsvm if solver == "libsvm" else _find_by_cvxpy)
+    return RowsTrainer(kernel, X, solver, KernelRows.of_matrix(kernel.evaluate(np.asarray(X, np.float64))))
 
 
 def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:
-    """Return True if the kernel matrix takes a small part of the time that is left, as its first rows tell."""
+    """Return True if the kernel matrix takes a quarter of the time that is left, as 64 rows tell; rows come further."""
     left = time_left()
     if left == inf:
         return True
     kernel.function(X[:1], X)  # compiles
     began = time.perf_counter()
-    kernel.function(X[:FIRST_ROWS], X)
-    return (time.perf_counter() - began) * len(X) / FIRST_ROWS <= MATRIX_SHARE * left
+    kernel.function(X[:64], X)
+    return (time.perf_counter() - began) * len(X) / 64 <= left / 4
 
 
-def _find_by_libsvm(problem: KernelSVM, tol: float) -> Array:
-    n_samples = len(problem.y)
-    model = SVC(
-        C=1.0, kernel="precomputed", tol=min(tol, 1e-3), cache_size=1000, max_iter=max(MAX_STEPS, 1000 * n_samples)
-    )
-    u = np.zeros(n_samples)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(problem.rows.block(np.arange(n_samples)), problem.y, sample_weight=problem.C)
-    except ValueError as error:
-        # it says so where its multipliers overflow; the block-wise solver begins at 0 then
-        warnings.warn(f"libsvm: {error}; solved by 'blockwise' instead", SolverFallbackWarning, stacklevel=2)
-        return u
-    u[model.support_] = np.abs(model.dual_coef_[0])
-    return u
-
-
-def _find_by_cvxpy(problem: KernelSVM, _tol: float) -> Array:
+def _find_by_cvxpy(problem: KernelSVM) -> Array:
     """Solve LL08 P1 over the factored kernel."""
-    K = doubly_centred(problem.rows.block(np.arange(len(problem.y))))
+    K = doubly_centred(problem.rows.matrix())
     alike = (problem.C[0] == problem.C).all()
     formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
     return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
-
-
-SHARES = tuple(2.0**k for k in range(-8, 9, 2))
-"""The prices that a search tries, as multiples of the estimator's own."""
 
 
 class MachinePath(PricePath):
@@ -536,7 +500,15 @@ class MachinePath(PricePath):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.shared: Trainer = self.estimator._make_trainer(self.search.sample.X, self.search.sample.masses)
+        self.shared = self._make_trainer(self._make_kernel(slice(None), self.search.sample.masses))
+
+    def _make_kernel(self, rows: Any, masses: Array | None = None) -> TrainingKernel:
+        at = self.estimator
+        return TrainingKernel.from_sample(at.kernel, at.gamma, self.search.sample.X[rows], masses)
+
+    def _make_trainer(self, kernel: TrainingKernel) -> Trainer:
+        trainer: Trainer = self.estimator._make_trainer(kernel, self.search.sample.X)
+        return trainer
 
     @property
     def usual(self) -> float:
@@ -545,7 +517,7 @@ class MachinePath(PricePath):
 
     @property
     def prices(self) -> Sequence[float]:
-        return [share * self.usual for share in SHARES]
+        return [2.0**k * self.usual for k in range(-8, 9, 2)]
 
     def sweep(self, prices: Sequence[float]) -> None:
         self.search.tell(", ".join([f"{len(prices)} prices", *(f"{k}={v}" for k, v in self.others.items())]))
@@ -568,30 +540,22 @@ class MachinePath(PricePath):
         part = replace(part, weights=part.masses * class_factors(weights, part.given, part.masses))
         scores, gaps = [], []
         with limit_time(self.search.share_time(k)):
-            trainer, is_shared = self._take(rows)
+            # the samples that are held out have no part in the kernel
+            kernel, whole = self.shared.kernel, self.shared
+            if not kernel.is_precomputed and not (own := self._make_kernel(rows)).equals(kernel):
+                whole = self._make_trainer(own)
+            trainer = whole.take(rows)
             for problem in self.estimator._problems(part):
                 solutions = self.estimator._solve_prices(trainer, problem, prices)
                 if not solutions:
                     return []
-                if is_shared:
-                    scores.append(self.shared.score(held_out, rows, solutions))
-                else:
-                    X = sample.X[held_out]
-                    predictors = [self.estimator._predict_by(trainer, solution) for solution in solutions]
-                    scores.append(np.stack([predict(X) for predict in predictors]))
+                scores.append(whole.score(held_out, rows, solutions))
                 gaps.append([solution.relative_gap for solution in solutions])
         n_done = min(map(len, gaps))
         return [
             (self.search.score(test, stack_scores([of[c] for of in scores])), max(of[c] for of in gaps))
             for c in range(n_done)
         ]
-
-    def _take(self, rows: Indices) -> tuple[Trainer, bool]:
-        """Return what trains on some samples, and whether its kernel is that of all."""
-        kernel, at, X = self.shared.kernel, self.estimator, self.search.sample.X
-        if kernel.is_precomputed or TrainingKernel.from_sample(at.kernel, at.gamma, X[rows]).equals(kernel):
-            return self.shared.take(rows), True
-        return at._make_trainer(X[rows]), False
 
 
 def take_solved(solutions: Iterable[Any]) -> list[Any]:
@@ -661,7 +625,7 @@ def certify_expansion(
 
 def check_balance(v: Array) -> None:
     """Raise unless the coefficients of a function of the kernel have the sum 0, but for rounding."""
-    if abs(total := float(v.sum())) > UNBALANCED * float(np.abs(v).sum()):
+    if abs(total := float(v.sum())) > 1e-9 * float(np.abs(v).sum()):
         raise InvalidInput("weights", f"found the sum {total:.3g}", "give coefficients with the sum 0, as y'u = 0 is")
 
 

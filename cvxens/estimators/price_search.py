@@ -203,14 +203,11 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
             return template._list_alternatives()
         validation.instance("param_grid", self.param_grid, Mapping)
         try:
-            grid = list(ParameterGrid(dict(self.param_grid)))
-            for others in grid:
-                clone(template).set_params(**others)
+            grid = [(others, clone(template).set_params(**others)) for others in ParameterGrid(dict(self.param_grid))]
         except (TypeError, ValueError) as error:
             remedy = "give values of the estimator's parameters, by their names"
             raise InvalidInput("param_grid", f"found {self.param_grid!r:.100}: {error!s:.200}", remedy) from error
-        opened = [(others, clone(template).set_params(**others)._list_alternatives()) for others in grid]
-        return [{**more, **others} for others, alternatives in opened for more in alternatives]
+        return [{**more, **others} for others, at in grid for more in at._list_alternatives()]
 
     def _check_prices(self) -> Sequence[float] | None:
         if self.prices is None:

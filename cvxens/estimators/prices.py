@@ -58,18 +58,6 @@ FOLD_TOL = 0.1
 """The relative gap of ensembles that are scored. On 10,000 x 10 with pairs, log losses are within 0.003 of those at
 0.01, in a quarter of the time."""
 
-MOST_FITS = 8.0
-"""What a choice may take, with the last fit, in fits at the default price: ten, and room for what is not foreseen."""
-
-TO_THE_END = 1.3
-"""What a fit to the end takes, in fits at `FOLD_TOL`: measured for LPBoost on four sets."""
-
-MOST_PRICES = 16
-"""The most prices that are tried along a path."""
-
-SEARCH_SHARE = 0.7
-"""The share of the time that is left which a search may have; the last fit has the rest."""
-
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -205,7 +193,8 @@ class PriceSearch:
 
     def run(self) -> Sequence[Trial]:
         """Try prices while there is time."""
-        with limit_time(SEARCH_SHARE * time_left()) as clock:
+        # the last fit has the rest
+        with limit_time(0.7 * time_left()) as clock:
             with suppress(TimeUp), interruptible():
                 self._try_all()
             self.ending = clock.ending if clock.cut or clock.interrupted else None
@@ -308,6 +297,9 @@ class EnsemblePath(PricePath):
     def __post_init__(self) -> None:
         super().__post_init__()
         search, sample, parameters = self.search, self.search.sample, self.estimator.get_params(deep=False)
+        if "C" not in parameters:
+            found = f"found {type(search.estimator).__name__}, whose prices are those of its formulation"
+            raise InvalidInput("estimator", found, "use scikit-learn's GridSearchCV, over the parameter formulation")
         if parameters.get("nu") is not None:
             # prices that are given are of nu, which is the lower the more a sample costs
             self.name, self.sense = ("C", 1.0) if search.prices is None else ("nu", -1.0)
@@ -370,7 +362,7 @@ class EnsemblePath(PricePath):
         """
         growth = 3.0 if self._formulate(self.problems[0][1], 1.0).terms[1].edge_limit is None else 2.0
         misses, start = 0, self.best
-        while len(self.trials) < MOST_PRICES and misses < 2:
+        while len(self.trials) < 16 and misses < 2:
             last, best = self.ordered[-1], self.best
             # the work of a fit grows with the price to the power 0.7 (LPBoost's is 1.6 times as long at twice the
             # price), also that of the fit to the end if it is chosen
@@ -382,7 +374,7 @@ class EnsemblePath(PricePath):
             misses = 0 if new.exceeds(best) or new.is_constant else misses + 1
         misses, first = 0, self.search.first
         start = self.best if first is None else self.trials.get(first.price, self.best)
-        while len(self.trials) < MOST_PRICES and misses < 2:
+        while len(self.trials) < 16 and misses < 2:
             if not self._has_time(self.ordered[0].work + self._finish(self.best), start):
                 return
             new = self._try(self.ordered[0].price / growth)
@@ -391,12 +383,15 @@ class EnsemblePath(PricePath):
             misses = 0 if self.best is new else misses + 1
 
     def _finish(self, trial: Trial) -> float:
-        """Return the work of a fit to the end."""
-        return TO_THE_END * sum(map(measure_work, trial.runs))
+        """Return the work of a fit to the end, 1.3 fits at `FOLD_TOL`: measured for LPBoost on four sets."""
+        return 1.3 * sum(map(measure_work, trial.runs))
 
     def _has_time(self, ahead: float, start: Trial) -> bool:
-        """Return True if all fits, with what is ahead, take no more than there may be of those at the usual price."""
-        return self.usual is None or self.search.work + ahead <= MOST_FITS * self._finish(start)
+        """Return True if all fits, with what is ahead, take no more than eight at the usual price.
+
+        With the last fit, and with room for what is not foreseen, that makes ten.
+        """
+        return self.usual is None or self.search.work + ahead <= 8.0 * self._finish(start)
 
     def refine(self, trial: Trial, k: int) -> Run:
         """Return the fit of a trial to a problem of the whole sample, to `tol` or as far as there is time."""
@@ -579,35 +574,35 @@ def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[n
         loss = estimator.get_params(deep=False).get("loss")
         scoring = "neg_mean_squared_error" if loss == "squared" else "neg_mean_absolute_error"
     try:
-        scorer = measure_accuracy if scoring == "accuracy" else scoring and check_scoring(estimator, scoring)
+        scorer = scoring and check_scoring(estimator, scoring)
     except ValueError as error:
         remedy = "name a scorer of scikit-learn, or give one"
         raise InvalidInput("scoring", f"found {scoring!r:.100}: {error!s:.200}", remedy) from error
     # an estimator that knows classes, and is asked for nothing but what it makes of raw scores
-    parts = [estimator] * estimator._n_problems(sample)
-    known = {**sample.known, "certificate_": None, "estimators_": parts if len(parts) > 1 else []}
+    parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
+    vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
+    names = ["sample_weight"] if scorer and takes_weights(scorer) else []
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
-        shell = copy(estimator)
-        vars(shell).update(known, _raw_scores=lambda _: F, _accepts=AsTheyAre)
         if scorer is None:
-            return _score_loss(shell, sample, test, F)
-        given = {"sample_weight": sample.masses[test]} if takes_weights(scorer) else {}
+            return _score_loss(knowing, sample, test, F)
+        if scoring == "accuracy":
+            # scikit-learn's checks would take longer than small fits
+            right = knowing._classes(knowing._to_scores(F)) == sample.given[test]
+            return float(right @ sample.masses[test] / sample.masses[test].sum())
+        shell = copy(knowing)
+        vars(shell).update(_raw_scores=lambda _: F, _accepts=AsTheyAre)
+        given = dict.fromkeys(names, sample.masses[test])
         return float(scorer(shell, sample.X[np.flatnonzero(test)], sample.given[test], **given))
 
     return score_part
 
 
-def measure_accuracy(classifier: Any, X: Any, y: NDArray, sample_weight: Array | None = None) -> float:
-    """Return the share of samples in the right classes; scikit-learn's checks would take longer than small fits."""
-    return float(np.average(classifier.predict(X) == y, weights=sample_weight))
-
-
 def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
     """Return minus the mean loss of a test part: the log loss where there are probabilities, else the hinge loss."""
     labels, rows = sample.labels[test], np.arange(np.count_nonzero(test))
-    if (link := getattr(classifier, "_link", None)) is not None:
-        losses = -np.log(np.maximum(link(F)[rows, labels], np.finfo(float).tiny))
+    if classifier._link is not None:
+        losses = -np.log(np.maximum(classifier._link(F)[rows, labels], np.finfo(float).tiny))
     else:
         f = classifier._to_scores(F)
         if f.ndim == 1:

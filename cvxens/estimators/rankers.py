@@ -27,9 +27,6 @@ from cvxens.types import Array
 MOST_LISTED = 100_000
 """Pairs up to which each has a row of its own."""
 
-PAIR_PRICE = 100.0
-"""The default price of a unit of slack of every pair of every query, as a mean."""
-
 
 @dataclass(frozen=True)
 class RankedSample(Weighted):
@@ -125,7 +122,7 @@ class LPBoostRanker(Ensemble, Predictor):
     _kind_of_sample: ClassVar[type[Any]] = RankedSample
     source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
 
-    C: float = PAIR_PRICE
+    C: float = 100.0
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
 

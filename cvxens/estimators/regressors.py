@@ -176,7 +176,7 @@ class LPBoostRegressor(Ensemble, Regressor):
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
             return Formulation(several, L1(), intercept=True)
-        given: Any = getattr(self, parameter, None)
+        given: Any = vars(self).get(parameter)
         loss = make(sample.targets, prices, float(np.ravel(given)[0]) if parameter == "quantile" else given)
         return Formulation(loss, L1(), intercept=True)
 
@@ -437,20 +437,16 @@ class InfiniteEnsembleSVR(Regressor):
     def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
         return MachinePath(search, others)
 
-    def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
-        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
+    def _make_trainer(self, kernel: TrainingKernel, X: Any) -> Trainer:
         return make_trainer(kernel, X, "blockwise", find_room(self.cache_size))
 
     def _solve_prices(self, trainer: Trainer, sample: TargetSample, prices: Sequence[float]) -> Sequence[Any]:
         loss, matrix = self._loss(sample), trainer.matrix
         return take_solved(solve_svr(matrix, replace(loss, C=C * loss.C), self.tol) for C in prices)
 
-    def _predict_by(self, trainer: Trainer, solution: Any) -> Expansion:
-        return Expansion(trainer.kernel.function, np.asarray(trainer.X, np.float64), solution.u, solution.b)
-
     def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVMSolution[Any]:
         """Solve the problem of a loss on a sample, and warn where that falls short of `tol`."""
-        trainer: Any = make_trainer(kernel, sample.X, "blockwise", find_room(self.cache_size))
+        trainer: Any = self._make_trainer(kernel, sample.X)
         with rounds_of(self) as rounds:
             rounds.tell(f"{len(sample.targets)} samples")
             tol = validation.positive("tol", self.tol)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar, Self, TypeAlias
@@ -65,7 +66,7 @@ class Accepts:
         """
         if reset:
             vars(estimator).pop("encoder_", None)
-        elif hasattr(estimator, "encoder_"):
+        elif "encoder_" in vars(estimator):
             X = estimator.encoder_.accept(X)
         if not self.nominal:
             return X
@@ -75,7 +76,7 @@ class Accepts:
             if features is None:
                 return X
             estimator.features_ = features
-        elif not hasattr(estimator, "features_"):
+        elif "features_" not in vars(estimator):
             return X
         elif is_frame(X):
             # the names of its columns, which are matched next
@@ -210,7 +211,7 @@ class Weighted:
     def part(self, rows: NDArray[np.bool_]) -> Self:
         """Return some of the kept samples."""
         kept = np.flatnonzero(rows)
-        found: dict[str, Any] = {name: getattr(self, name)[kept] for name in ("weights", "masses", *self.of_samples)}
+        found: dict[str, Any] = {name: vars(self)[name][kept] for name in ("weights", "masses", *self.of_samples)}
         places = np.where(rows, np.cumsum(rows) - 1, 0)[self.places]
         sensitive = None if self.sensitive is None else self.sensitive.take(kept)
         shares = self.shares * rows[self.places]
@@ -223,11 +224,11 @@ class Weighted:
         samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
         """
         alike: Any = 0
-        for each in (_keys(self.X), *(getattr(self, name) for name in self.of_samples)):
+        for each in (_keys(self.X), *(vars(self)[name] for name in self.of_samples)):
             codes = np.unique(each, return_inverse=True)[1]
             alike = alike * (int(codes.max()) + 1) + codes
         first, found = self._join(alike)
-        return replace(self, X=self.X[first], **{name: getattr(self, name)[first] for name in self.of_samples}, **found)
+        return replace(self, X=self.X[first], **{name: vars(self)[name][first] for name in self.of_samples}, **found)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
@@ -292,7 +293,7 @@ class Sample(Weighted):
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
         masses = check_weights(sample_weight, X)
-        weights = masses * class_factors(getattr(estimator, "class_weight", None), y, masses)
+        weights = masses * class_factors(vars(estimator).get("class_weight"), y, masses)
         classes, of_kept = np.unique(y[weights > 0], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
@@ -338,8 +339,8 @@ def keep_weighted(
         "masses": masses[kept],
         "places": np.where(kept, np.cumsum(kept) - 1, 0),
         "shares": kept.astype(np.float64),
-        "features": getattr(estimator, "features_", None),
-        "names": tuple(getattr(estimator, "feature_names_in_", ())),
+        "features": vars(estimator).get("features_"),
+        "names": tuple(vars(estimator).get("feature_names_in_", ())),
         **{name: values[kept] for name, values in of_samples.items()},
     }
 
@@ -530,29 +531,40 @@ REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to 
 """The remedy for a parameter `oracle` that makes none."""
 
 
+def find_factory(oracle: str | OracleFactory) -> partial[Oracle] | None:
+    """Return what makes an oracle, by a name or as a function, with what is bound of it; None of what makes none."""
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    if isinstance(factory, partial):
+        return factory
+    return partial(factory) if callable(factory) else None
+
+
 def find_accepted(oracle: str | OracleFactory) -> Accepts:
     """Return what X may be: a partial function takes what its function does, a learner of scikit-learn by its tags.
 
     A foreign oracle is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
     """
-    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    function = getattr(factory, "func", factory)
-    if function is SklearnLearner:
-        learners = [given for given in getattr(factory, "args", ()) if isinstance(given, BaseEstimator)]
+    factory = find_factory(oracle)
+    if factory is None:
+        return Accepts()
+    if factory.func is SklearnLearner:
+        learners = [given for given in factory.args if isinstance(given, BaseEstimator)]
         if not learners:
             return Accepts()
         tags = get_tags(learners[0]).input_tags
         return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
     for kind, found in ACCEPTS.items():
-        if isinstance(function, type) and issubclass(function, kind):
+        if isinstance(factory.func, type) and issubclass(factory.func, kind):
             return found
-    return Accepts(sparse=AS_GIVEN if callable(function) else ())
+    return Accepts(sparse=AS_GIVEN)
 
 
-def find_factory(oracle: str | OracleFactory) -> Any:
-    """Return what makes an oracle: that of a name, or the function of a partial one."""
-    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    return getattr(factory, "func", factory)
+def list_parameters(factory: partial[Oracle] | None) -> Collection[str]:
+    """Return the parameters that what makes an oracle takes, bound or not; none of what does not tell."""
+    try:
+        return () if factory is None else signature(factory).parameters
+    except (TypeError, ValueError):
+        return ()
 
 
 def offers(oracle: str | OracleFactory, parameter: str) -> bool:
@@ -563,11 +575,8 @@ def offers(oracle: str | OracleFactory, parameter: str) -> bool:
     >>> offers("stumps", "signs"), offers("perceptrons", "signs")
     (True, False)
     """
-    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    try:
-        return parameter in signature(factory).parameters and parameter not in getattr(factory, "keywords", {})
-    except (TypeError, ValueError):
-        return False
+    factory = find_factory(oracle)
+    return factory is not None and parameter in list_parameters(factory) and parameter not in factory.keywords
 
 
 def make_oracle(
@@ -578,23 +587,21 @@ def make_oracle(
     The arguments that are offered, with the features, masses and number of cases of the sample, go to an oracle that
     takes them, unless they are None or bound by a partial function; `columns_per_round` has to be taken if given.
     """
-    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    try:
-        takes = signature(factory).parameters
-    except (TypeError, ValueError):
-        raise InvalidInput("oracle", f"found {oracle!r:.100}", REMEDY) from None
+    factory = find_factory(oracle)
+    takes = list_parameters(factory)
+    if factory is None or not takes:
+        raise InvalidInput("oracle", f"found {oracle!r:.100}", REMEDY)
     validation.random_state(offered.get("random_state"))
     # given samples of positive weight, also those that were merged
     n_cases = int(np.count_nonzero(sample.shares))
     offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": n_cases}
-    bound = getattr(factory, "keywords", {})
-    chosen = {k: v for k, v in offered.items() if k in takes and k not in bound and v is not None}
+    chosen = {k: v for k, v in offered.items() if k in takes and k not in factory.keywords and v is not None}
     if columns_per_round is not None:
         if "columns_per_round" not in takes:
             found = f"found {columns_per_round!r} for an oracle that returns what it finds"
             raise InvalidInput("columns_per_round", found, "give None")
         chosen["columns_per_round"] = columns_per_round
     made = factory(sample.X, **chosen)
-    if not callable(getattr(made, "price", None)):
+    if not hasattr(made, "price"):
         raise InvalidInput("oracle", f"found {oracle!r:.100}, which makes {made!r:.100}", REMEDY)
     return made

@@ -34,14 +34,8 @@ Trusted: TypeAlias = Iterable[Callable[..., Any]]
 KNOWN: set[str] = {"functools.partial"}
 """The names of what a file may name: `cvxens.estimators.trusted` adds ours; a partial call is of one of these."""
 
-NOT_KEPT = {"_metadata_request", "_skl_callbacks", "_sklearn_output_config"}
-"""Attributes that scikit-learn sets beside parameters and fitted attributes."""
-
 FORMER = b"cvxens model "
 """What files of models began with before they were files of skops."""
-
-LARGE = 10**7
-"""Features beyond which no sample is made up to try a model."""
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -134,8 +128,10 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
         model = None if unknown else loads(content, trusted=sorted(known))
         is_model = is_ours(model) and is_fitted(model)
         if is_model:
-            _check_encoder(model)
-            _try_scoring(model)
+            # of a search, what it has found
+            tried = vars(model).get("best_estimator_", model)
+            _check_encoder(tried)
+            _try_scoring(tried)
     except Exception as error:
         # whatever a damaged or forged file makes zipfile, json, numpy, skops and the records themselves raise
         why = f"{path} truncated or damaged ({type(error).__name__}: {error!s:.200})"
@@ -193,7 +189,9 @@ def _leave_out(value: Any) -> Any:
     """Return an estimator, or what is in one, as a file keeps it."""
     if is_ours(value):
         kept = copy(value)
-        parts = {name: _leave_out(part) for name, part in vars(value).items() if name not in NOT_KEPT}
+        # what scikit-learn sets beside parameters and fitted attributes
+        beside = {"_metadata_request", "_skl_callbacks", "_sklearn_output_config"}
+        parts = {name: _leave_out(part) for name, part in vars(value).items() if name not in beside}
         vars(kept).clear()
         vars(kept).update(parts)
         return kept
@@ -219,32 +217,30 @@ def _check_encoder(estimator: Any) -> None:
 
 def _try_scoring(estimator: Any) -> None:
     """Raise a ValueError unless a sample as an estimator's own fit has seen it has scores, of each weak learner too."""
-    kind, n_features = type(estimator).__name__, getattr(estimator, "n_features_in_", None)
+    kind, held = type(estimator).__name__, vars(estimator)
+    n_features, classes = held.get("n_features_in_"), held.get("classes_", (0, 0))
     if not isinstance(n_features, int) or n_features < 1:
         raise ValueError(f"{kind} for {n_features!r} features")
-    seen = getattr(estimator, "support_vectors_", None)
+    if len(classes) < 2:
+        raise ValueError(f"{kind} of {len(classes)} classes")
+    seen = held.get("support_vectors_")
     seen = [part for part in (seen if isinstance(seen, list) else [seen]) if part is not None and len(part)]
-    if not seen and n_features > LARGE:
+    if not seen and n_features > 10**7:
+        # no sample is made up of so many
         return
     X = np.asarray(seen[0][:2], np.float64) if seen else np.zeros((2, n_features))
     try:
-        if hasattr(estimator, "_raw_scores"):
-            scores = np.asarray(estimator._to_scores(estimator._raw_scores(X)))
-        else:
-            scores = np.asarray(getattr(estimator, "decision_function", estimator.predict)(X))
+        scores = np.asarray(estimator._to_scores(estimator._raw_scores(X)))
         # parts of sub-problems have been tried by themselves
-        for hypothesis in () if hasattr(estimator, "estimators_") else getattr(estimator, "weak_learners_", ()):
+        for hypothesis in () if "estimators_" in held else held.get("weak_learners_", ()):
             hypothesis(X)
     except InvalidInput:
         # a kernel with ranges of its own, in which 0 need not be
         if seen:
             raise
         return
-    n_classes = len(getattr(estimator, "classes_", (0, 0)))
-    if n_classes < 2:
-        raise ValueError(f"{kind} of {n_classes} classes")
-    several = (n_classes,) if n_classes > 2 else ()
-    if hasattr(estimator, "weights_") and not hasattr(estimator, "classes_"):
+    several = (len(classes),) if len(classes) > 2 else ()
+    if "weights_" in held and "classes_" not in held:
         several = np.shape(estimator.weights_)[1:]
     if scores.shape != (len(X), *several) or scores.dtype.kind != "f":
-        raise ValueError(f"{kind} with scores of the shape {scores.shape} for {n_classes} classes")
+        raise ValueError(f"{kind} with scores of the shape {scores.shape} for {len(classes)} classes")

@@ -21,9 +21,6 @@ from cvxens.types import Array
 PENALTIES: dict[str, Penalty] = {"l1": L1(), "l2": SquaredL2()}
 """The penalties of `ColumnGenerationSurvival` by their names."""
 
-BLOCK = 2**22
-"""Pairs of samples that are compared at a time."""
-
 
 @dataclass(frozen=True)
 class StepFunction:
@@ -130,7 +127,8 @@ def find_concordance(events: NDArray[np.bool_], times: Array, scores: Array, wei
     """
     weights = np.ones(len(times)) if weights is None else weights
     won, pairs, first = 0.0, 0.0, np.flatnonzero(events & (weights > 0))
-    for some in np.array_split(first, max(1, len(first) * len(times) // BLOCK)):
+    # four million pairs are compared at a time
+    for some in np.array_split(first, max(1, len(first) * len(times) // 2**22)):
         later = times[some, np.newaxis] < times
         later |= (times[some, np.newaxis] == times) & ~events
         differences = scores[some, np.newaxis] - scores

@@ -120,7 +120,7 @@ def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of `get_rules`, on the samples of the sub-problems."""
     names = _names(ensemble)
-    if not hasattr(ensemble, "classes_"):
+    if "classes_" not in vars(ensemble):
         measure, values = sample.outcomes
         for found in weigh_rules(ensemble.weak_learners_, ensemble.weights_, sample.X, sample.masses):
             yield {
@@ -180,7 +180,7 @@ def to_text(ensemble: Any, most: int = 20) -> str:
     """
     check_is_fitted(ensemble)
     names, found = _names(ensemble), []
-    if not hasattr(ensemble, "classes_"):
+    if "classes_" not in vars(ensemble):
         return _describe_sum(ensemble, names, most)
     for head, sides, learners, votes in _list_problems(ensemble):
         sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
@@ -306,7 +306,7 @@ def _indent_tree(hypothesis: SignedTree, names: Mapping[int, str], classes: tupl
 
 
 def _names(ensemble: Any) -> Mapping[int, str]:
-    return dict(enumerate(getattr(ensemble, "feature_names_in_", ())))
+    return dict(enumerate(vars(ensemble).get("feature_names_in_", ())))
 
 
 def _name(hypothesis: Any, names: Mapping[int, str]) -> str:

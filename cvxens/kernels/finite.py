@@ -20,9 +20,6 @@ from cvxens.problems import DenseColumns
 from cvxens.types import Array
 from cvxens.validation import RandomState
 
-NEGATIVE = 1e-12
-"""Eigenvalues below minus this, relative to the largest and for each row of V, make V indefinite: less is rounding."""
-
 
 class InnerProduct(Kernel):
     """K(x, x') = phi(x)'phi(x')."""
@@ -75,7 +72,8 @@ class Linear(InnerProduct):
     def _root(self) -> Array:
         """F with F F' = V."""
         values, vectors = np.linalg.eigh(validation.symmetric(self.V, "V"))
-        if values[0] < -NEGATIVE * len(values) * max(values[-1], -values[0]):
+        # less is rounding
+        if values[0] < -1e-12 * len(values) * max(values[-1], -values[0]):
             raise InvalidInput("V", f"found the eigenvalue {values[0]:.3g}", "give a PSD matrix")
         return vectors * np.sqrt(np.maximum(values, 0))
 

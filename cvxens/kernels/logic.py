@@ -6,7 +6,7 @@ Values -1 and +1 are false and true. Exclusive ors are products of kernels, `ker
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import exp, sqrt
@@ -19,14 +19,20 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import AND, OR, XOR, Connective, Constant, Formula, Hypothesis
-from cvxens.kernels.kernel import OPEN, Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
+from cvxens.kernels.kernel import (
+    OPEN,
+    Compound,
+    Kernel,
+    Product,
+    Scaled,
+    check_ranges_known,
+    close_ranges,
+    normalise_masses,
+)
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair
 from cvxens.validation import RandomState
-
-LARGEST = 150.0
-"""The largest gamma Delta_S: the kernel is up to exp(2 gamma Delta_S), whose square has to be a number."""
 
 
 @final
@@ -35,8 +41,7 @@ class Logical(Compound):
     """K(x, x') = (K_1(x, x') + Delta_1) (K_2(x, x') + Delta_2) of neutral sets joined by AND or OR."""
 
     connective: Connective
-    first: Kernel
-    second: Kernel
+    parts: tuple[Kernel, Kernel]
     equation = "(K1(x, x') + Delta1) (K2(x, x') + Delta2)"
     source = "LL08 Theorem 16"
 
@@ -50,34 +55,27 @@ class Logical(Compound):
                 )
 
     @property
-    def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
-        return self.first, self.second
-
-    @property
     def homogeneity(self) -> float | None:
-        return (self.first * self.second).homogeneity
+        return Product(self.parts).homogeneity
 
     def combine(self, values: Sequence[Any]) -> Any:
         # of the masses, the mass
         return 4 * values[0] * values[1]
 
-    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Logical:
-        return Logical(self.connective, replacement(self.first), replacement(self.second))
-
     def tile(self, X: Any, Z: Any) -> Tile:
         check_ranges_known(self, X, Z)
-        first, second = self.first.tile(X, Z), self.second.tile(X, Z)
-        delta_1, delta_2 = self.first.total_mass(X, Z), self.second.total_mass(X, Z)
+        first, second = (part.tile(X, Z) for part in self.parts)
+        delta_1, delta_2 = (part.total_mass(X, Z) for part in self.parts)
         return lambda rows, columns: (first(rows, columns) + delta_1) * (second(rows, columns) + delta_2)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         random = validation.generator(random_state)
-        pairs = (self.first * self.second).sample(n, random)
+        pairs = Product(self.parts).sample(n, random)
         signs = random.choice([1, -1], size=n).tolist()
         return tuple(Formula(self.connective, pair.parts, sign) for pair, sign in zip(pairs, signs, strict=True))
 
     def __repr__(self) -> str:
-        return f"{self.connective.word}_({self.first!r}, {self.second!r})"
+        return f"{self.connective.word}_{self.parts!r}"
 
 
 def and_(first: Kernel, second: Kernel) -> Logical:
@@ -105,7 +103,7 @@ def and_(first: Kernel, second: Kernel) -> Logical:
     >>> print(both.sample(1, random_state=0)[0])
     not ((x[0] >= 0.539573 -> +1) and (x[0] >= 2.25308 -> +1))
     """
-    return Logical(AND, first, second)
+    return Logical(AND, (first, second))
 
 
 def or_(first: Kernel, second: Kernel) -> Logical:
@@ -119,7 +117,7 @@ def or_(first: Kernel, second: Kernel) -> Logical:
     >>> either([[0.0]], [[0.0], [1.0]])
     array([[8., 3.]])
     """
-    return Logical(OR, first, second)
+    return Logical(OR, (first, second))
 
 
 # functions have no source of their own, which `cvxens list` prints
@@ -297,7 +295,8 @@ class DecisionTree(OfStumps):
 
     def stump_mass(self, X: Any = None, Z: Any = None) -> float:
         delta = super().stump_mass(X, Z)
-        if self.gamma * delta > LARGEST:
-            found, least = f"found {self.gamma!r} with a Delta_S of {delta:g}", LARGEST / delta
-            raise InvalidInput("gamma", found, f"give at most {LARGEST:g} / Delta_S = {least:g}, or use Laplacian")
+        # the kernel is up to exp(2 gamma Delta_S), whose square has to be a number
+        if self.gamma * delta > 150:
+            found = f"found {self.gamma!r} with a Delta_S of {delta:g}"
+            raise InvalidInput("gamma", found, f"give at most 150 / Delta_S = {150 / delta:g}, or use Laplacian")
         return delta

@@ -13,7 +13,7 @@ from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
-from cvxens.kernels.single import RoundedSample, SingleKernel
+from cvxens.kernels.single import Profile, SingleKernel
 from cvxens.kernels.tiles import SQUARE, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -143,15 +143,9 @@ class SimplifiedPerceptron(Simplified):
         return lambda rows, columns: -np.sqrt(squares(rows, columns))
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
-        sample = RoundedSample.of(X, SQUARE)
         # phi(d) = -d, for d up to twice the radius
-        radius = sample.radius
-        return sample.evaluate(
-            lambda squares: np.float32(-radius) * np.sqrt(squares),
-            radius,
-            slope=1.0,
-            reach=2 * radius,
-            largest=2 * radius,
+        return SingleKernel.of(
+            X, SQUARE, lambda r: Profile(lambda squares: np.float32(-r) * np.sqrt(squares), r, 1.0, 2 * r, 2 * r)
         )
 
 

@@ -14,7 +14,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
-from cvxens.kernels.single import RoundedSample, SingleKernel
+from cvxens.kernels.single import Profile, SingleKernel
 from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Tile, check_pair, measure
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -34,8 +34,28 @@ CAUCHY = Stable("laplacian", 1, DIFFERENCE, lambda random, shape: random.standar
 NORMAL = Stable("gaussian", 2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
+class OfDistance(Kernel):
+    """A function of gamma sum_d |x_d - x'_d|^power."""
+
+    law: ClassVar[Stable]
+    function: ClassVar[np.ufunc]
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        validation.positive("gamma", self.gamma)
+
+    @property
+    def statement(self) -> tuple[str, float | None]:
+        return self.law.kernel, self.gamma
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        distance = measure(self.law.term, *check_pair(X, Z))
+        return lambda rows, columns: self.function(-self.gamma * distance(rows, columns))
+
+
 @dataclass(frozen=True)
-class Exponential(Kernel):
+class ExponentialOfDistance(OfDistance):
     """exp(-gamma sum_d |x_d - x'_d|^power), the mean over waves sqrt(2) cos(theta'x - kappa), kappa uniform.
 
     By Bochner's theorem the theta_d follow the law whose characteristic function it is: gamma^(1/power) times the
@@ -49,22 +69,11 @@ class Exponential(Kernel):
         Which only sampling needs.
     """
 
-    law: ClassVar[Stable]
     simplified: ClassVar[type[ExponentialLessOne]]
 
     gamma: float
     n_features: int | None = None
-
-    def __post_init__(self) -> None:
-        validation.positive("gamma", self.gamma)
-
-    @property
-    def statement(self) -> tuple[str, float | None]:
-        return self.law.kernel, self.gamma
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
+    function = np.exp
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         # r^2 is a density
@@ -89,7 +98,7 @@ class Exponential(Kernel):
 
 
 @dataclass(frozen=True)
-class ExponentialLessOne(Simplified):
+class ExponentialLessOne(OfDistance, Simplified):
     """exp(-gamma |x - x'|) - 1, to full precision however small gamma times the distance is.
 
     Parameters
@@ -98,33 +107,22 @@ class ExponentialLessOne(Simplified):
         Above 0.
     """
 
-    law: ClassVar[Stable]
-
     gamma: float
-
-    @property
-    def statement(self) -> tuple[str, float | None]:
-        return self.law.kernel, self.gamma
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: np.expm1(-self.gamma * distance(rows, columns))
+    function = np.expm1
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
-        sample, power = RoundedSample.of(X, self.law.term), self.law.power
-        rate = self.gamma * sample.radius**power
+        return SingleKernel.of(X, self.law.term, self._describe)
+
+    def _describe(self, radius: float) -> Profile:
+        power = self.law.power
+        rate = self.gamma * radius**power
         # phi(d) = exp(-gamma d^p) - 1 for d up to twice the radius, where gamma d^p is 2^p rate: |phi| is at most that,
         # and |d phi'| = p gamma d^p exp(-gamma d^p), as t exp(-t) is at most t and 1/e. Of p = 2 the slope
         # 2 gamma d exp(-gamma d^2) is at most that of d = 1 / sqrt(2 gamma), or of twice the radius without the exp
         most = 2**power * rate
-        slope = self.gamma if power == 1 else min(sqrt(2 * self.gamma / e), 4 * self.gamma * sample.radius)
-        return sample.evaluate(
-            lambda sums: np.expm1(np.float32(-rate) * sums),
-            rate,
-            slope=slope,
-            reach=power * min(most, 1 / e),
-            largest=min(most, 1.0),
-        )
+        slope = self.gamma if power == 1 else min(sqrt(2 * self.gamma / e), 4 * self.gamma * radius)
+        reach, largest = power * min(most, 1 / e), min(most, 1.0)
+        return Profile(lambda sums: np.expm1(np.float32(-rate) * sums), rate, slope, reach, largest)
 
 
 @final
@@ -169,7 +167,7 @@ class SimplifiedGaussian(ExponentialLessOne):
 @final
 @documented
 @dataclass(frozen=True)
-class Laplacian(Exponential):
+class Laplacian(ExponentialOfDistance):
     """K(x, x') = exp(-gamma |x - x'|_1).
 
     LL08 section 6.3 and footnote 5: within ranges it is ``exp(-2 gamma Delta_S) (K + 1)``, K the kernel of decision
@@ -193,7 +191,7 @@ class Laplacian(Exponential):
 @final
 @documented
 @dataclass(frozen=True)
-class Gaussian(Exponential):
+class Gaussian(ExponentialOfDistance):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
     What LL08 section 7.2 compares with, and the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws:

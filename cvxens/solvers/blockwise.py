@@ -11,18 +11,19 @@ the block of two. Here SMO runs inside a block whose matrix is in the cache, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import SIDE, Tile, cut, fill, one_blas_thread
@@ -39,6 +40,7 @@ from cvxens.limits import (
     was_cut,
 )
 from cvxens.problems import SVMDual
+from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
@@ -54,9 +56,6 @@ Indices: TypeAlias = NDArray[np.intp]
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 """Takes two samples, returns the matrix of kernel values between their rows."""
 
-TILE = 2**22
-"""Kernel values that are evaluated at a time where they are not kept."""
-
 
 def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
     """Return ``sum_j v_j k(x_i, z_j)``, a part of the matrix at a time, for v (len(Z),) or (len(Z), n).
@@ -67,8 +66,8 @@ def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
     array([-2., -4.])
     """
     scores = np.zeros((len(X), *v.shape[1:]))
-    # as many rows as make a tile, one at least
-    height = max(1, TILE // max(1, len(Z)))
+    # 2^22 values at a time, one row at least
+    height = max(1, 2**22 // max(1, len(Z)))
     for first in range(0, len(X) if len(Z) else 0, height):
         rows = slice(first, first + height)
         scores[rows] = np.asarray(kernel(X[rows], Z)) @ v
@@ -139,8 +138,12 @@ class KernelRows(KernelMap):
     @classmethod
     def of_matrix(cls, K: Any) -> KernelRows:
         """Return the rows of a symmetric matrix."""
+        return cls._of_values(validation.symmetric(K))
+
+    @classmethod
+    def _of_values(cls, K: Array) -> KernelRows:
         rows = cls(lambda left, right: lambda i, j: K[left][i][:, right][:, j], len(K))
-        rows.K = validation.symmetric(K)
+        rows.K = K
         return rows
 
     @cached_property
@@ -240,7 +243,7 @@ class KernelRows(KernelMap):
     def among(self, chosen: Indices) -> KernelRows:
         """Return the rows among some of the samples."""
         if self.K is not None:
-            return KernelRows.of_matrix(gather(self.K, chosen, chosen))
+            return self._of_values(gather(self.K, chosen, chosen))
         assert self.kernel is not None
         return KernelRows.of(self.kernel, self.X[chosen], self.room)
 
@@ -259,7 +262,9 @@ class KernelRows(KernelMap):
             largest = 0.0
             for part in columns:
                 values = tile(rows, part)
-                largest = max(largest, float(values.max()), -float(values.min()))
+                # in single precision it is known beforehand
+                if not self.error:
+                    largest = max(largest, float(values.max()), -float(values.min()))
                 # sums of products are in double precision
                 product[rows] += values @ v[part]
             return largest
@@ -313,10 +318,6 @@ SINGLE_BLOCK = 24576
 """Variables of a block in single precision at most: 2.25 GiB. Where all that are between their bounds are in one, a few
 blocks do; else each moves the others, and there are many."""
 
-SINGLE_GAP = 2e-5
-"""The relative gap down to which steps in single precision reach: of machines of 5,000 to 100,000 samples the gap that
-is evaluated in double precision differs from the one in single by 1e-7 to 1e-6."""
-
 LARGE_BLOCK = 8192
 """Variables of a block of values that are evaluated, at most: 512 MiB."""
 
@@ -332,10 +333,6 @@ def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array
             row, weight = matrix[places[k]], weights[k]
             for i in range(len(f)):
                 f[i] += weight * row[i]
-
-
-INDEFINITE = 1e-9
-"""A negative v'K v of this size, relative to |v|'|K||v|, the sum of the sizes of its terms, is not rounding."""
 
 
 class KernelSVM(SVMDual):
@@ -411,17 +408,13 @@ class KernelSVM(SVMDual):
         v = self.y * u
         half_norm = float(v @ f) / 2
         # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
-        if half_norm < 0 and half_norm < -INDEFINITE * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
+        if half_norm < 0 and half_norm < -1e-9 * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
             raise InvalidInput(
                 "kernel",
                 f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",
                 "give a kernel that is PSD, at least on such coefficients",
             )
         return SVMSolution.from_scores(self, u, f)
-
-
-SINGULAR = 1e-12
-"""The least curvature along a pair of variables, relative to the largest diagonal entry."""
 
 
 CHUNK = 128
@@ -440,8 +433,9 @@ def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_step
     v, r, real = point[0], point[1].astype(K.dtype), K.dtype.type
     n = len(v)
     diagonal = np.diag(K).copy()
-    # the last where the diagonal is 0, as of a kernel of distances: in either precision with room for quotients
-    least = real(max(SINGULAR * np.abs(diagonal).max(), 1e8 * np.finfo(K.dtype).tiny))
+    # the least curvature along a pair, relative to the largest diagonal entry; the last where that is 0, as of a kernel
+    # of distances: in either precision with room for quotients
+    least = real(max(1e-12 * np.abs(diagonal).max(), 1e8 * np.finfo(K.dtype).tiny))
     # the square of a smaller violation may underflow, and then no pair has a gain: r is 1e-176 after a lucky step
     tol = max(tol, 1e4 * np.sqrt(np.finfo(K.dtype).tiny))
     # added to r, they take out those that may not grow, and those that may not fall
@@ -644,36 +638,12 @@ BLOCK = 1024
 WHOLE = 2048
 """Samples up to which all are one block."""
 
-SINGLE_SHARE = 0.9
-"""The gap that steps in single precision end at, relative to the one asked for, which is then evaluated in double."""
-
-SHARPER = 0.03
-"""The violation at which a block counts as optimal, relative to the whole problem's: the others move it anyway."""
-
-PART = 0.1
-"""The same of the variables of a problem in memory that violate its conditions, if they are few: mostly no others do
-afterwards, and copying their matrix and updating all scores takes longer than their steps."""
-
 CLOSER = 0.25
-"""The gap that the steps in a whole problem end at, relative to the one that is asked for: they take a few percent
-longer, and in cross-validation the share of errors is that of the optimum, where at the whole gap one of a hundred
-machines differs in one sample."""
-
-FEW_STEPS = 1
-"""Steps in a whole problem, per variable, after which the gap is evaluated."""
+"""The share of the gap asked for that steps in a whole problem end at: they take a few percent longer, and errors in
+cross-validation are those of the optimum, where at the whole gap one of a hundred machines differs in a sample."""
 
 STEPS = 100
 """Steps in a block, per variable of it."""
-
-FEWEST_STEPS = 2**16
-"""Steps in a small problem before its gap is certified, if it is not reached: of few variables they take no longer than
-what is around them."""
-
-ROOM_FOR_UPDATE = 1.5
-"""What is kept of a limit of time for the update of all scores, relative to what its values are expected to take."""
-
-DRIFT = 1e-12
-"""The error of scores that is none, relative to the largest: thousands of roundings of a sum of updates."""
 
 PATIENCE = 30
 """Blocks in a row without progress after which rounding is to blame."""
@@ -723,6 +693,60 @@ def solve_blockwise(
         return search.result(find_ending(search.run))
 
 
+class Machine(NamedTuple):
+    """The coefficients v = y u of a machine, the best intercept for them, and their certified gap."""
+
+    v: Array
+    b: float
+    relative_gap: float
+
+
+def solve_prices(problem: KernelSVM, Cs: Sequence[float], tol: float) -> list[Machine]:
+    """Solve LL08 P2 with a matrix in memory at ascending multiples of C, in one compiled loop, for cross-validation.
+
+    Scores of all are evaluated at once, by which each is certified; one whose gap is above `tol` is solved by itself.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [machine.v.tolist() for machine in solve_prices(problem, [0.25, 1.0], 1e-6)]
+    [[0.25, -0.25], [0.5, -0.5]]
+    """
+    y, prices = problem.y, np.outer(Cs, problem.C)
+    K = np.ascontiguousarray(problem.rows.matrix())
+    V = trace_prices(K, y, problem.bounds, np.asarray(Cs), CLOSER * tol, STEPS * len(y))
+    F, U = V @ K, y * V
+    b = best_of_hinges(y - F, problem.C, float(problem.C[y > 0].sum()))
+    slack, objectives = 1 - y * (F + b[:, None]), (V * F).sum(axis=1) / 2 - U.sum(axis=1)
+    # the gap as `SVMDual.evaluate_multipliers` sums it up, of terms of at least 0
+    gaps = (np.where(slack > 0, prices - U, -U) * slack).sum(axis=1)
+    machines = []
+    for c, (gap, objective) in enumerate(zip(gaps.tolist(), objectives.tolist(), strict=True)):
+        machine: Any = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
+        machines.append(machine if machine.relative_gap <= tol else solve_blockwise(problem.priced(prices[c]), tol))
+    return machines
+
+
+@njit(cache=True, nogil=True)
+def trace_prices(K: Array, knots: Array, bounds: Array, Cs: Array, tol: float, max_steps: int) -> Array:
+    """Solve by `close_gap` at multiples of the bounds, each from the best multiple of the last v; returns all v."""
+    V, point, ends = np.empty((len(Cs), len(knots))), np.zeros((2, len(knots))), bounds[0] + bounds[1]
+    point[1] = knots
+    for c in range(len(Cs)):
+        if c > 0:
+            # t = knots'v / v'K v, as far as the bounds allow, which grow by a factor
+            v, f, t = point[0].copy(), knots - point[1], Cs[c] / Cs[c - 1]
+            square = (v * f).sum()
+            if square > 0.0:
+                t = min(t, (v * knots).sum() / square)
+            # what was at its bound is at the new one, to the last digit
+            point[0] = np.where(np.abs(t * v) >= (1.0 - 1e-15) * np.abs(Cs[c] * ends), Cs[c] * ends, t * v)
+            point[1] = knots - t * f
+        close_gap(K, point, Cs[c] * bounds, knots, tol, max_steps)
+        V[c] = point[0]
+    return V
+
+
 class _Search(Generic[P]):
     """The current point v, f = K c for the coefficients c that v adds up to, and the best one so far.
 
@@ -749,7 +773,9 @@ class _Search(Generic[P]):
         # of a small problem the gap is known to the steps themselves, and the start is seldom the end
         if len(self.v) > WHOLE:
             if (single := problem.rows.single) is not None:
-                self.rows, self.target = single, max(SINGLE_SHARE * tol, SINGLE_GAP)
+                # of machines of 5,000 to 100,000 samples the gap in double precision differs from the one in single by
+                # 1e-7 to 1e-6
+                self.rows, self.target = single, max(0.9 * tol, 2e-5)
             self.take()
 
     def take(self) -> None:
@@ -792,7 +818,8 @@ class _Search(Generic[P]):
                     return Ending.ROUNDING
                 if not self.pace.allows_step():
                     return Ending.MAX_TIME
-                self._optimise_whole(r, max(STEPS * len(r), FEWEST_STEPS))
+                # steps in few variables take no longer than what is around them
+                self._optimise_whole(r, max(STEPS * len(r), 2**16))
                 self.take()
                 continue
             low, high = self.bounds
@@ -807,12 +834,15 @@ class _Search(Generic[P]):
                 # no other variable is part of a pair that violates the conditions now
                 self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
                 if 2 * len(self.block) > len(r):
-                    self._optimise_whole(r, FEW_STEPS * len(r))
+                    self._optimise_whole(r, len(r))
                 else:
-                    self._optimise(r, PART * violation)
+                    # mostly no others violate them afterwards, and to copy their matrix and to update all scores takes
+                    # longer than their steps
+                    self._optimise(r, 0.1 * violation)
             else:
                 self.block = next_block(up, down, self.block, self._choose_size())
-                self._optimise(r, SHARPER * violation)
+                # no further, as the others move it anyway
+                self._optimise(r, 0.03 * violation)
             self.take()
         return Ending.OPTIMAL
 
@@ -830,7 +860,8 @@ class _Search(Generic[P]):
             if within or ending in {Ending.MAX_TIME, Ending.INTERRUPTED}:
                 return drifted
         f = self.problem.rows.scores(self.problem.coefficients(best.u))
-        if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
+        # thousands of roundings of a sum of updates are no error
+        if np.abs(f - best.f).max() <= 1e-12 * np.abs(f).max():
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
@@ -876,7 +907,7 @@ class _Search(Generic[P]):
         # what is left of the gap, if nothing outside of the block adds to it
         gap = CLOSER * self.target * abs(self.incumbent.best.objective)
         # the update takes its time, too
-        reserve = ROOM_FOR_UPDATE * self.pace_of_values * len(block) * n
+        reserve = 1.5 * self.pace_of_values * len(block) * n
         n_steps, most = 0, STEPS * len(block)
         portion = most if began == inf else max(SPURT, len(block) // 8)
         while n_steps < most:

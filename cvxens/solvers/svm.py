@@ -22,9 +22,6 @@ from cvxens.types import Array, Attempt, Solution
 
 SOLVER = "blocks of variables"
 
-CERTIFIED = 1e-6
-"""The relative gap with which an answer that was held up is still an optimum."""
-
 
 def solve_svm_dual(problem: SVMDual, tol: float = 1e-10) -> Solution:
     """Solve LL08 P2.
@@ -115,7 +112,8 @@ def _evaluate_gap(problem: Problem, u: Array) -> float:
 
 def _fall_back(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution) -> Solution:
     """Return the solution, or the reference's where rounding held it up short of the optimum."""
-    if (gap := problem.certify(solution).relative_gap) <= CERTIFIED:
+    # one that was held up is still an optimum
+    if (gap := problem.certify(solution).relative_gap) <= 1e-6:
         return solution
     failed = Attempt(SOLVER, f"relative gap {gap:.1e}", solution.seconds)
     with warnings.catch_warnings():

@@ -28,9 +28,6 @@ SOLVER = "regularisation path"
 TIE = 1e-9
 """The distance from a bound, relative to C, or of a margin from 1, that counts as rounding."""
 
-SHORTER = 20
-"""The powers of ten by which the last step is shortened at most."""
-
 CERTIFIED = 1e-8
 """The relative gap that every breakpoint keeps: where rounding, which grows with C, forbids it, the path ends."""
 
@@ -231,7 +228,7 @@ class _Walk:
         if self._take(step):
             return not last
         # the whole step leads to where rounding forbids a certificate; a part of it may not
-        for power in range(1, SHORTER):
+        for power in range(1, 20):
             if self._take(step / 10**power):
                 break
         self.C_max = self.knots[-1][0]

@@ -1,7 +1,8 @@
-"""Small samples, all their stumps as a dense array, and oracles over an array that share no code with the package."""
+"""Small samples, all their stumps as a dense array, oracles over an array, and optima over all columns at once."""
 
 from dataclasses import dataclass
 
+import cvxpy as cp
 import numpy as np
 from scipy.optimize import linprog
 
@@ -25,6 +26,15 @@ def all_stumps(X: np.ndarray) -> np.ndarray:
         for low, high in zip(np.unique(X[:, j])[:-1], np.unique(X[:, j])[1:], strict=True)
     ]
     return np.column_stack([*columns, np.ones(len(X))])
+
+
+def dichotomies(X: np.ndarray, directions) -> np.ndarray:
+    """Every split of the sample along each of the directions, between each two distinct values, as columns."""
+    columns = []
+    for theta in np.asarray(directions).tolist():
+        projected = np.array([sum(t * x for t, x in zip(theta, row, strict=True)) for row in X.tolist()])
+        columns += [np.where(projected >= value, 1.0, -1.0) for value in np.unique(projected)[1:]]
+    return np.array(columns).reshape(-1, len(X)).T
 
 
 @dataclass(frozen=True)
@@ -68,30 +78,75 @@ class Table(PlainTable):
         return self._priced(s, {h.index for h in exclude})
 
 
-def linear_program(
-    M: np.ndarray, y: np.ndarray, *, slack: float | None, weight: float = 1.0, intercept: bool = False
+def solve_all(
+    H: np.ndarray,
+    y,
+    loss,
+    penalty,
+    *,
+    intercept=False,
+    nonnegative=False,
+    both=False,
+    constraints=None,
+    outputs=(),
+    tol=1e-9,
 ) -> float:
-    """Min weight sum |w| + slack sum xi, y (M w + b) >= 1 - xi, over all columns and their negations, by HiGHS."""
+    """The optimum over all columns of H at once, and their negations if `both`; terms are ours, or stated in cvxpy."""
+    M = np.hstack([H, -H]) if both else H
+    w, b = cp.Variable((M.shape[1], *outputs), nonneg=nonnegative), cp.Variable((1, *outputs))
+    z, scores = cp.Variable((len(H), *outputs)), M @ w + intercept * (np.ones((len(H), 1)) @ b)
+    (on_z, *held), (on_w, *also) = _state(loss, z), _state(penalty, w)
+    held += [*also, z == cp.multiply(y, scores), *(constraints(z) if constraints else [])]
+    problem = cp.Problem(cp.Minimize(on_z + on_w), held)
+    return problem.solve(solver="CLARABEL", tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+
+
+def _state(term, variable) -> list:
+    """A term's expression, and the constraints beside it."""
+    if not callable(term):
+        stated = term.model(variable)
+        return [stated.expression, *stated.constraints]
+    stated = term(variable)
+    return stated if isinstance(stated, list) else [stated]
+
+
+def linear_program(
+    M: np.ndarray,
+    y: np.ndarray,
+    *,
+    slack: float | None,
+    weight: float = 1.0,
+    intercept: bool = False,
+    one_sided: bool = False,
+) -> float:
+    """Min weight sum |w| + slack sum xi, y (M w + b) >= 1 - xi, over all columns and their negations, by HiGHS.
+
+    Where it is `one_sided`, w >= 0 on the columns themselves.
+    """
+    M = M if one_sided else np.hstack([M, -M])
     n, m = M.shape
-    signed, free = np.hstack([M, -M]) * y[:, None], np.outer(y, [1.0, -1.0])[:, : 2 * intercept]
+    signed, free = M * y[:, None], np.outer(y, [1.0, -1.0])[:, : 2 * intercept]
     xi = np.eye(n)[:, : 0 if slack is None else n]
-    cost = np.r_[np.full(2 * m, weight), np.zeros(free.shape[1]), np.full(xi.shape[1], slack or 0.0)]
+    cost = np.r_[np.full(m, weight), np.zeros(free.shape[1]), np.full(xi.shape[1], slack or 0.0)]
     answer = linprog(cost, A_ub=-np.hstack([signed, free, xi]), b_ub=-np.ones(n), method="highs")
     return answer.fun if answer.status == 0 else np.inf
 
 
-def soft_minimum_program(M: np.ndarray, y: np.ndarray, D: float, *, intercept: bool = False) -> float:
+def soft_minimum_program(
+    M: np.ndarray, y: np.ndarray, D: float, *, intercept: bool = False, one_sided: bool = False
+) -> float:
     """Max rho - D sum xi, y (M a + b) >= rho - xi, sum |a| = 1, over all columns and their negations, by HiGHS."""
+    M = M if one_sided else np.hstack([M, -M])
     n, m = M.shape
-    signed, free = np.hstack([M, -M]) * y[:, None], np.outer(y, [1.0, -1.0])[:, : 2 * intercept]
+    signed, free = M * y[:, None], np.outer(y, [1.0, -1.0])[:, : 2 * intercept]
     k = free.shape[1]
     answer = linprog(
-        np.r_[np.zeros(2 * m + k), np.full(n, D), -1.0],
+        np.r_[np.zeros(m + k), np.full(n, D), -1.0],
         A_ub=np.hstack([-signed, -free, -np.eye(n), np.ones((n, 1))]),
         b_ub=np.zeros(n),
-        A_eq=[np.r_[np.ones(2 * m), np.zeros(k + n + 1)]],
+        A_eq=[np.r_[np.ones(m), np.zeros(k + n + 1)]],
         b_eq=[1.0],
-        bounds=[(0, None)] * (2 * m + k + n) + [(None, None)],
+        bounds=[(0, None)] * (m + k + n) + [(None, None)],
         method="highs",
     )
     assert answer.status == 0

@@ -6,10 +6,10 @@ from math import inf, log, sqrt
 
 import numpy as np
 import pytest
+from brute_force import all_stumps, soft_minimum_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import linprog
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,18 +25,7 @@ XOR, XOR_Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.arra
 
 
 def largest_margin(X, y):
-    """Max rho with M a >= rho, sum a = 1, a >= 0, over all stumps of both signs, by HiGHS."""
-    M = y[:, None] * Signed(StumpColumns(X)).scores(np.eye(Signed(StumpColumns(X)).shape[1]))
-    n, J = M.shape
-    answer = linprog(
-        np.r_[np.zeros(J), -1.0],
-        A_ub=np.c_[-M, np.ones(n)],
-        b_ub=np.zeros(n),
-        A_eq=np.r_[np.ones(J), 0.0][None],
-        b_eq=[1.0],
-        bounds=[(0, None)] * J + [(None, None)],
-    )
-    return -answer.fun
+    return soft_minimum_program(all_stumps(X), y, 1.0)
 
 
 @st.composite

@@ -6,10 +6,9 @@ from math import inf
 
 import numpy as np
 import pytest
-from brute_force import Table, Tabulated, all_stumps, linear_program, noisy
+from brute_force import Table, Tabulated, all_stumps, linear_program, noisy, soft_minimum_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from cvxens.colgen import (
     Checkpoint,
@@ -90,44 +89,18 @@ ORACLES = {
 }
 
 
-def smallest_margin_program(M, y, D):
-    """Max rho - D sum xi over convex combinations of the columns of M themselves, by HiGHS."""
-    n, m = M.shape
-    answer = linprog(
-        np.r_[np.zeros(m), np.full(n, D), -1.0],
-        A_ub=np.hstack([-M * y[:, None], -np.eye(n), np.ones((n, 1))]),
-        b_ub=np.zeros(n),
-        A_eq=[np.r_[np.ones(m), np.zeros(n + 1)]],
-        b_eq=[1.0],
-        bounds=[(0, None)] * (m + n) + [(None, None)],
-        method="highs",
-    )
-    assert answer.status == 0
-    return -answer.fun
-
-
-def one_sided_program(M, y, C):
-    """Min sum w + C sum xi over w >= 0 on the columns of M themselves, by HiGHS."""
-    n, m = M.shape
-    answer = linprog(np.r_[np.ones(m), np.full(n, C)], A_ub=-np.hstack([M * y[:, None], np.eye(n)]), b_ub=-np.ones(n))
-    assert answer.status == 0
-    return answer.fun
-
-
-def two_sided_program(M, y, C):
-    """Min sum |w| + C sum xi with an intercept, by HiGHS."""
-    return linear_program(M, y, slack=C, intercept=True)
-
-
 PROBLEMS = {
-    "soft margin": (lambda n: formulations.soft_margin(2.4 / n), lambda M, y: one_sided_program(M, y, 2.4 / len(y))),
+    "soft margin": (
+        lambda n: formulations.soft_margin(2.4 / n),
+        lambda M, y: linear_program(M, y, slack=2.4 / len(y), one_sided=True),
+    ),
     "lpboost": (
         lambda n: formulations.lpboost(1 / (0.3 * n)),
-        lambda M, y: smallest_margin_program(M, y, 1 / (0.3 * len(y))),
+        lambda M, y: soft_minimum_program(M, y, 1 / (0.3 * len(y)), one_sided=True),
     ),
     "free weights": (
         lambda n: Formulation(Hinge(2.4 / n), L1(), intercept=True),
-        lambda M, y: two_sided_program(M, y, 2.4 / len(y)),
+        lambda M, y: linear_program(M, y, slack=2.4 / len(y), intercept=True),
     ),
 }
 MASTERS = {
@@ -247,7 +220,7 @@ def test_a_resumed_run_has_the_bounds_of_the_start(tmp_path, oracle, tol):
     y[:4] *= -1
     start = [Product(0.0), Step(0, 0.04, -1.0)]
     formulation = formulations.soft_margin(0.08)
-    truth = one_sided_program(columns_of(X, start, free=False), y, 0.08)
+    truth = linear_program(columns_of(X, start, free=False), y, slack=0.08, one_sided=True)
     kept = Checkpoint(tmp_path / "run", every_rounds=1)
     options = {"start": start, "tol": tol, "checkpoint": kept}
     for max_columns in (1, 4, None, None):

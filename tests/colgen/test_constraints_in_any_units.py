@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Stumps
@@ -38,13 +38,8 @@ def find_margins(run):
 
 
 def optimum(loss, penalty, constraints, nonnegative=False):
-    columns = np.hstack([H, -H]) if nonnegative else H
-    w, b = cp.Variable(columns.shape[1], nonneg=nonnegative), cp.Variable()
-    z = cp.multiply(y, columns @ w + b)
-    found = penalty(w)
-    price, *held = found if isinstance(found, list) else [found]
-    problem = cp.Problem(cp.Minimize(loss(z) + price), [*held, *constraints(z)])
-    return problem.solve(solver="CLARABEL", **TIGHT)
+    given = {"nonnegative": nonnegative, "both": nonnegative, "constraints": constraints, "tol": 1e-8}
+    return solve_all(H, y, loss, penalty, intercept=True, **given)
 
 
 @pytest.mark.parametrize("s", [1e-10, 1e-6, 1.0, 1e8])

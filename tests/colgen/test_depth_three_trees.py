@@ -15,7 +15,6 @@ from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import DepthThreeTrees, DepthTwoTrees
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Branch, negate
-from cvxens.limits import limit_time
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(60, 6)).round(1)
@@ -51,21 +50,6 @@ def test_no_sample_is_asked_what_is_not_allowed():
             if isinstance(column.hypothesis, Branch):
                 ways = [{interval.feature for interval in rule.intervals} for rule in column.hypothesis.rules]
                 assert all(way <= {0, 1} or way <= {1, 2, 3} or way <= {3, 4, 5} for way in ways)
-
-
-@pytest.mark.parametrize("budget", [{"max_nodes": 1}, {"max_seconds": 1e-9}])
-def test_a_search_that_is_cut_short_bounds_what_it_has_not_seen(budget):
-    exact, cut = DepthThreeTrees(X, n_bins=8).price(S), DepthThreeTrees(X, n_bins=8, **budget).price(S)
-    assert cut.columns
-    assert cut.best_edge <= exact.best_edge <= cut.outside_bound
-    assert cut.outside_bound == cut.edge_bound == pytest.approx(np.abs(S).sum())
-
-
-def test_the_limit_of_a_fit_ends_a_search_too():
-    with limit_time(0.0):
-        cut = DepthThreeTrees(X).price(S)
-    assert cut.columns
-    assert cut.edge_bound == pytest.approx(np.abs(S).sum())
 
 
 def test_several_outputs_have_the_best_of_all():

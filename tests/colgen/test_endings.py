@@ -139,13 +139,6 @@ class Bounded(HighsMaster):
         return self.at if len(solution.w) else -inf
 
 
-@pytest.mark.parametrize("argument", ["max_rounds", "patience"])
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "ten"])
-def test_limits_that_are_none(argument, wrong):
-    with pytest.raises(InvalidInput, match=f"^{argument}: found"):
-        column_generation(formulations.soft_margin(1.0), Stumps(X), y, **{argument: wrong})
-
-
 @pytest.mark.parametrize("name", ["perceptrons", "trees"])
 def test_a_run_that_stalled_is_returned_from_its_file_and_goes_on_under_other_limits(tmp_path, name):
     formulation, kept = formulations.soft_margin(0.3), Checkpoint(tmp_path / "run")

@@ -1,12 +1,13 @@
 """Formulations of one's own from cvxpy expressions: the same optima as those of known terms, and proofs of losses."""
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, all_stumps, noisy
+from brute_force import PlainTable, all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -59,18 +60,13 @@ def elastic_net(w):
     return 0.6 * cp.norm1(w) + 0.3 * cp.sum_squares(w)
 
 
-def dense(loss, penalty, *, intercept=False, nonnegative=False, negations=False):
-    """The whole problem over all stumps at once, or over all stumps and their negations."""
-    M = np.hstack([H, -H]) if negations else H
-    w, b = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable()
-    problem = cp.Problem(cp.Minimize(loss(cp.multiply(y, M @ w + intercept * b)) + penalty(w)))
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+dense = partial(solve_all, H, y)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize(("loss", "intercept"), [*((loss, True) for loss in LOSSES), ("hinge", False)])
 def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, intercept):
-    optimum = dense(LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept)
+    optimum = solve_all(H, y, LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept, tol=1e-9)
     certified = Formulation(LOSSES[loss].certified, PENALTIES[penalty].certified, intercept=intercept)
     proof = column_generation(certified, Stumps(X), y, tol=1e-7)
     assert proof.certificate.holds(1e-6)

@@ -5,7 +5,7 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,15 +48,15 @@ PENALTIES = {"l1": (L1(0.8), lambda w: 0.8 * cp.norm1(w)), "l2": (SquaredL2(0.8)
 
 
 def dense(loss, penalty, constraints):
-    w, b, z = cp.Variable(H.shape[1]), cp.Variable(), cp.Variable(N)
-    link = z == cp.multiply(y, H @ w + b)
-    return cp.Problem(cp.Minimize(loss(z) + penalty(w)), [link, *constraints(z)]).solve(solver="CLARABEL", **TIGHT)
+    return solve_all(H, y, loss, penalty, intercept=True, constraints=constraints)
 
 
 @pytest.mark.parametrize("held", CONSTRAINTS)
 @pytest.mark.parametrize(("loss", "penalty"), [("hinge", "l1"), ("logistic", "l1"), ("squared hinge", "l2")])
 def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
-    optimum = dense(LOSSES[loss][1], PENALTIES[penalty][1], CONSTRAINTS[held])
+    optimum = solve_all(
+        H, y, LOSSES[loss][1], PENALTIES[penalty][1], intercept=True, constraints=CONSTRAINTS[held], tol=1e-9
+    )
     for on_z in LOSSES[loss]:
         formulation = Formulation(on_z, PENALTIES[penalty][0], intercept=True, constraints=CONSTRAINTS[held])
         run = column_generation(formulation, Stumps(X), y, tol=1e-7)
@@ -111,7 +111,7 @@ EXPONENTIAL = (lambda z: cp.sum(cp.exp(-z)), lambda z: cp.sum(cp.exp(-z)))
 @pytest.mark.parametrize("loss", [LOSSES["hinge"], EXPONENTIAL], ids=["hinge", "exponential"])
 @pytest.mark.parametrize("held", FAR)
 def test_constraints_that_no_constant_score_satisfies_are_reached_by_a_phase_1(held, loss, penalty):
-    optimum = dense(loss[1], PENALTIES[penalty][1], FAR[held])
+    optimum = solve_all(H, y, loss[1], PENALTIES[penalty][1], intercept=True, constraints=FAR[held], tol=1e-9)
     formulation = Formulation(loss[0], PENALTIES[penalty][0], intercept=True, constraints=FAR[held])
     run = column_generation(formulation, Stumps(X), y, tol=1e-7)
     assert run.history[0].objective == np.inf

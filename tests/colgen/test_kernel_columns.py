@@ -63,11 +63,6 @@ def test_columns_are_values():
     assert pickle.loads(pickle.dumps(column.hypothesis)) == column.hypothesis
 
 
-def test_zero_weights_have_no_edge():
-    priced = KernelColumns(rbf_kernel, np.eye(3)).price(np.zeros(3))
-    assert (priced.edge_bound, priced.edge_square_sum) == (0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("build", "argument"),
     [
@@ -77,7 +72,6 @@ def test_zero_weights_have_no_edge():
         (lambda: KernelColumns(lambda X, Z: np.full((2, 2), np.nan), np.eye(2)), "kernel"),
         (lambda: KernelColumns(rbf_kernel, [1.0, 2.0]), "X"),
         (lambda: KernelColumns(rbf_kernel, np.eye(2), columns_per_round=0), "columns_per_round"),
-        (lambda: KernelColumns(rbf_kernel, np.eye(2)).price(np.ones(3)), "s"),
     ],
 )
 def test_bad_input_is_named(build, argument):

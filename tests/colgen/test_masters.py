@@ -9,7 +9,7 @@ from itertools import pairwise
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program, solve_all
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
@@ -51,11 +51,7 @@ def libsvm(C):
     return np.abs(v).sum() - np.square(H.T @ v).sum() / 2
 
 
-def dense(loss, penalty, intercept):
-    """A convex problem over all stumps at once."""
-    w, b = cp.Variable(H.shape[1]), cp.Variable()
-    problem = cp.Problem(cp.Minimize(loss(cp.multiply(y, H @ w + intercept * b)) + penalty(w)))
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+dense = partial(solve_all, H, y)
 
 
 def closed_form(C):
@@ -66,6 +62,9 @@ def closed_form(C):
     U = inverse @ (CODES - ones @ b)
     W = H.T @ U
     return np.square(W).sum() / 2 + C / 2 * np.square(CODES - H @ W - ones @ b).sum()
+
+
+tight = partial(solve_all, H, y, tol=1e-10)
 
 
 @dataclass(frozen=True)
@@ -103,22 +102,22 @@ CASES = {
     "exponential": Case(
         formulations.exponential(N, 0.02),
         y,
-        lambda: dense(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
+        lambda: tight(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
     ),
     "exponential, l1, intercept": Case(
         Formulation(Exponential(0.2), L1(), intercept=True),
         y,
-        lambda: dense(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
+        lambda: tight(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
     ),
     "logistic, l1": Case(
         Formulation(Logistic(0.8), L1(), intercept=True),
         y,
-        lambda: dense(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
+        lambda: tight(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
     ),
     "squared hinge, l2, nonnegative": Case(
         Formulation(SquaredHinge(0.5), SquaredL2(0.9), intercept=True, nonnegative=True),
         y,
-        lambda: dense(
+        lambda: tight(
             lambda z: 0.25 * cp.sum_squares(cp.pos(1 - z)), lambda w: 0.45 * cp.sum_squares(w), intercept=True
         ),
     ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import Tabulated, all_stumps, noisy
+from brute_force import Tabulated, all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,15 +48,6 @@ class Undeclared(OneSided):
         return Priced(columns, answer.edge_bound, answer.edge_square_sum, answer.outside_bound)
 
 
-def truth(H, y, loss, penalty, *, nonnegative=False, intercept=True):
-    """The optimum over all columns, by cvxpy."""
-    w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
-    on_z, on_w = loss.model(z), penalty.model(w)
-    link = z == cp.multiply(y, H @ w + (b if intercept else 0))
-    problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
-    return problem.solve(cp.CLARABEL)
-
-
 def test_the_smallest_set_whose_hypotheses_all_point_the_wrong_way():
     """One hypothesis h = -y: w = -1 is the optimum, which its positive edges never show."""
     y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -80,7 +71,7 @@ def test_free_weights_reach_the_optimum_over_all_columns(seed, oracle, loss, pen
     run = column_generation(Formulation(loss, penalty, intercept=True), oracle(H), y, tol=1e-6)
     assert run.ending is Ending.OPTIMAL
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(truth(H, y, loss, penalty), rel=2e-6)
+    assert run.certificate.primal == pytest.approx(solve_all(H, y, loss, penalty, intercept=True), rel=2e-6)
 
 
 def test_weights_of_one_sign_are_priced_once():
@@ -88,7 +79,8 @@ def test_weights_of_one_sign_are_priced_once():
     H = all_stumps(X)
     run = column_generation(Formulation(Hinge(0.7), L1(), nonnegative=True, intercept=True), OneSided(H), y)
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.7), L1(), nonnegative=True), rel=1e-6)
+    optimum = solve_all(H, y, Hinge(0.7), L1(), nonnegative=True, intercept=True)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert all(column.hypothesis.sign == 1.0 for column in run.columns)
 
 

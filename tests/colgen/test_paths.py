@@ -7,7 +7,7 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from brute_force import all_stumps, linear_program, soft_minimum_program
 
 from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations, masters, solve_path
 from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
@@ -27,18 +27,8 @@ def draw(n_samples=12, n_features=2, seed=0):
     return X, y
 
 
-def all_stumps(X):
-    """Return the values of every stump that differs on the sample, of one sign, and the constant."""
-    columns = [np.where(X[:, j] >= t, 1.0, -1.0) for j in range(X.shape[1]) for t in np.unique(X[:, j])[1:]]
-    return np.stack([np.ones(len(X)), *columns], axis=1)
-
-
 def soft_margin_optimum(H, y, C):
-    """Solve LL08 P4 over the columns and their negations by HiGHS."""
-    M = y[:, None] * np.hstack([H, -H])
-    n, k = M.shape
-    result = linprog(np.r_[np.ones(k), np.full(n, C)], A_ub=-np.hstack([M, np.eye(n)]), b_ub=-np.ones(n))
-    return result.fun
+    return linear_program(H, y, slack=C)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -74,7 +64,7 @@ FAMILIES = {
 @pytest.mark.parametrize("name", FAMILIES)
 def test_bounds_hold_between_the_points(name):
     X, y = draw(seed=5)
-    oracle = Pool(all_stumps(X)[:, 1:])
+    oracle = Pool(all_stumps(X)[:, :-1])
     path = solve_path(FAMILIES[name], oracle, y, prices=(0.05, 2.0), tol=0.01)
     assert path.ending is Ending.OPTIMAL
     assert path.relative_gap <= 0.01
@@ -109,16 +99,6 @@ def test_the_optimum_of_lpboost_follows():
         assert run.certificate.primal == pytest.approx(1 / U, rel=1e-8)
 
 
-def lpboost_optimum(H, y, D):
-    """Solve LPBoost over the columns and their negations by HiGHS: max rho - D sum xi."""
-    M = y[:, None] * np.hstack([H, -H])
-    n, k = M.shape
-    A_ub = np.hstack([-M, -np.eye(n), np.ones((n, 1))])
-    cost, A_eq = np.r_[np.zeros(k), np.full(n, D), -1.0], np.r_[np.ones(k), np.zeros(n + 1)][np.newaxis]
-    free = [(0, None)] * (k + n) + [(None, None)]
-    return -linprog(cost, A_ub=A_ub, b_ub=np.zeros(n), A_eq=A_eq, b_eq=[1.0], bounds=free).fun
-
-
 def test_the_path_of_a_maximum_is_convex_with_all_its_corners():
     X, y = draw(seed=2)
     H, ends = all_stumps(X), (0.09, 0.3)
@@ -128,7 +108,7 @@ def test_the_path_of_a_maximum_is_convex_with_all_its_corners():
     assert len(prices) > 2
     for low, high in pairwise(prices):
         middle = (low + high) / 2
-        at = [lpboost_optimum(H, y, D) for D in (low, middle, high)]
+        at = [soft_minimum_program(H, y, D) for D in (low, middle, high)]
         assert at[1] == pytest.approx((at[0] + at[2]) / 2, rel=1e-7, abs=1e-9)
         lower, upper = path.bounds(middle)
         assert lower - 1e-9 <= at[1] <= upper + 1e-9
@@ -170,7 +150,7 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
     for price in np.linspace(*ends, 4)[1:-1]:
         lower, upper = begun.bounds(price)
         if family is formulations.soft_margin or D:
-            optimum = (lpboost_optimum if D else soft_margin_optimum)(H, y, price)
+            optimum = (soft_minimum_program if D else soft_margin_optimum)(H, y, price)
             assert lower - 1e-9 <= optimum <= upper + 1e-9
         assert upper - lower <= 1e-3 * upper
 

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
@@ -15,15 +15,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWar
 
 X, y = noisy(30, 3, seed=1)
 H = all_stumps(X)
-
-
-def optimum(penalty, H=H, y=y, loss=cp.logistic, *, intercept=False, nonnegative=False):
-    """The optimum over all columns, and their negatives where weights have one sign."""
-    M = np.hstack([H, -H]) if nonnegative else H
-    w, b = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable()
-    z, stated = cp.multiply(y, M @ w + intercept * b), penalty(w)
-    expression, *held = stated if isinstance(stated, list) else [stated]
-    return cp.Problem(cp.Minimize(cp.sum(loss(-z)) + expression), held).solve(solver="CLARABEL")
 
 
 def test_the_price_at_a_kink_of_a_coupled_penalty_is_its_multiplier():
@@ -59,7 +50,7 @@ def test_an_expression_is_proven_over_all_stumps(name, nonnegative):
     assert run.certificate.proven
     assert run.certificate.relative_gap <= 1e-6
     assert run.certificate.residuals["stationarity"] < 1e-4
-    least = optimum(PENALTIES[name], intercept=True, nonnegative=nonnegative)
+    least = solve_all(H, y, Logistic(1.0), PENALTIES[name], intercept=True, nonnegative=nonnegative, both=nonnegative)
     assert run.certificate.primal == pytest.approx(least, rel=1e-6)
 
 
@@ -72,7 +63,8 @@ def test_weights_of_one_sign_may_have_a_sum_that_is_wanted(penalty):
     run = column_generation(Formulation(Logistic(1.0), penalty, nonnegative=True), Stumps(X), y)
     assert run.certificate.proven
     assert run.certificate.relative_gap <= 1e-6
-    assert run.certificate.primal == pytest.approx(optimum(penalty, nonnegative=True), rel=1e-6)
+    least = solve_all(H, y, Logistic(1.0), penalty, nonnegative=True, both=True)
+    assert run.certificate.primal == pytest.approx(least, rel=1e-6)
 
 
 def rows_optimum(H, L, C, penalty, nonnegative=False):
@@ -130,6 +122,6 @@ def test_what_is_not_recognised_is_priced_by_its_multiplier_and_not_proven():
         return 3 * cp.norm_inf(w) + 0.4 * cp.norm1(w)
 
     run = column_generation(Formulation(Logistic(1.0), largest), Stumps(X), y)
-    assert run.certificate.primal == pytest.approx(optimum(largest), rel=1e-5)
+    assert run.certificate.primal == pytest.approx(solve_all(H, y, Logistic(1.0), largest), rel=1e-5)
     assert not run.certificate.proven
     assert "a norm of order inf over all hypotheses" in run.certificate.note

@@ -1,9 +1,8 @@
 """Losses of pairs and bags of samples: hypotheses on linear combinations of rows, against enumerations in cvxpy."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, all_stumps, noisy
+from brute_force import PlainTable, all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
@@ -13,15 +12,6 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Stump
 from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
-
-
-def truth(M, y, loss, penalty, *, nonnegative=False, intercept=False):
-    """The optimum over the columns of M, by cvxpy."""
-    w, b, z = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
-    on_z, on_w = loss.model(z), penalty.model(w)
-    link = z == cp.multiply(y, M @ w + (b if intercept else 0))
-    problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
-    return problem.solve(cp.CLARABEL)
 
 
 def pairs_of(grades, rng):
@@ -50,7 +40,7 @@ def test_ranking_by_pairs_reaches_the_optimum_over_all_stumps(seed, loss, penalt
     H = all_stumps(X)[:, :-1]
     assert run.ending is Ending.OPTIMAL
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(truth(H[first] - H[second], y, loss, penalty), rel=3e-6)
+    assert run.certificate.primal == pytest.approx(solve_all(H[first] - H[second], y, loss, penalty), rel=3e-6)
     f = run.decision_function(X)
     margins = y * (f[first] - f[second])
     assert loss.value(margins) + penalty.value(run.weights) == pytest.approx(run.certificate.primal, rel=1e-9)
@@ -67,7 +57,7 @@ def test_bags_of_samples_with_an_intercept(seed):
     run = column_generation(Formulation(Hinge(0.8), L1(0.2), intercept=True), oracle, y)
     M = np.stack([all_stumps(X)[groups == g].mean(axis=0) for g in range(12)])
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(truth(M, y, Hinge(0.8), L1(0.2), intercept=True), rel=2e-6)
+    assert run.certificate.primal == pytest.approx(solve_all(M, y, Hinge(0.8), L1(0.2), intercept=True), rel=2e-6)
 
 
 @settings(deadline=None, max_examples=40)

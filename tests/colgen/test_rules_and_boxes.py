@@ -4,6 +4,7 @@ Random samples beside a list of all rules and boxes are in fuzz/interactions.py.
 """
 
 from functools import partial
+from math import inf
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from cvxens import AdaBoostClassifier, AdaBoostMHClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import Boxes, Constant, Costed, DepthTwoTrees, PairRules, Perceptrons
+from cvxens.colgen.oracles import Boxes, Constant, Costed, DepthThreeTrees, DepthTwoTrees, PairRules, Perceptrons
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Rule, Scaled, negate
 from cvxens.limits import limit_time
@@ -57,23 +58,18 @@ def test_what_is_not_allowed_is_in_no_box():
                 assert features <= {0, 1} or features <= {1, 2, 3}
 
 
-@pytest.mark.parametrize("budget", [{"max_nodes": 1}, {"max_seconds": 1e-9}])
-def test_a_search_that_is_cut_short_bounds_what_it_has_not_seen(budget):
-    wide = RNG.normal(size=(60, 9))
-    s = RNG.normal(size=60)
-    exact = Boxes(wide, n_bins=8).price(s)
-    cut = Boxes(wide, n_bins=8, **budget).price(s)
+@pytest.mark.parametrize("cut", [{"max_nodes": 1}, {"max_seconds": 1e-9}, "the limit of a fit"], ids=str)
+@pytest.mark.parametrize("make", [Boxes, DepthThreeTrees])
+def test_a_search_that_is_cut_short_bounds_what_it_has_not_seen(make, cut):
+    wide, s = RNG.normal(size=(60, 9)), RNG.normal(size=60)
+    exact = make(wide, n_bins=8).price(s)
+    with limit_time(inf if isinstance(cut, dict) else 0.0):
+        found = make(wide, n_bins=8, **(cut if isinstance(cut, dict) else {})).price(s)
     assert exact.outside_bound == pytest.approx(exact.best_edge, rel=1e-12)
-    assert cut.best_edge <= exact.best_edge <= cut.outside_bound
-    assert cut.outside_bound > 1.01 * exact.best_edge
-
-
-def test_the_limit_of_a_fit_ends_a_search_too():
-    wide, s = RNG.normal(size=(60, 12)), RNG.normal(size=60)
-    with limit_time(0.0):
-        cut = Boxes(wide, n_bins=8).price(s)
-    assert cut.columns
-    assert cut.best_edge < cut.edge_bound < np.inf
+    assert found.columns
+    assert found.best_edge <= exact.best_edge <= found.outside_bound < inf
+    assert found.outside_bound > 1.01 * exact.best_edge
+    assert make is Boxes or found.edge_bound == pytest.approx(np.abs(s).sum())
 
 
 def test_a_run_over_boxes_that_are_cut_short_is_proven_with_a_gap():

@@ -85,23 +85,6 @@ def test_max_time_ends_a_run_with_a_valid_gap():
     assert_array_equal(run.decision_function(X), np.zeros(N))
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"tol": 0}, "^tol: found 0"),
-        ({"tol": np.nan}, "^tol: found nan"),
-        ({"tol": "tight"}, "^tol: found 'tight'"),
-        ({"max_columns": 0}, "^max_columns: found 0"),
-        ({"max_columns": "all"}, "^max_columns: found 'all'"),
-        ({"max_time": -1.0}, "^max_time: found -1"),
-        ({"max_time": "1h"}, "^max_time: found '1h'"),
-    ],
-)
-def test_limits_that_are_none(limits, message):
-    with pytest.raises(InvalidInput, match=message):
-        column_generation(SOFT, Stumps(X), y, **limits)
-
-
 def test_limits_in_their_order():
     def row(gap, n_columns):
         return [Round(1.0, 0.5, gap, n_columns, 0.0)]

@@ -1,4 +1,6 @@
+import pickle
 from functools import partial
+from math import inf
 
 import numpy as np
 import pytest
@@ -47,6 +49,32 @@ def test_the_chunks_do_not_change_the_answer(oracle, monkeypatch):
     parts = oracle(X, random_state=1).price(s)
     assert [c.hypothesis for c in parts.columns] == [c.hypothesis for c in whole.columns]
     np.testing.assert_allclose([c.edge for c in parts.columns], [c.edge for c in whole.columns], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "refined"),
+    [
+        (partial(Fourier, pool=70, columns_per_round=5), {"refine": 3}),
+        (partial(Perceptrons, n_directions=70, columns_per_round=5), {"refined": 2, "epochs": 10}),
+    ],
+)
+def test_draws_follow_their_seed_and_go_on_from_a_pickle(make, refined):
+    random = np.random.default_rng(0)
+    X, s = random.standard_normal((30, 4)), random.standard_normal(30)
+
+    def ask(oracle):
+        return [column.hypothesis for column in oracle.price(s).columns]
+
+    for options in ({}, refined, {"resample": False}):
+        oracle, same, other = (make(X, random_state=seed, **options) for seed in (4, 4, 5))
+        first = ask(oracle)
+        assert first == ask(same) != ask(other)
+        copy = pickle.loads(pickle.dumps(oracle))
+        second = ask(oracle)
+        assert second == ask(copy)
+        # drawn anew, they prove nothing
+        assert (second == first) == (oracle.price(s).edge_bound < inf) == (options.get("resample") is False)
+        assert options == refined or first == ask(make(X, random_state=4))
 
 
 def test_generator_takes_seeds_and_generators():

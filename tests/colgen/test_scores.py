@@ -6,7 +6,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cvxens.certificates import certify
@@ -21,20 +21,15 @@ X, y = noisy(14)
 H = all_stumps(X)
 N = len(y)
 T = np.random.default_rng(3).normal(size=(N, 2)) + X[:, :1]
-TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-
-
-def enumerate_all(loss, penalty, constraints=lambda z: [], outputs=(), intercept=True):
-    """Solve over all stumps at once."""
-    w, z, b = cp.Variable((H.shape[1], *outputs)), cp.Variable((N, *outputs)), cp.Variable((1, *outputs))
-    f = H @ w + (np.ones((N, 1)) @ b if intercept else 0)
-    return cp.Problem(cp.Minimize(loss(z) + penalty(w)), [z == f, *constraints(z)]).solve(solver="CLARABEL", **TIGHT)
+enumerate_all = partial(solve_all, H, 1.0, tol=1e-10)
 
 
 def test_a_loss_on_scores_needs_no_labels():
     loss = partial(lambda t, z: cp.norm1(t - z), T[:, 0])
     run = column_generation(Formulation(loss, L1(0.8), intercept=True, scores=True), Stumps(X), tol=1e-7)
-    assert run.certificate.primal == pytest.approx(enumerate_all(loss, lambda w: 0.8 * cp.norm1(w)), rel=1e-7)
+    assert run.certificate.primal == pytest.approx(
+        enumerate_all(loss, lambda w: 0.8 * cp.norm1(w), intercept=True), rel=1e-7
+    )
     assert run.decision_function(X).shape == (N,)
     with pytest.raises(InvalidInput, match=r"^y: found none for a loss on margins"):
         column_generation(Formulation(loss, L1(0.8)), Stumps(X))
@@ -61,10 +56,7 @@ def test_margin_losses_on_scores_are_those_of_one_class(loss):
     """Stumps h and -h have the scores f and -f: without an intercept one class is what it is."""
     penalty = SquaredL2(2.0)
     run = column_generation(Formulation(loss, penalty, scores=True), Stumps(X), tol=1e-7)
-    w = cp.Variable(H.shape[1])
-    term = loss.model(z := cp.Variable(N))
-    problem = cp.Problem(cp.Minimize(term.expression + cp.sum_squares(w)), [z == H @ w, *term.constraints])
-    assert run.certificate.primal == pytest.approx(problem.solve(solver="CLARABEL", **TIGHT), rel=1e-6)
+    assert run.certificate.primal == pytest.approx(enumerate_all(loss, cp.sum_squares), rel=1e-6)
     assert run.certificate.proven
     assert run.u.min() >= 0
 
@@ -90,7 +82,7 @@ def test_several_outputs_under_constraints(known, intercept):
 
     formulation = Formulation(loss, penalty, intercept=intercept, outputs=2, constraints=ordered)
     run = column_generation(formulation, Stumps(X), tol=1e-7)
-    expected = enumerate_all(expression, penalty, ordered, (2,), intercept)
+    expected = enumerate_all(expression, penalty, constraints=ordered, outputs=(2,), intercept=intercept)
     assert run.certificate.primal == pytest.approx(expected, rel=1e-6)
     f = run.decision_function(X)
     assert (f[:, 0] - f[:, 1]).max() < 1e-6
@@ -114,7 +106,8 @@ def test_quantiles_that_cannot_cross():
 
     formulation = Formulation(pinball, penalty, intercept=True, outputs=2, constraints=ordered)
     run = column_generation(formulation, Stumps(X), tol=1e-7)
-    assert run.certificate.primal == pytest.approx(enumerate_all(pinball, penalty, ordered, (2,)), rel=1e-6)
+    expected = enumerate_all(pinball, penalty, constraints=ordered, outputs=(2,), intercept=True)
+    assert run.certificate.primal == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_best_intercepts_of_an_expression_in_several_scores():
@@ -144,7 +137,7 @@ def test_variables_with_names_come_back(inside, tmp_path):
     formulation = Formulation(loss, L1(0.5), scores=True)
     kept = Checkpoint(tmp_path / "ordinal.checkpoint")
     run = column_generation(formulation, Stumps(X), tol=1e-7, checkpoint=kept)
-    optimum = enumerate_all(lambda z: ordinal(z, once), lambda w: 0.5 * cp.norm1(w), intercept=False)
+    optimum = enumerate_all(lambda z: ordinal(z, once), lambda w: 0.5 * cp.norm1(w))
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert list(run.variables) == ["thresholds"]
     own = run.variables["thresholds"]
@@ -161,7 +154,7 @@ def test_a_linear_part_beside_the_ensemble():
         return cp.sum_squares(T[:, 0] - z - X @ beta) + 0.3 * cp.norm1(beta)
 
     run = column_generation(Formulation(loss, L1(0.8), intercept=True, scores=True), Stumps(X), tol=1e-7)
-    optimum = enumerate_all(loss, lambda w: 0.8 * cp.norm1(w))
+    optimum = enumerate_all(loss, lambda w: 0.8 * cp.norm1(w), intercept=True)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     r = T[:, 0] - run.decision_function(X) - X @ run.variables["beta"]
     objective = r @ r + 0.3 * np.abs(run.variables["beta"]).sum() + 0.8 * np.abs(run.weights).sum()

@@ -153,8 +153,3 @@ def test_tables_and_sparse_matrices_pass_through_untouched(sample):
 def test_unfit_estimators_are_named(estimator, found):
     with pytest.raises(InvalidInput, match=f"estimator: found .*{found}"):
         SklearnLearner(estimator, np.eye(3))
-
-
-def test_weights_of_the_wrong_length_are_refused(sample):
-    with pytest.raises(InvalidInput, match="s: found 59 rows"):
-        SklearnLearner(SVC(), sample[0]).price(sample[1][1:])

@@ -3,9 +3,9 @@
 from fractions import Fraction
 from itertools import pairwise
 
-import cvxpy as cp
 import numpy as np
 import pytest
+from brute_force import solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -122,16 +122,6 @@ def test_many_distinct_values_are_searched_as_all_places_are(square_sum, count):
     assert max(best) <= priced.edge_bound * (1 + 1e-14) <= max(best) * (1 + 1e-12)
 
 
-def dense(X, y, signs, costs, loss, penalty):
-    """The optimum over all stumps with w >= 0 by cvxpy."""
-    hypotheses = list(every_stump(X, signs, costs, constant=True))
-    H = np.column_stack([h(X) for h in hypotheses])
-    w, z = cp.Variable(H.shape[1], nonneg=True), cp.Variable(len(y))
-    on_z, on_w = loss.model(z), penalty.model(w)
-    links = [z == cp.multiply(y, H @ w), *on_z.constraints]
-    return cp.Problem(cp.Minimize(on_z.expression + on_w.expression), links).solve(cp.CLARABEL)
-
-
 @settings(deadline=None, max_examples=6)
 @given(seed=st.integers(0, 10**6))
 def test_monotone_models_of_features_with_prices_reach_the_optimum(seed):
@@ -142,7 +132,9 @@ def test_monotone_models_of_features_with_prices_reach_the_optimum(seed):
     oracle = Stumps(X, signs=signs, costs=costs)
     run = column_generation(Formulation(Hinge(0.5), L1(), nonnegative=True), oracle, y)
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(dense(X, y, signs, costs, Hinge(0.5), L1()), rel=1e-6)
+    H = np.column_stack([h(X) for h in every_stump(X, signs, costs, constant=True)])
+    best = solve_all(H, y, Hinge(0.5), L1(), nonnegative=True)
+    assert run.certificate.primal == pytest.approx(best, rel=1e-6)
     grid = np.arange(-1, 7.0)
     scores = run.decision_function(np.column_stack([np.full(8, 2.0), grid, np.full(8, 2.0)]))
     assert (np.diff(scores) >= -1e-12).all()

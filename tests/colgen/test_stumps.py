@@ -144,9 +144,7 @@ def test_fixed_point_error(terms):
     assert abs(exact) <= weights.raised(abs(rounded) + weights.error)
 
 
-@pytest.mark.parametrize(
-    "s", [np.zeros(3), [0.1, np.nan, 0.2, 0.3], np.zeros((4, 1, 1)), [1e308] * 4, 1.0, ["a"] * 4, np.zeros((4, 0))]
-)
+@pytest.mark.parametrize("s", [[1e308] * 4, np.zeros((4, 0))])
 def test_bad_weights(s):
     with pytest.raises(InvalidInput, match=r"^s: "):
         Stumps([[0.0], [1.0], [2.0], [3.0]]).price(s)

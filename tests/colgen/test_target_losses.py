@@ -5,7 +5,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_all
 
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
@@ -54,12 +54,6 @@ L1_MASTERS = {"absolute": HighsMaster, "pinball": HighsMaster, "insensitive": Hi
 L2_MASTERS = {"cvar": CvxpyMaster}
 
 
-def enumerate_all(loss, signs, penalty, *, intercept):
-    w, b, z = cp.Variable(H.shape[1]), cp.Variable(), cp.Variable(N)
-    problem = cp.Problem(cp.Minimize(loss(z) + penalty(w)), [z == cp.multiply(signs, H @ w + intercept * b)])
-    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-
-
 @pytest.mark.parametrize("priced", [False, True], ids=["one price", "prices"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("sparse", [False, True], ids=["l2", "l1"])
@@ -71,11 +65,13 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     formulation = Formulation(loss, penalty, intercept=intercept)
     labels = y if name in MARGINS else None
     run = column_generation(formulation, Stumps(X), labels, tol=1e-7)
-    optimum = enumerate_all(
-        lambda z: express(C, z),
+    optimum = solve_all(
+        H,
         y if name in MARGINS else np.ones(N),
+        lambda z: express(C, z),
         (lambda w: 0.9 * cp.norm1(w)) if sparse else (lambda w: 0.65 * cp.sum_squares(w)),
         intercept=intercept,
+        tol=1e-10,
     )
     assert run.certificate.holds(1e-6)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
@@ -88,12 +84,15 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     assert type(fastest_master(formulation, formulation.signs(labels, N))) is chosen
 
 
+PLAIN = {name: partial(LOSSES[name][1], PRICES) for name in ("absolute", "pinball", "insensitive")}
 INTERIOR = {
-    **{name: (LOSSES[name][0](PRICES), partial(LOSSES[name][1], PRICES)) for name in ("absolute", "pinball")},
-    "tiny": (EpsilonInsensitive(1e-5 * T, 0.2e-5, PRICES), lambda z: PRICES @ cp.pos(cp.abs(1e-5 * T - z) - 0.2e-5)),
-    "huge": (EpsilonInsensitive(1e6 * T, 0.2e6, PRICES), lambda z: PRICES @ cp.pos(cp.abs(1e6 * T - z) - 0.2e6)),
+    "absolute": (AbsoluteError(T, PRICES), PLAIN["absolute"], 1.0),
+    "pinball": (Pinball(T, 0.8, PRICES), PLAIN["pinball"], 1.0),
+    "tiny": (EpsilonInsensitive(1e-5 * T, 0.2e-5, PRICES), PLAIN["insensitive"], 1e-5),
+    "huge": (EpsilonInsensitive(1e6 * T, 0.2e6, PRICES), PLAIN["insensitive"], 1e6),
     **{
-        f"worst {k}": (CVaR(1 / k, 30.0), lambda z, k=k: 30 / k * cp.sum_largest(cp.pos(1 - z), k)) for k in (4, 12, 24)
+        f"worst {k}": (CVaR(1 / k, 30.0), lambda z, k=k: 30 / k * cp.sum_largest(cp.pos(1 - z), k), 1.0)
+        for k in (4, 12, 24)
     },
 }
 
@@ -103,11 +102,11 @@ INTERIOR = {
 @pytest.mark.parametrize("name", INTERIOR)
 def test_the_interior_point_master_takes_them_too(name, intercept, nonnegative):
     """Whatever the unit of the targets; where rho is above 0 the sum of u has reached its limit."""
-    (loss, express), labels = INTERIOR[name], y if name.startswith("worst") else None
+    (loss, express, unit), labels = INTERIOR[name], y if name.startswith("worst") else None
     formulation = Formulation(loss, L1(0.9), intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Stumps(X), labels, tol=1e-8, master=InteriorPointMaster)
     signs = np.ones(N) if labels is None else y
-    optimum = enumerate_all(express, signs, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
+    optimum = unit * solve_all(H, signs, express, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
     assert run.certificate.holds(1e-8)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert not name.startswith("worst") or run.u.sum() <= 30.0 * (1 + 1e-12)

@@ -72,13 +72,6 @@ def test_a_table_is_shared_with_the_columns():
     assert column.sample is table
 
 
-@pytest.mark.parametrize("s", [np.ones(5), np.full(6, np.nan), np.ones((6, 1, 1)), 1.0])
-def test_bad_weights_are_refused(s):
-    with pytest.raises(InvalidInput) as caught:
-        Trees(ROWS).price(s)
-    assert caught.value.argument == "s"
-
-
 @pytest.mark.parametrize(("argument", "value"), [("max_depth", 0), ("min_cases", -1), ("confidence", 2)])
 def test_bad_options_are_refused_at_once(argument, value):
     with pytest.raises(InvalidInput) as caught:

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
-from public_estimators import PUBLIC, TARGETS, X
+from public_estimators import FAMILIES, PUBLIC, TARGETS, X
 from sklearn.base import clone
 
 import cvxens.limits
@@ -19,14 +19,13 @@ SOLVERS = {
     "logistic by cvxpy": ColumnGenerationClassifier(solver="reference"),
     "perceptrons": LPBoostClassifier(oracle="perceptrons", nu=0.3, max_columns=20, random_state=0),
     "trees": LPBoostClassifier(oracle="trees", nu=0.3, max_columns=20, random_state=0),
-    "LIBSVM": InfiniteEnsembleSVC(C=0.1, solver="libsvm"),
     "additive": InfiniteEnsembleSVC(C=0.1, solver="additive"),
     "blockwise": InfiniteEnsembleSVC("perceptron", C=0.1, solver="blockwise"),
     "SVM by cvxpy": InfiniteEnsembleSVC(C=0.1, solver="reference"),
     "rho-SVM by updates": RhoSVC(solver="reference"),
 }
 
-NAMES = [*PUBLIC, *SOLVERS, "HiGHS", "interior point"]
+NAMES = [*FAMILIES, *SOLVERS, "HiGHS", "interior point"]
 
 
 def answer(name):

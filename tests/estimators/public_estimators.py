@@ -28,6 +28,13 @@ PUBLIC = {
 
 CLASSIFIERS = [name for name in PUBLIC if is_classifier(PUBLIC[name])]
 
+FAMILIES = [
+    *("LPBoostClassifier", "CGEnsSLSClassifier", "AdaBoostMHClassifier", "LPBoostRegressor"),
+    *("InfiniteEnsembleSVC", "RegAdaBoostClassifier", "PriceSearchCV"),
+    *("SupervisedKernelRLSClassifier", "SupervisedKernelRLSRegressor"),
+]
+"""One estimator of each way to read a sample, to solve it and to say what it predicts."""
+
 X, Y = two_classes()
 
 TARGETS = {name: Y if name in CLASSIFIERS else X[:, 0] + X[:, 1] for name in PUBLIC}

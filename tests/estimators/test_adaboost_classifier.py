@@ -100,14 +100,6 @@ def test_weights_of_samples_are_those_of_the_loss():
     assert np.exp(heavy.history_[-1].log_loss) == pytest.approx(loss)
 
 
-def test_samples_of_weight_0_play_no_part():
-    weights = np.arange(len(Y)) % 4 > 0
-    some = AdaBoostClassifier(n_rounds=9).fit(X[weights], Y[weights])
-    all_of_them = AdaBoostClassifier(n_rounds=9).fit(X, Y, sample_weight=weights)
-    np.testing.assert_allclose(all_of_them.decision_function(X), some.decision_function(X))
-    assert not all_of_them.dual_weights_[~weights].any()
-
-
 def test_probabilities_are_the_link_of_the_exponential_loss():
     model = AdaBoostClassifier(n_rounds=10).fit(X, Y)
     p, f = model.predict_proba(X), model.decision_function(X)
@@ -135,10 +127,3 @@ def test_without_an_edge_there_is_no_weak_learner():
     model = AdaBoostClassifier().fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
     assert model.weak_learners_ == ()
     np.testing.assert_array_equal(model.predict_proba([[0.0]]), [[0.5, 0.5]])
-
-
-@pytest.mark.parametrize("oracle", ["quantile_stumps", "trees"])
-def test_other_oracles(oracle):
-    fits = [AdaBoostClassifier(oracle, n_rounds=10, random_state=0).fit(X, Y) for _ in range(2)]
-    assert fits[0].score(X, Y) > 0.9
-    np.testing.assert_array_equal(fits[0].decision_function(X), fits[1].decision_function(X))

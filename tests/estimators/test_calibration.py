@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
 from numpy.testing import assert_allclose
-from public_estimators import CLASSIFIERS, PUBLIC
+from public_estimators import CLASSIFIERS, FAMILIES, PUBLIC
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -19,7 +19,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators import TRUSTED_TYPES
 from cvxens.estimators.base import FORMER
 
-WITHOUT = [name for name in CLASSIFIERS if not hasattr(PUBLIC[name], "predict_proba")]
+WITHOUT = [name for name in FAMILIES if name in CLASSIFIERS and not hasattr(PUBLIC[name], "predict_proba")]
 CALIBRATION = [f"sklearn.calibration.{name}" for name in ("_CalibratedClassifier", "_SigmoidCalibration")]
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 

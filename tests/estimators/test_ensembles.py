@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import EVERY, called, three_classes, two_classes
+from estimator_samples import three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -48,18 +48,6 @@ def test_the_optimum_is_that_of_the_formulation(case, solver):
     assert fitted.certificate_.primal == pytest.approx(problem().solve().objective, rel=1e-5)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_shapes_of_two_classes(estimator):
-    fitted = clone(estimator).fit(X, Y)
-    outputs = (1,) if type(estimator) is CGEnsSLSClassifier else ()
-    assert fitted.weights_.shape == (len(fitted.weak_learners_), *outputs)
-    assert fitted.intercept_.shape == outputs
-    assert fitted.dual_weights_.shape == (len(X), *outputs)
-    assert fitted.decision_function(X).shape == (len(X),)
-    assert list(fitted.classes_) == ["no", "yes"]
-    assert len(fitted.history_) > 0
-
-
 def test_simplex_least_squares_take_three_classes_at_once():
     X, y = three_classes()
     fitted = CGEnsSLSClassifier(C=0.1, tol=1e-7, oracle="stumps").fit(X, y)
@@ -68,12 +56,6 @@ def test_simplex_least_squares_take_three_classes_at_once():
     scores = fitted.decision_function(X)
     np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
     np.testing.assert_array_equal(fitted.predict(X), scores.argmax(axis=1))
-
-
-def test_two_classes_after_three_leave_no_decomposition():
-    model = LPBoostClassifier().fit(*three_classes()).fit(X, Y)
-    assert not hasattr(model, "estimators_")
-    assert model.decision_function(X).shape == (len(X),)
 
 
 @settings(deadline=None, max_examples=10)
@@ -90,35 +72,12 @@ def test_weights_count_samples(weights, seed):
     np.testing.assert_allclose(weighted.dual_weights_, u, atol=1e-12)
 
 
-def test_weights_of_classes():
-    even = ColumnGenerationClassifier().fit(X, Y)
-    heavy = ColumnGenerationClassifier(class_weight={"yes": 50.0, "no": 1.0}).fit(X, Y)
-    assert (heavy.predict(X) == "yes").sum() > (even.predict(X) == "yes").sum()
-
-
 def test_the_dual_weights_prove_the_bound():
     model = LPBoostClassifier(C=0.7, **EXACT).fit(X, Y)
     u = model.dual_weights_
     edge = oracles.Stumps(X).price(SIGNS * u).edge_bound
     assert np.all((u >= 0) & (u <= 0.7 + 1e-12))
     assert u.sum() / max(1.0, edge) == pytest.approx(model.certificate_.dual)
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_certify_agrees_with_the_fit_and_bounds_other_weights(estimator):
-    model = clone(estimator).fit(X, Y)
-    again = model.certify(X, Y)
-    worse = model.certify(X, Y, weights=3 * np.ones_like(model.weights_))
-    assert again.primal == pytest.approx(model.certificate_.primal)
-    assert again.holds(2e-3)
-    assert worse.gap > again.gap
-
-
-def test_certify_on_new_samples():
-    model = LPBoostClassifier().fit(X, Y)
-    certificate = model.certify(*two_classes(60, random_state=5))
-    assert certificate.proven
-    assert certificate.relative_gap > 1e-3
 
 
 @pytest.mark.parametrize(

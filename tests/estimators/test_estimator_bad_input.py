@@ -86,7 +86,7 @@ def test_an_oracle_that_fails_leaves_nothing():
 FAR_OUT = {
     "a hard margin": RhoSVC(C=1e300),
     "products that overflow": CGEnsClassifier(C=1e300, max_time=1),
-    "LIBSVM": InfiniteEnsembleSVC("perceptron", C=1e300, solver="libsvm"),
+    "blocks that overflow": InfiniteEnsembleSVC("perceptron", C=1e300),
     "a kernel that overflows": InfiniteEnsembleSVC(Linear(np.eye(3)), C=1.0),
     "squares that overflow": RegAdaBoostClassifier(Linear(np.eye(3))),
 }

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from estimator_samples import EVERY, called, three_classes, two_classes
-from public_estimators import CLASSIFIERS, PUBLIC, TARGETS
-from scipy.sparse import csr_array
+from estimator_samples import three_classes, two_classes
+from public_estimators import CLASSIFIERS, FAMILIES, PUBLIC, TARGETS
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -20,7 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import DecisionBoundaryDisplay
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -34,9 +33,9 @@ X3, Y3 = three_classes()
 
 FRAMES = [pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)]
 
-BOOSTING = [PUBLIC[name] for name in ("AdaBoostClassifier", "AdaBoostMHClassifier", "AdaBoostECCClassifier")]
+CLASSIFYING = [name for name in FAMILIES if name in CLASSIFIERS]
 
-WEIGHTED = [name for name in PUBLIC if has_fit_parameter(PUBLIC[name], "sample_weight")]
+WEIGHTED = [name for name in FAMILIES if has_fit_parameter(PUBLIC[name], "sample_weight")]
 
 
 def scores_of(model, X):
@@ -59,7 +58,7 @@ def test_grid_search_in_two_processes(estimator, grid, best):
     assert search.score(X, Y) > 0.8
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_pipeline_of_scaled_features(name, frame):
     table = frame(X, columns=["a", "b", "c"])
@@ -73,7 +72,7 @@ def test_a_pipeline_of_scaled_features(name, frame):
     np.testing.assert_array_equal(model.predict(table), plain.predict(scaled))
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_column_transformer_of_words_and_numbers(name):
     table = pd.DataFrame({"size": X[:, 0], "weight": X[:, 1], "colour": np.where(X[:, 2] > 0, "red", "blue")})
     words = OneHotEncoder(sparse_output=False)
@@ -86,17 +85,7 @@ def test_a_column_transformer_of_words_and_numbers(name):
     np.testing.assert_array_equal(models[0].predict(table), models[1].predict(pl.from_pandas(table)))
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_predictions_of_folds(name):
-    f = cross_val_predict(PUBLIC[name], X3, Y3, cv=2, method="decision_function")
-    assert f.shape == (len(X3), 3)
-    assert (f.argmax(axis=1) == Y3).mean() > 0.5
-    if hasattr(PUBLIC[name], "predict_proba"):
-        p = cross_val_predict(PUBLIC[name], X, Y, cv=2, method="predict_proba")
-        np.testing.assert_allclose(p.sum(axis=1), 1)
-
-
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("sample", [(X, Y), (X3, Y3)], ids=["two classes", "three classes"])
 def test_copies_are_equal_to_the_last_bit(name, sample):
     estimator = clone(PUBLIC[name])
@@ -123,7 +112,7 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", CLASSIFYING)
 def test_labels_of_any_type(name):
     for kind, make in LABELS.items():
         y = np.where(Y == "yes", 1, 0)
@@ -135,7 +124,7 @@ def test_labels_of_any_type(name):
             assert model.score(sample, labels) > 0.6
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", CLASSIFYING)
 def test_inside_other_classifiers(name):
     estimator = PUBLIC[name]
     votes = VotingClassifier([("a", estimator), ("b", DummyClassifier())]).fit(X, Y)
@@ -148,7 +137,7 @@ def test_inside_other_classifiers(name):
         assert scheme(estimator).fit(X3, Y3).score(X3, Y3) > 0.6
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", CLASSIFYING)
 def test_decision_boundaries(name):
     for sample in ((X[:, :2], Y), (X3, Y3)):
         model = clone(PUBLIC[name]).fit(*sample)
@@ -176,25 +165,6 @@ def test_weights_are_routed(name):
 def test_sub_problems_in_two_processes():
     one, two = (LPBoostClassifier(n_jobs=n_jobs).fit(X3, Y3) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.decision_function(X[:, :2]), two.decision_function(X[:, :2]))
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_sparse_and_dense_samples_give_one_model(estimator):
-    thinned = np.where(np.abs(X) < 0.5, 0.0, X)
-    sparse, dense = (clone(estimator).fit(sample, Y) for sample in (csr_array(thinned), thinned))
-    assert sparse.certificate_.holds(1e-3)
-    assert dense.certificate_.holds(1e-3)
-    assert sparse.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=3e-3)
-    np.testing.assert_array_equal(dense.decision_function(csr_array(thinned)), dense.decision_function(thinned))
-
-
-@pytest.mark.parametrize("estimator", BOOSTING, ids=called)
-def test_sparse_samples_for_boosting(estimator):
-    thinned = np.where(np.abs(X) < 0.5, 0.0, X)
-    sparse, dense = (clone(estimator).fit(sample, Y) for sample in (csr_array(thinned), thinned))
-    assert sparse.history_[0].edge == pytest.approx(dense.history_[0].edge)
-    assert sparse.score(thinned, Y) > 0.8
-    np.testing.assert_array_equal(dense.decision_function(csr_array(thinned)), dense.decision_function(thinned))
 
 
 def test_missing_values_go_to_stumps_and_trees():

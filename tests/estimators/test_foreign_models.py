@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from lightgbm import Booster, LGBMClassifier
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, LinearSVC, NuSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import compute_sample_weight
 
 from cvxens.colgen import Formulation, column_generation, formulations
@@ -242,7 +242,6 @@ THREE = three_classes(60)
 
 REFUSED = {
     "another model": (LogisticRegression(), (X, Y), SOFT, "model: found a LogisticRegression"),
-    "a forest": (RandomForestClassifier(n_estimators=2), (X, Y), SOFT, "model: found a RandomForestClassifier"),
     "deeper trees": (GradientBoostingClassifier(n_estimators=2), (X, Y), SOFT, "model: found a tree of depth 3"),
     "more leaves": (
         LGBMClassifier(n_estimators=2, num_leaves=4, min_child_samples=2, verbose=-1),
@@ -269,21 +268,7 @@ REFUSED = {
         SOFT,
         "model: found the objective 'that of a function'",
     ),
-    "deeper AdaBoost": (
-        AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
-        (X, Y),
-        SOFT,
-        "model: found a tree of depth 2",
-    ),
-    "gradient boosting of three classes": (
-        GradientBoostingClassifier(n_estimators=2, max_depth=1),
-        THREE,
-        SOFT,
-        "y: found the classes",
-    ),
-    "lightgbm of three classes": (stumps_of_lightgbm(), THREE, SOFT, "y: found the classes"),
     "a nu-SVC": (NuSVC(nu=0.2), (X, Y), None, "model: found a NuSVC"),
-    "a linear SVC": (LinearSVC(), (X, Y), SOFT, "model: found a LinearSVC"),
 }
 
 

@@ -7,14 +7,12 @@ from estimator_samples import called, three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.tree import DecisionTreeRegressor
@@ -212,19 +210,6 @@ def test_features_that_tell_nothing(estimator):
     model = clone(estimator).fit(np.ones_like(X), y)
     assert len(set(model.predict(NEW))) == 1
     assert model.certificate_.holds(1e-9)
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_bad_use(estimator):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        clone(estimator).predict(X)
-    model = clone(estimator).fit(X, targets_of(estimator))
-    with pytest.raises(ValueError, match="2 features"):
-        model.predict(X[:, :2])
-    with pytest.raises(TypeError, match="dense"):
-        model.predict(csr_array(X))
-    with pytest.raises(TypeError, match="sample_weight"):
-        model.fit(X, targets_of(estimator), sample_weight=np.ones(len(X)))
 
 
 @pytest.mark.parametrize("kernel", ["leaf", "depth"])

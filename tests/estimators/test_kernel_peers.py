@@ -1,17 +1,13 @@
 """The kernel machines without an intercept against the solvers, and what their kernels say of new samples."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV
 
 from cvxens import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.errors import InvalidInput
@@ -276,19 +272,3 @@ def test_bad_parameters_of_every_estimator(estimator, name, value):
 def test_bad_parameters_of_one_estimator(estimator, name):
     with pytest.raises(InvalidInput, match=name):
         estimator.fit(X, Y)
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_unfitted_use_and_other_features(estimator):
-    with pytest.raises(NotFittedError):
-        clone(estimator).predict(X)
-    model = clone(estimator).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(pd.DataFrame(X, columns=["b", "a", "c"]))
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_grid_search_and_pickles(estimator):
-    search = GridSearchCV(clone(estimator), {"kernel": ["gaussian", "stump"], "max_rank": [3, 500]}, cv=3).fit(X, Y)
-    restored = pickle.loads(pickle.dumps(search.best_estimator_))
-    np.testing.assert_array_equal(restored.decision_function(NEW), search.decision_function(NEW))

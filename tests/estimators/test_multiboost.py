@@ -120,25 +120,6 @@ def test_two_classes_are_the_exponential_loss_with_an_l1_penalty(C):
     assert_allclose(model.predict_proba(X)[:, 1], expit(2 * model.decision_function(X)))
 
 
-def test_both_solvers_agree():
-    X, y = three_classes(n_samples=24)
-    fast, reference = (clone(EXACT).set_params(tol=1e-5, solver=s).fit(X, y) for s in ("fast", "reference"))
-    assert fast.certificate_.primal == pytest.approx(reference.certificate_.primal, rel=2e-5)
-
-
-def test_what_a_fitted_one_tells():
-    model = MultiBoostClassifier().fit(X, np.array(["c", "a", "b"])[Y])
-    assert model.score(X, np.array(["c", "a", "b"])[Y]) > 0.9
-    assert model.certificate_.holds(1e-3)
-    assert model.weights_.shape == (len(model.weak_learners_), 3)
-    assert model.intercept_.shape == (3,)
-    assert model.dual_weights_.shape == (len(X), 3)
-    assert model.decision_function(X).shape == (len(X), 3)
-    assert model.feature_importances_.sum() == pytest.approx(1)
-    assert {"weight_0", "weight_1", "weight_2"} <= set(model.to_frame().columns)
-    assert model.history_[-1].objective == pytest.approx(model.certificate_.primal)
-
-
 def test_probabilities_are_the_link_of_the_loss():
     model = MultiBoostClassifier().fit(X, Y)
     assert_allclose(model.predict_proba(X), softmax(2 * model.decision_function(X), axis=1))
@@ -163,26 +144,3 @@ def test_certify_says_how_far_other_weights_and_samples_are():
     assert other.primal == pytest.approx(0.5 * losses + np.abs(W).sum())
     assert other.primal - other.dual > 0
     assert model.certify(X[:30], Y[:30]).proven
-
-
-def test_a_larger_price_has_more_weak_learners_and_fewer_losses():
-    models = [MultiBoostClassifier(C=C, tol=1e-5).fit(X, Y) for C in (0.03, 0.3, 3.0)]
-    used = [np.count_nonzero(model.weights_.any(axis=1)) for model in models]
-    assert used == sorted(used)
-    assert used[0] < used[-1]
-    sums = [np.abs(model.weights_).sum() for model in models]
-    assert sums == sorted(sums)
-
-
-def test_quantile_stumps_are_certified():
-    model = MultiBoostClassifier(oracle="quantile_stumps").fit(X, Y)
-    assert model.certificate_.proven
-    assert model.score(X, Y) > 0.9
-
-
-def test_sampled_weak_learners_prove_nothing():
-    model = MultiBoostClassifier(oracle="fourier", max_columns=30, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_columns reached"):
-        model.fit(X, Y)
-    assert not model.certificate_.proven
-    assert model.score(X, Y) > 0.7

@@ -130,13 +130,6 @@ def test_fitted_ones_are_certified_on_frames(estimator, y):
     assert primal == pytest.approx([c.primal for c in known] if isinstance(known, list) else known.primal)
 
 
-def test_weights_count_the_rows_of_a_frame():
-    weights = random.integers(0, 3, N)
-    weighted = LPBoostClassifier(oracle="trees", tol=0.05).fit(X, Y, sample_weight=weights)
-    repeated = LPBoostClassifier(oracle="trees", tol=0.05).fit(X.iloc[np.arange(N).repeat(weights)], Y.repeat(weights))
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X))
-
-
 def test_columns_have_to_be_those_of_the_fit():
     fitted = AdaBoostClassifier("trees", n_rounds=2).fit(X, Y)
     with pytest.raises(InvalidInput, match="no data frame"):
@@ -157,13 +150,6 @@ def test_a_fit_to_numbers_forgets_the_categories():
     assert model.predict(np.column_stack([AGE, FLAG])).shape == (N,)
     model.fit(pd.DataFrame({"age": AGE, "rank": np.arange(N)}), Y)
     assert not hasattr(model, "features_")
-
-
-def test_a_failed_fit_keeps_the_categories():
-    model = AdaBoostClassifier("trees", n_rounds=2).fit(X, Y)
-    with pytest.raises(InvalidInput):
-        model.fit(X.assign(town=TOWN + "!"), np.full(N, "yes"))
-    assert model.features_ == FEATURES
 
 
 @pytest.mark.parametrize(

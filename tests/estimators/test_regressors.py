@@ -123,18 +123,6 @@ def test_quantiles_cross_nowhere_and_are_the_best_that_do_not():
         LPBoostRegressor("quantile", quantile=q, oracle="ramps").fit(X, T)
 
 
-def test_weights_are_repetitions():
-    weights = np.arange(30) % 3
-    weighted = LPBoostRegressor(tol=1e-8).fit(X, T, weights)
-    repeated = LPBoostRegressor(tol=1e-8).fit(np.repeat(X, weights, axis=0), np.repeat(T, weights))
-    assert_allclose(weighted.predict(NEW), repeated.predict(NEW), rtol=1e-9)
-    assert weighted.dual_weights_.shape == (30,)
-    assert not weighted.dual_weights_[weights == 0].any()
-    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal)
-    with pytest.raises(InvalidInput, match="sample_weight"):
-        LPBoostRegressor().fit(X, T, np.zeros(30))
-
-
 def test_what_it_has_learnt_is_kept_told_and_certified(tmp_path):
     model = LPBoostRegressor().fit(X, T)
     model.save(tmp_path / "model")

@@ -343,10 +343,10 @@ def test_a_constraint_of_a_stranger_holds_for_every_estimator(model, targets):
 
 
 def test_hazards_of_groups_have_equal_means():
-    model = ColumnGenerationSurvival(tol=1e-4, constraints=[EqualMeanScores(at_most=0.01)])
+    model = ColumnGenerationSurvival(tol=1e-2, constraints=[EqualMeanScores(at_most=0.01)])
     f = model.fit(X, HAZARDS, sensitive_features=Y).predict(X)
     assert abs(f[Y == "up"].mean() - f[Y == "down"].mean()) <= 0.01
-    assert model.certificate_.holds(1e-4)
+    assert model.certificate_.holds(1e-2)
     assert max(model.prices_.values()) > 0
 
 

@@ -18,7 +18,6 @@ from cvxens import (
     GroupLoss,
     LPBoostClassifier,
     LPBoostRegressor,
-    load_model,
 )
 from cvxens.colgen import Formulation
 from cvxens.colgen.oracles import Stumps
@@ -198,7 +197,7 @@ def test_weights_are_repetitions():
     assert abs(one - other) <= 0.1
 
 
-def test_it_goes_through_pipelines_routing_and_files(tmp_path):
+def test_it_goes_through_pipelines_and_routing():
     model = LPBoostClassifier(C=0.2, tol=1e-2, constraints=[EqualMeanScores(at_most=0.2)])
     with sklearn.config_context(enable_metadata_routing=True):
         routed = make_pipeline(StandardScaler(), clone(model).set_fit_request(sensitive_features=True))
@@ -207,11 +206,7 @@ def test_it_goes_through_pipelines_routing_and_files(tmp_path):
     assert scores.shape == (2,)
     one, other = (part.mean() for part in means(fitted.decision_function(X)))
     assert abs(one - other) <= 0.2
-    model.fit(X, Y, sensitive_features=SEX).save(tmp_path / "model")
-    again = load_model(tmp_path / "model")
-    assert again.constraints == [EqualMeanScores(at_most=0.2)]
-    assert again.prices_ == model.prices_
-    assert "EqualMeanScores(groups=None" in repr(again)
+    assert "EqualMeanScores(groups=None" in repr(model)
 
 
 def test_what_no_ensemble_can_do_is_refused_with_the_proof():
@@ -263,12 +258,3 @@ def test_what_does_not_fit_the_estimator_is_refused():
         LPBoostRegressor("quantile", quantile=[0.2, 0.8], constraints=[EqualMeanScores()]).fit(
             X, T, sensitive_features=SEX
         )
-
-
-def test_predictions_are_no_matter_of_chance():
-    """Fairlearn's issue 1261: a mixture of classifiers that is drawn from at every prediction."""
-    model = LPBoostClassifier(C=0.2, tol=1e-2, constraints=[EqualMeanScores(at_most=0.01)])
-    fits = [clone(model).fit(X, Y, sensitive_features=SEX) for _ in range(2)]
-    assert (fits[0].decision_function(X) == fits[1].decision_function(X)).all()
-    assert (fits[0].predict(X) == fits[0].predict(X)).all()
-    assert_held(fits[0], model.constraints, fits[0].decision_function(X))

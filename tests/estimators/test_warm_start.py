@@ -1,7 +1,6 @@
 """Fits that start from the weak learners of the last one: the same certified optimum in fewer rounds."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from estimator_samples import BY_MARGINS, EVERY, called, three_classes, two_classes
 from sklearn.base import clone
@@ -32,7 +31,7 @@ def warm(estimator, **parameters):
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("sample", [two_classes(80), three_classes(90)], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("sample", [two_classes(80), three_classes(60)], ids=["two classes", "three classes"])
 def test_fitted_again_it_is_done_after_the_first_master(estimator, sample):
     model = warm(estimator, columns_per_round=2, **EXACT).fit(*sample)
     before, optimum = rounds(model), primals(model)
@@ -47,13 +46,12 @@ def test_fitted_again_it_is_done_after_the_first_master(estimator, sample):
 
 
 @pytest.mark.parametrize("estimator", [e for e in EVERY if called(e) in PATHS], ids=called)
-@pytest.mark.parametrize("sample", [two_classes(80), three_classes(90)], ids=["two classes", "three classes"])
-def test_along_a_path_of_prices_rounds_are_spared_and_optima_are_the_same(estimator, sample):
+def test_along_a_path_of_prices_rounds_are_spared_and_optima_are_the_same(estimator):
     cold, warmed = (clone(estimator).set_params(warm_start=w, columns_per_round=2, **EXACT) for w in (False, True))
     spent = np.zeros(2)
     for C in PATHS[called(estimator)]:
         for k, model in enumerate((cold, warmed)):
-            spent[k] += sum(rounds(model.set_params(C=C).fit(*sample)))
+            spent[k] += sum(rounds(model.set_params(C=C).fit(X, Y)))
         assert primals(warmed) == pytest.approx(primals(cold), rel=2e-6)
     assert spent[1] < 0.8 * spent[0]
 
@@ -84,13 +82,6 @@ def test_each_sub_problem_starts_from_its_own(estimator, monkeypatch):
     once = clone(model).fit(Z, labels)
     for part, fresh in zip((model, *model.estimators_), (once, *once.estimators_), strict=True):
         assert vars(part).keys() == vars(fresh).keys()
-
-
-def test_sub_problems_in_other_processes_do_so_too():
-    sample = three_classes(90)
-    models = [warm(CGEnsClassifier(), n_jobs=n).fit(*sample).fit(*sample) for n in (None, 2)]
-    assert rounds(models[0]) == rounds(models[1])
-    assert max(rounds(models[0])) < max(rounds(CGEnsClassifier().fit(*sample)))
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
@@ -145,14 +136,3 @@ def test_with_sampled_weak_learners_it_goes_on():
     for seed in (1, 2):
         model.set_params(random_state=seed).fit(X, Y)
         assert model.certificate_.primal <= first * (1 + 1e-9)
-
-
-def test_sample_weights_and_frames():
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    weights = np.random.default_rng(0).integers(0, 3, len(Y))
-    model = warm(LPBoostClassifier(), **EXACT)
-    for _ in range(2):
-        model.fit(frame, Y, sample_weight=weights)
-    cold = LPBoostClassifier(**EXACT).fit(frame, Y, sample_weight=weights)
-    assert primals(model) == pytest.approx(primals(cold), rel=2e-6)
-    assert sum(rounds(model)) < sum(rounds(cold))

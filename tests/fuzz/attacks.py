@@ -534,7 +534,7 @@ def machine(random):
         X = np.abs(X)
     C, solver = (
         price(random, float(np.ptp(X, axis=0).max()) ** 0.5),
-        str(random.choice(["auto", "additive", "libsvm", "reference"])),
+        str(random.choice(["auto", "additive", "blockwise", "reference"])),
     )
     weights = random.choice([1.0, 1.0, 1e-6, 1e3, 0.0], n) if random.random() < 0.3 else np.ones(n)
     weights[:1] = 1.0

@@ -88,6 +88,14 @@ def test_tiles_make_up_the_matrix(monkeypatch, make, side):
 
 
 @every
+def test_a_prepared_kernel_has_the_same_matrix(make):
+    kernel = make(X)
+    prepared, features = kernel.prepare(X)
+    np.testing.assert_array_equal(prepared(features), kernel(X))
+    np.testing.assert_array_equal(prepared(features[:1], features), kernel(X)[:1])
+
+
+@every
 def test_the_matrix_is_in_single_precision_if_both_samples_are(make):
     rounded = X.astype(np.float32)
     kernel = make(rounded.astype(float))

@@ -131,6 +131,35 @@ def test_appendix_a_theta_and_xi_of_the_perceptron_kernel():
         weight = quad(lambda t, d=d: np.sin(t) ** (d - 2), 0, np.pi)[0]
         mean = quad(lambda t, d=d: abs(np.cos(t)) * np.sin(t) ** (d - 2), 0, np.pi, points=[np.pi / 2])[0] / weight
         assert mean_projection(d) == pytest.approx(mean)
+    assert mean_projection(10_000) == pytest.approx(np.sqrt(2 / (np.pi * 10_000)), rel=1e-4)
+
+
+def test_the_perceptron_kernel_is_that_of_stumps_on_one_feature():
+    X = np.array([[-2.0], [0.5], [2.0]])
+    np.testing.assert_allclose(Perceptron(2.0)(X), Stump(low=[-2.0], high=[2.0])(X), atol=1e-12)
+    np.testing.assert_allclose(Perceptron()(X), Stump()(X) - 2 * OPEN, atol=1e-12)
+
+
+def test_cells_of_perceptrons_tend_to_the_kernel_and_are_reproducible():
+    X = np.random.default_rng(1).normal(size=(7, 3))
+    kernel = Perceptron()
+    errors = []
+    for n_directions in (10, 300, 5_000):
+        cells = kernel.cells(X, n_directions, random_state=4)
+        assert cells.shape == (7, 8 * n_directions)
+        errors.append(np.abs(cells.scores(cells.edges(np.eye(7))) - kernel(X)).max())
+    assert errors[2] < errors[1] < errors[0]
+    assert errors[2] < 0.1
+    again = kernel.cells(X, 5_000, random_state=4)
+    np.testing.assert_array_equal(again.thresholds, cells.thresholds)
+    assert (kernel.cells(X, 5, random_state=5).X != kernel.cells(X, 5, random_state=4).X).any()
+
+
+def test_perceptrons_with_the_longest_sample_on_the_sphere_keep_their_cells():
+    X = np.array([[3.0, 4.0], [0.0, 5.0], [-5.0, 0.0], [0.0, 0.0]])
+    cells = Perceptron(radius=5.0).cells(X, 50, random_state=0)
+    assert (cells.widths >= 0).all()
+    assert cells.scale.max() > 0
 
 
 def close_printed(X, level):
@@ -219,8 +248,49 @@ def test_ands_of_stumps_alone_have_powers_as_kernels_up_to_a_constant(level):
 @settings(deadline=None, max_examples=20)
 @given(X=inside)
 def test_theorems_4_and_10_simplified_kernels_differ_by_a_constant(X):
-    for exact, simplified in ((WITHIN, SimplifiedStump()), (Perceptron(9.0), SimplifiedPerceptron())):
-        np.testing.assert_allclose(exact(X) - simplified(X), exact.total_mass(X), rtol=1e-12)
+    opened = Stump().total_mass(X), (1 + 2 * OPEN) * np.ptp(X, axis=0).sum() / 2
+    assert opened[0] == pytest.approx(opened[1])
+    np.testing.assert_allclose(SimplifiedStump()(X), [[-sum(abs(a - b)) for b in X] for a in X], atol=1e-12)
+    for exact, simplified in (
+        *((WITHIN, SimplifiedStump()), (Stump(), SimplifiedStump()), (Perceptron(9.0), SimplifiedPerceptron())),
+    ):
+        np.testing.assert_allclose(exact(X) - simplified(X), exact.total_mass(X), rtol=1e-12, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=25)
+@given(X=inside, seed=st.integers(0, 99))
+def test_the_middle_stump_kernel_counts_middle_stumps(X, seed):
+    X[0], X[-1] = LOW, HIGH
+    kernel = MiddleStump(X)
+    thresholds = []
+    for feature in range(X.shape[1]):
+        cuts = sorted(set(X[:, feature]))
+        thresholds += [(feature, (low + high) / 2) for low, high in pairwise(cuts)]
+    new = np.random.default_rng(seed).normal(scale=3, size=(3, X.shape[1]))
+    for left, right in ((X, X), (X, new), (new, new)):
+        brute = [[sum(np.sign(a[j] - t) * np.sign(b[j] - t) for j, t in thresholds) for b in right] for a in left]
+        np.testing.assert_array_equal(kernel(left, right), brute)
+    columns = kernel.columns()
+    assert columns.shape == (len(X), len(thresholds))
+    np.testing.assert_allclose(columns.scores(columns.edges(np.eye(len(X)))), kernel(X), atol=1e-12)
+
+
+def test_middle_stumps_between_adjacent_floats_stay_between_them():
+    below = 1.0
+    for _ in range(4):
+        above = np.nextafter(below, 2)
+        X = np.array([[below], [above]])
+        np.testing.assert_array_equal(MiddleStump(X)(X), [[1.0, -1.0], [-1.0, 1.0]])
+        below = above
+    X = [[0.0], [5e-324]]
+    np.testing.assert_array_equal(MiddleStump(X)(X), [[1.0, -1.0], [-1.0, 1.0]])
+
+
+def test_constant_features_add_nothing_but_their_range():
+    X = np.array([[0.0, 2.0], [1.0, 2.0], [3.0, 2.0]])
+    for kernel in (Stump(), SimplifiedStump(), MiddleStump(X)):
+        alone = MiddleStump(X[:, :1]) if isinstance(kernel, MiddleStump) else kernel
+        np.testing.assert_allclose(kernel(X), alone(X[:, :1]), atol=1e-12)
 
 
 @settings(deadline=None, max_examples=30)
@@ -292,7 +362,7 @@ def test_kie06_13_counts_features_alike(X):
     np.testing.assert_allclose(constant(np.column_stack([X, np.full(len(X), 7.0)])), kernel(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("make", [lambda X: DecisionStump(LOW, HIGH), MiddleStump, lambda X: WITHIN])
+@pytest.mark.parametrize("make", [lambda X: DecisionStump(LOW, HIGH), MiddleStump, lambda X: WITHIN, lambda X: Stump()])
 def test_cells_of_finite_and_scaled_stumps_have_the_kernel_as_inner_products(make):
     X = np.random.default_rng(1).uniform(LOW, HIGH, (9, 3)).round(1).clip(LOW, HIGH)
     kernel, part = make(X), X[2:7]

@@ -104,23 +104,10 @@ def test_products_with_a_matrix_that_is_not_written_out(name, kind):
 
 
 @kinds
-def test_products_where_trees_have_no_test(kind):
-    kernel = TreeEnsemble(RandomForestClassifier(3, random_state=0).fit(X, np.zeros(len(X))), kind)
-    np.testing.assert_array_equal(kernel.unwritten(NEW, X) @ np.ones(len(X)), kernel(NEW, X).sum(axis=1))
-
-
-@kinds
-def test_sums_through_trees_by_plain_loops(kind):
-    kernel = TreeEnsemble(ENSEMBLES["forest"].fit(X, Y), kind)
-    K, C = kernel.unwritten(NEW, X), np.random.default_rng(3).normal(size=(len(X), 2))
-    expected = np.zeros((len(NEW), 2))
-    for ours, theirs in zip(paths(kernel.forest, NEW), paths(kernel.forest, X), strict=True):
-        for i, j in np.ndindex(len(NEW), len(X)):
-            expected[i] += COUNTS[kind](ours[i], theirs[j]) * C[j]
-    given = K.above, K.least, K.most, K.first, K.left, K.right, C
-    sums = sum_through_trees(*given)
-    np.testing.assert_allclose(sums, expected, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(sum_through_trees.py_func(*given), sums, rtol=1e-12, atol=1e-12)
+def test_sums_through_trees_are_those_of_plain_loops(kind):
+    K = TreeEnsemble(ENSEMBLES["forest"].fit(X, Y), kind).unwritten(NEW, X)
+    given = K.above, K.least, K.most, K.first, K.left, K.right, np.random.default_rng(3).normal(size=(len(X), 2))
+    np.testing.assert_allclose(sum_through_trees.py_func(*given), sum_through_trees(*given), rtol=1e-12, atol=1e-12)
 
 
 @kinds
@@ -187,9 +174,11 @@ def test_the_hypotheses_of_tt06_9():
 @kinds
 def test_missing_values_take_the_forest_s_own_way(kind):
     holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
-    forest = RandomForestClassifier(n_estimators=4, max_depth=4, random_state=0).fit(holed, Y)
-    ours = paths(forest, holed)
-    np.testing.assert_allclose(TreeEnsemble(forest, kind)(holed), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
+    for sample in (X, holed):
+        forest = RandomForestClassifier(n_estimators=4, max_depth=4, random_state=0).fit(sample, Y)
+        ours = paths(forest, holed)
+        np.testing.assert_allclose(TreeEnsemble(forest, kind)(holed), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
+        np.testing.assert_array_equal(ThresholdTrees.from_forest(forest).leaves(holed), trees_of(forest).leaves(holed))
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)
@@ -202,13 +191,6 @@ def test_the_trees_alone_are_what_the_estimator_is(name):
     for ours, theirs in zip(alone.parents, whole.parents, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(TreeEnsemble(alone, "depth")(NEW, X), TreeEnsemble(ensemble, "depth")(NEW, X))
-
-
-def test_the_trees_alone_know_where_missing_values_go():
-    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
-    for sample in (X, holed):
-        forest = RandomForestClassifier(n_estimators=4, random_state=0).fit(sample, Y)
-        np.testing.assert_array_equal(ThresholdTrees.from_forest(forest).leaves(holed), trees_of(forest).leaves(holed))
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
@@ -263,17 +245,14 @@ def test_trees_of_our_own_by_brute_force(kind):
     np.testing.assert_allclose(kernel(new, MIXED), brute(theirs, ours, COUNTS[kind]), rtol=1e-12)
 
 
-@kinds
-def test_supervised_kernels_classify(kind):
-    forest = RandomForestClassifier(n_estimators=30, random_state=0).fit(X, Y)
-    assert SVC(kernel=TreeEnsemble(forest, kind), C=100.0).fit(X, Y).score(X, Y) > 0.95
-
-
 def test_a_tree_without_tests_knows_no_difference():
     leaf = DecisionTreeClassifier().fit(X, np.zeros(len(X)))
     assert (TreeEnsemble(leaf, "leaf")(X) == 1).all()
     assert (TreeEnsemble(leaf, "depth")(X) == 1).all()
     assert (TreeEnsemble(leaf, "ancestors")(X) == 0).all()
+    for kind in COUNTS:
+        kernel = TreeEnsemble(leaf, kind)
+        np.testing.assert_array_equal(kernel.unwritten(NEW, X) @ np.ones(len(X)), kernel(NEW, X).sum(axis=1))
     assert TreeEnsemble(leaf, "leaf").total_mass() == TreeEnsemble(leaf, "depth").total_mass() == 1
     assert TreeEnsemble(leaf, "ancestors").total_mass() == 0
     with pytest.raises(InvalidInput, match="trees without a test"):

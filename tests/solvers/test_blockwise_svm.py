@@ -14,7 +14,6 @@ from cvxens.kernels.radial import SimplifiedGaussian, SimplifiedLaplacian
 from cvxens.limits import limit_threads
 from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, blockwise, solve_svm_path
-from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
     KernelRows,
     KernelSVM,
@@ -23,7 +22,9 @@ from cvxens.solvers.blockwise import (
     optimise_block,
     settle_block,
     solve_blockwise,
+    solve_prices,
 )
+from cvxens.solvers.svm_solution import SVMSolution
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
 X, Y = make_threenorm(300, 5, random_state=0)
@@ -102,21 +103,6 @@ def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkey
     assert exact.relative_gap <= found[0].certificate.relative_gap + 1e-12
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_rows_evaluated_anew_are_those_of_the_matrix(kernel):
-    rng = np.random.default_rng(0)
-    K, rows, v = kernel(X), KernelRows.of(kernel, X), rng.normal(size=300) * (rng.random(300) < 0.3)
-    chosen = rng.permutation(300)[:70]
-    assert_allclose(rows.block(chosen), K[np.ix_(chosen, chosen)], atol=1e-12)
-    assert_allclose(rows.block(chosen[:5]), K[np.ix_(chosen[:5], chosen[:5])], atol=1e-12)
-    assert_allclose(rows.scores(v), K @ v, atol=1e-10)
-    assert (rows.absolute_product(np.abs(v)) >= np.abs(K) @ np.abs(v) - 1e-10).all()
-    left, right, V = chosen[:9], chosen[20:], rng.normal(size=(50, 2))
-    assert_allclose(rows.cross(left, right, V), K[np.ix_(left, right)] @ V, atol=1e-10)
-    assert_allclose(rows.among(np.sort(chosen)).scores(np.ones(70)), K[np.ix_(*[np.sort(chosen)] * 2)].sum(axis=1))
-    assert rows.block_size >= 150
-
-
 SMOOTH = [SimplifiedPerceptron(), SimplifiedGaussian(0.1), SimplifiedLaplacian(0.1)]
 
 
@@ -191,8 +177,11 @@ def test_rows_are_those_of_the_matrix(seed, own, asked):
         assert_allclose(rows.block(chosen), K[np.ix_(chosen, chosen)], atol=1e-12)
         rows.add(chosen, weights, f)
         assert_allclose(f, K[:, chosen] @ weights, atol=1e-12)
-    v = rng.normal(size=20)
-    assert_allclose(rows.scores(v), KernelRows.of_matrix(K).scores(v), atol=1e-12)
+    v, V, (left, right) = rng.normal(size=20), rng.normal(size=(12, 2)), np.split(rng.permutation(20), [8])
+    assert_allclose(rows.scores(v), K @ v, atol=1e-12)
+    assert (rows.absolute_product(np.abs(v)) >= np.abs(K) @ np.abs(v) - 1e-12).all()
+    assert_allclose(rows.cross(left, right, V), K[np.ix_(left, right)] @ V, atol=1e-12)
+    assert_allclose(rows.among(np.sort(left)).scores(np.ones(8)), K[np.ix_(left, left)].sum(axis=1)[np.argsort(left)])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -246,15 +235,6 @@ def test_steps_are_limited():
     assert np.count_nonzero(point[0]) <= 10
 
 
-def test_prices_are_repetitions():
-    counts = np.random.default_rng(0).integers(1, 4, 60)
-    K = KERNELS[0](np.repeat(X[:60], counts, axis=0))
-    weighted = solve_blockwise(KernelSVM.of(KERNELS[0](X[:60]), Y[:60], 0.3 * counts), 1e-9)
-    repeated = solve_blockwise(KernelSVM.of(K, np.repeat(Y[:60], counts), 0.3), 1e-9)
-    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
-    assert_allclose(np.repeat(weighted.f + weighted.b, counts), repeated.f + repeated.b, atol=1e-3)
-
-
 def test_a_path_has_the_solutions_of_single_problems():
     Cs = 2.0 ** np.arange(-9, 4, 3)
     prices = np.random.default_rng(0).uniform(0.5, 2, 300)
@@ -263,6 +243,23 @@ def test_a_path_has_the_solutions_of_single_problems():
     single = [solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, C * prices), 1e-8) for C in Cs]
     assert_allclose([s.objective for s in path], [s.objective for s in single], rtol=1e-7)
     assert all(s.certificate.holds(1e-8) for s in path)
+
+
+def test_all_prices_by_one_loop_are_single_problems(monkeypatch):
+    Cs, prices = 2.0 ** np.arange(-9, 4, 3), np.random.default_rng(0).uniform(0.5, 2, 300)
+    for kernel in KERNELS:
+        problem = KernelSVM.of(kernel(X), Y, prices)
+        single = [solve_blockwise(problem.priced(C * prices), 1e-8) for C in Cs]
+        found = solve_prices(problem, Cs, 1e-8)
+        assert not any(isinstance(machine, SVMSolution) for machine in found)
+        for C, machine, solution in zip(Cs, found, single, strict=True):
+            certificate = problem.priced(C * prices).solution_at(Y * machine.v).certificate
+            assert certificate.relative_gap == pytest.approx(machine.relative_gap, abs=1e-9)
+            assert machine.relative_gap <= 1e-8
+            assert certificate.primal == pytest.approx(solution.objective, rel=1e-7)
+    # what the loop leaves open is solved by itself
+    monkeypatch.setattr(blockwise, "STEPS", 0)
+    assert all(isinstance(machine, SVMSolution) for machine in solve_prices(problem, Cs, 1e-8))
 
 
 def test_a_start_at_other_prices_is_made_feasible():
@@ -295,13 +292,6 @@ def test_scores_that_have_drifted_are_computed_anew(monkeypatch):
     solution = solve_blockwise(KernelSVM.of(K, Y[:60], 1.0), 1e-4)
     assert_allclose(solution.f, K @ (Y[:60] * solution.u), atol=1e-10 * np.abs(solution.f).max())
     assert solution.objective == pytest.approx(SVMDual(K, Y[:60], 1.0).certify(u=solution.u).primal, rel=1e-12)
-
-
-def test_two_roads_to_the_stump_machine():
-    additive = solve_additive_svm(AdditiveSVM.of(X, Y, 0.2), 1e-8)
-    blockwise = solve_blockwise(KernelSVM.of(KERNELS[0](X), Y, 0.2), 1e-8)
-    assert blockwise.objective == pytest.approx(additive.objective, rel=1e-7)
-    assert_allclose(blockwise.f + blockwise.b, additive.f + additive.b, atol=1e-3)
 
 
 def test_a_part_of_the_sample():

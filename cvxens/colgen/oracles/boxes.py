@@ -38,15 +38,6 @@ Ints: TypeAlias = NDArray[np.int64]
 MOST_CELLS = 2**22
 """The cells of a table, of 8 bytes each."""
 
-MOST_LISTS = 2**22
-"""The lists of features that are kept."""
-
-AT_A_TIME = 16
-"""Lists that are searched between two looks at the best edge and the clock, whatever the number of threads."""
-
-BOUNDED_AT_A_TIME = 1024
-"""Lists that are bounded between two looks at the clock."""
-
 
 @documented
 @dataclass(eq=False, repr=False)
@@ -171,10 +162,10 @@ class Boxes(BinnedOracle):
         together = of_sign[0] if row_norm == inf else row_sizes(of_sign[np.newaxis].astype(np.float64), row_norm)[0]
         bounds = np.full(len(self.lists), together)
         # bounds by lists are found while there is time, else those of all stand
-        for first in range(0, len(self.lists), BOUNDED_AT_A_TIME):
+        for first in range(0, len(self.lists), 1024):
             if first and is_over(ends_at):
                 break
-            here = slice(first, first + BOUNDED_AT_A_TIME)
+            here = slice(first, first + 1024)
             lists, own = self.lists[here], bounds[here]
 
             def bound(part: slice, lists: Ints = lists, own: NDArray = own) -> None:
@@ -185,7 +176,8 @@ class Boxes(BinnedOracle):
         found: dict[Rule, float] = {}
         best, done = bounds.dtype.type(0), 0
         while done < len(ranked) and bounds[ranked[done]] > best and not (done and is_over(ends_at)):
-            chosen = ranked[done : done + AT_A_TIME]
+            # so many between two looks at the best edge and the clock, whatever the number of threads
+            chosen = ranked[done : done + 16]
             chosen = chosen[bounds[chosen] > best]
             answers = Answers(
                 np.zeros(len(chosen), bounds.dtype), np.zeros((len(chosen), self.max_length, 3), np.int64)
@@ -289,7 +281,7 @@ def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list
     """List the features that may be together in a box, ascending, of every length, shape (n_lists, length)."""
     by_length, lengths = [], range(1, min(most, len(varying)) + 1)
     n_lists = sum(comb(len(varying), length) for length in lengths)
-    if n_lists > MOST_LISTS:
+    if n_lists > 2**22:
         found = f"found {most}, which makes {n_lists:,} lists of {len(varying)} features"
         raise InvalidInput("max_length", found, "give a smaller one, or fewer features")
     for length in lengths:

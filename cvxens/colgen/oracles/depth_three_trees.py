@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over
-from cvxens.colgen.oracles.depth_two_trees import rank_splits
+from cvxens.colgen.oracles.depth_two_trees import find_open, rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
@@ -46,9 +46,6 @@ Root: TypeAlias = tuple[int, int, bool]
 
 MOST_CELLS = 2**25
 """The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
-
-AT_A_TIME = 4
-"""Readings of roots that are searched between two looks at the best edge and the clock, whatever the threads."""
 
 IMPOSSIBLE = -(2**62)
 """The size of a choice that there is none of; two of them, or one and a sum of weights, are below every edge."""
@@ -124,30 +121,13 @@ class DepthThreeTrees(BinnedOracle):
     @cached_property
     def n_hypotheses(self) -> int:
         """The number of trees as they are written, h and -h counted once."""
-        count = int(self.constant)
-        for f, n_places in enumerate(self.readings.counts.tolist()):
+        layout, count = self._layout, int(self.constant)
+        nothing = Half.of_zeros(layout)
+        for f, n_places in enumerate(layout.counts.tolist()):
+            partners = np.flatnonzero(layout.allowed[f])
             for place in range(1, n_places + 1):
-                upper, lower = (self._count_halves((f, place, above)) for above in (True, False))
+                upper, lower = (_count_halves(layout, nothing, partners, (f, place, above)) for above in (True, False))
                 # every two, with the signs that they have to each other, but for two constants of one sign
-                count += 2 * upper * lower - 1
-        return count
-
-    def _count_halves(self, root: Root) -> int:
-        """Count the trees of depth 2 in a half, h or -h."""
-        allowed, twins, counts = self._layout.allowed, self.readings.twins, self.readings.counts
-        ranges = np.array([find_places(g, root, twins, counts) for g in range(len(counts))], np.int64)
-        lengths = np.maximum(ranges[:, 1] - ranges[:, 0], 0)
-        count = 1
-        for g in np.flatnonzero(allowed[root[0]]).tolist():
-            partners = allowed[root[0]] & allowed[g]
-            related = [h for h in (g, int(twins[g])) if h >= 0 and partners[h]]
-            elsewhere = 1 + int(lengths[partners].sum()) - int(lengths[related].sum())
-            for place in range(*ranges[g].tolist()):
-                upper, lower = (
-                    elsewhere
-                    + sum(_count_common(ranges[h], find_places(h, (g, place, above), twins, counts)) for h in related)
-                    for above in (True, False)
-                )
                 count += 2 * upper * lower - 1
         return count
 
@@ -199,7 +179,8 @@ class DepthThreeTrees(BinnedOracle):
         mass, best, done = int(np.abs(integers).sum()), NONE, 0
         end = len(order) if self.max_nodes is None else min(self.max_nodes, len(order))
         while done < end and not (done and is_over(ends_at)):
-            chosen = order[done : min(done + AT_A_TIME, end)]
+            # so many between two looks at the best edge and the clock, whatever the number of threads
+            chosen = order[done : min(done + 4, end)]
             floor = best if self.columns_per_round == 1 else best // 2
             search = partial(_search_root, layout, integers, sample, closed, floor)
             for size, tree in map_in_threads(search, chosen, n_threads):
@@ -213,11 +194,6 @@ class DepthThreeTrees(BinnedOracle):
         """Make the hypothesis of a tree as it is written, and a sign."""
         above, below = self.readings.make_tree(tree[2:9], sign), self.readings.make_tree(tree[9:16], sign * tree[16])
         return self.readings.make_branch(tree[0], tree[1], above, below)
-
-
-def _count_common(one: Any, other: tuple[int, int]) -> int:
-    """Count the places that two ranges have in common."""
-    return max(min(int(one[1]), other[1]) - max(int(one[0]), other[0]), 0)
 
 
 def _measure(edges: Ints, row_norm: float) -> list[float]:
@@ -437,19 +413,11 @@ def _search_root(
             plain, kept = Half.of_zeros(layout), place
             _add_samples(0, ends[place - 1], codes, weights, layout, partners, own, plain)
             _divide(plain, sample, layout, partners, own, kept_below, kept_above)
-        n_closed = 1 + sum(other[:2] == (f, place) for other in closed)
-        uppers = _rank_halves(layout, kept_above, partners, (f, place, True), n_closed + 1)
-        lowers = _rank_halves(layout, kept_below, partners, (f, place, False), n_closed + 1)
-        for p, (up, above_edge) in enumerate(zip(*(each.tolist() for each in uppers), strict=True)):
-            # the p-th and the q-th together are no better than the p q - 1 trees of those before them
-            for down, below_edge in list(zip(*(each.tolist() for each in lowers), strict=True))[
-                : (n_closed + 1) // (p + 1)
-            ]:
-                for product in (1, -1):
-                    edge, written = above_edge + product * below_edge, (f, place, *up, *down, product)
-                    is_constant = up[0] < 0 and down[0] < 0 and product > 0
-                    if abs(edge) > size and not is_constant and written not in closed:
-                        size, tree = abs(edge), written
+        shut = {other[2:] for other in closed if other[:2] == (f, place)}
+        halves = ((kept_above, True), (kept_below, False))
+        ranked = (_rank_halves(layout, half, partners, (f, place, above), len(shut) + 2) for half, above in halves)
+        size, found = find_open(*(np.column_stack(each).tolist() for each in ranked), shut, size)
+        tree = tree if found is None else (f, place, *found[:-1])
     return size, tree
 
 
@@ -524,6 +492,19 @@ def _rank_halves(layout: Layout, half: Half, partners: Ints, root: Root, most: i
                         form[4], form[5], form[6] = down[0], down[1], product
                         count = _insert(edges, forms, count, up[2] + product * down[2], form)
     return forms[:count], edges[:count]
+
+
+@njit(cache=True)
+def _count_halves(layout: Layout, half: Half, partners: Ints, root: Root) -> int:
+    """Count the trees of depth 2 in a half, h or -h, as `_rank_halves` visits them."""
+    count, sides = 1, np.array([True, False])
+    for g in partners:
+        first, end = _find_bins(g, root, layout)
+        for u in range(first, end):
+            n_above = len(_list_splits(layout, half, partners, root, g, u, sides[0]))
+            n_below = len(_list_splits(layout, half, partners, root, g, u, sides[1]))
+            count += 2 * n_above * n_below - 1
+    return count
 
 
 @njit(cache=True)

@@ -33,9 +33,6 @@ Closed: TypeAlias = dict[tuple[int, int], Ints]
 """By reading and place of a root its trees that must not be answered with: reading and place of the upper split and of
 the lower one, -1 and 0 for none, and the product of their signs, (n_closed, 5)."""
 
-NEARLY = 1 - 2.0**-40
-"""What a norm is multiplied by so that rounding leaves out nothing that is larger."""
-
 
 @documented
 @dataclass(eq=False, repr=False)
@@ -207,7 +204,10 @@ def _find_best(
     largest = int(here.max())
     opened: dict[int, tuple[int, ...]] = {}
     while (k := int(here.argmax())) not in opened and (root, k + 1) in closed:
-        here[k], opened[k] = _find_open(*list_halves(k + 1), {*map(tuple, closed[root, k + 1].tolist())})
+        shut = {*map(tuple, closed[root, k + 1].tolist())}
+        ranked = (half[rank_splits(half, len(shut) + 2)].tolist() for half in list_halves(k + 1))
+        here[k], found = find_open(*ranked, shut)
+        opened[k] = found or (-1, 0, -1, 0, -1, 1)
     if k in opened:
         return int(here[k]), largest, (k + 1, *opened[k])
     form = forms[k]
@@ -275,18 +275,20 @@ def _list_splits(half: tuple[int, int, bool], joint: Ints, partners: Ints, twins
     return found[:count]
 
 
-def _find_open(upper: Ints, lower: Ints, closed: set[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
+def find_open(
+    upper: list[list[int]], lower: list[list[int]], closed: set[tuple[int, ...]], size: int = NONE
+) -> tuple[int, tuple[int, ...] | None]:
     """Return the best tree of one root that is not closed: its edge, how it is written, and the sign of its upper half.
 
-    With the choices of both halves in the order of their sizes, the p-th and q-th together are no better than the
-    ``p q - 1`` trees of those before them, of which only so many can be closed, and one more: the constant.
+    None where that is not above `size`. Choices of both halves are written with their edges last, the largest first.
+    The p-th and q-th together are no better than the ``p q - 1`` trees of those before them, of which only so many can
+    be closed, and one more: the constant.
     """
-    size, best, most = NONE, (-1, 0, -1, 0, -1, 1), len(closed) + 2
-    ranked = lower[rank_splits(lower, most)].tolist()
-    for p, up in enumerate(upper[rank_splits(upper, most)].tolist()):
-        for down in ranked[: most // (p + 1)]:
+    best, most = None, len(closed) + 2
+    for p, (*up, above) in enumerate(upper[:most]):
+        for *down, below in lower[: most // (p + 1)]:
             for product in (1, -1):
-                edge, written = up[2] + product * down[2], (*up[:2], *down[:2], product)
+                edge, written = above + product * below, (*up, *down, product)
                 is_constant = up[0] < 0 and down[0] < 0 and product > 0
                 if abs(edge) > size and not is_constant and written not in closed:
                     size, best = abs(edge), (*written, 1 if edge >= 0 else -1)
@@ -324,7 +326,8 @@ def _join_rows(
     best = (-1, 0, -1, 0, 1, 1)
     for p in by_upper:
         for q in by_lower:
-            if upper_norms[p] + lower_norms[q] <= size * NEARLY:
+            # less a little, so that rounding leaves out nothing that is larger
+            if upper_norms[p] + lower_norms[q] <= size * (1 - 2.0**-40):
                 break
             up, down = upper[p], lower[q]
             for product in (1, -1):

@@ -40,10 +40,6 @@ COLUMNS_PER_TEST = 10
 """At most so many hypotheses of one test are answered with; each is the best for another group or output."""
 
 
-MISSING_AS = ("side", "zero")
-"""What stumps may be where the value is missing: of either side, or 0."""
-
-
 @dataclass(frozen=True, eq=False)
 class Kinds:
     """A sample with what its columns are.
@@ -58,23 +54,20 @@ class Kinds:
     X: Any  # ndarray or csc_array (n_samples, n_features), NaN where missing
     features: tuple[Feature, ...]
     gaps: NDArray[np.bool_]  # (n_features,), True where values are missing
+    nominal: NDArray[np.bool_]  # (n_features,), True for columns of levels
     silent: bool  # True if stumps say nothing of missing values
 
     @classmethod
     def from_sample(cls, X: Any, features: Sequence[Feature] | None = None, missing: str = "side") -> Self:
         """Check a sample; without `features` all of it is numeric, but for what is nominal in a data frame."""
-        silent = one_of("missing", missing, MISSING_AS) == "zero"
+        silent = one_of("missing", missing, ("side", "zero")) == "zero"
         if features is None and (features := find_features(X)) is not None:
             X = encode(features, X)
         X = check_features(X, gaps=True)
         kinds = tuple(Feature(f"x{j}") for j in range(X.shape[1])) if features is None else tuple(features)
         one_each("features", kinds, X.shape[1], "feature")
-        return cls(X, kinds, count_missing(X) > 0, silent)
-
-    @property
-    def nominal(self) -> NDArray[np.bool_]:
-        """True for columns of levels, (n_features,)."""
-        return np.array([kind.categories is not None for kind in self.features])
+        nominal = np.array([kind.categories is not None for kind in kinds])
+        return cls(X, kinds, count_missing(X) > 0, nominal, silent)
 
     @property
     def numeric(self) -> Ints:

@@ -35,14 +35,6 @@ from cvxens.tables import Feature
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_of, whole
 
-LARGE = 4000
-"""Samples from which on a feature is answered with several stumps, 1 per 2,000 samples, up to 10 of a feature and 200
-of all, and all but the best are the best of up to 255 places and of the bins beside these: on 20,000 x 20, runs with
-ten columns a feature for one take a quarter to nine tenths of the time, by loss; twenty gain nothing more, as masters
-grow."""
-
-LEVEL_SIDES = ("one", "subsets")
-
 Ints: TypeAlias = NDArray[np.int64]
 
 
@@ -135,7 +127,7 @@ class Stumps:
     ) -> None:
         kinds = Kinds.from_sample(X, features, missing)
         self.sample, n_features = kinds.X, len(kinds.features)
-        self.tests = LevelTests(kinds, subsets=one_of("levels", levels, LEVEL_SIDES) == "subsets")
+        self.tests = LevelTests(kinds, subsets=one_of("levels", levels, ("one", "subsets")) == "subsets")
         sides = kinds.check_sides(signs)
         read = np.array([(j, way) for j in kinds.numeric.tolist() for way in kinds.ways(j)], np.intp).reshape(-1, 2)
         columns, ways = read.T
@@ -144,8 +136,11 @@ class Stumps:
         kinds.check_variation(int((self.features.n_distinct > 1).sum()) + self.tests.n_hypotheses)
         self.constant = constant
         n = self.features.n_samples
+        # from 4,000 samples on a feature has several stumps in an answer, 1 per 2,000 samples, up to 10 each and
+        # 200 in all, and all but the best are the best of up to 255 places and of the bins beside these: on 20,000 x 20
+        # runs take a quarter to nine tenths of the time, by loss; with twenty nothing more is gained, as masters grow
         several = max(1, min(n // 2000, 10, 200 // n_features)) if columns_per_round is None else 1
-        self._n_parts, self._n_exact = several, 1 if n >= LARGE else n_features
+        self._n_parts, self._n_exact = several, 1 if n >= 4000 else n_features
         every = len(read) * several + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum

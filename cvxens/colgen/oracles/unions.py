@@ -17,9 +17,6 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Scaled, negate
 from cvxens.rounding import EPSILON
 
-MOST_CALLS = 200
-"""The calls in which the hypotheses that are best for their cost are looked for; a search cut short still bounds."""
-
 
 class Union:
     """The union of the sets of several oracles on one sample: as exact as they are all.
@@ -229,7 +226,8 @@ class Costed:
         known: set[Hypothesis] = set()
         columns: list[Column] = []
         everything, outside, square_sum, rising = 0.0, 0.0, inf, inf
-        for _ in range(MOST_CALLS):
+        # a search that is cut short bounds as well
+        for _ in range(200):
             answer = self.oracle.price(s, list(known), **row_norm)
             new = [column for column in answer.columns if column.hypothesis not in known]
             square_sum = min(square_sum, answer.edge_square_sum)
