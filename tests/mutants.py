@@ -190,7 +190,9 @@ MUTANTS = [
             "tests/solvers/test_additive_svm.py",
         ),
     ),
-    Mutant("cvxens/dask/shards.py", "if len(given) != values.shape[1]:", "if False:", ("tests/dask/test_dask_input.py",)),
+    Mutant(
+        "cvxens/dask/shards.py", "if len(given) != values.shape[1]:", "if False:", ("tests/dask/test_dask_input.py",)
+    ),
     Mutant(
         "cvxens/colgen/masters/linear_masters.py",
         "scale = -self.exponent if",
