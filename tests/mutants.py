@@ -190,7 +190,7 @@ MUTANTS = [
             "tests/solvers/test_additive_svm.py",
         ),
     ),
-    Mutant("cvxens/dask/shards.py", "if len(given) != n_rows:", "if False:", ("tests/dask/test_dask_input.py",)),
+    Mutant("cvxens/dask/shards.py", "if len(given) != values.shape[1]:", "if False:", ("tests/dask/test_dask_input.py",)),
     Mutant(
         "cvxens/colgen/masters/linear_masters.py",
         "scale = -self.exponent if",
@@ -223,7 +223,7 @@ MUTANTS = [
         "abs(self.inverses @ missed)",
         ("tests/problems/test_verified.py",),
     ),
-    Mutant("cvxens/problems/cones.py", "parts[1] >= nonnegative", "parts[1] >= 0", ("tests/problems/test_conic.py",)),
+    Mutant("cvxens/problems/cones.py", " >= of_cone)", " >= 0 * of_cone)", ("tests/problems/test_conic.py",)),
     Mutant(
         "cvxens/problems/conic.py",
         "return chosen if exact else None",
@@ -246,8 +246,8 @@ MUTANTS = [
         ),
     ),
     Mutant(
-        "cvxens/problems/units.py",
-        "STEP * np.rint(",
+        "cvxens/problems/conic.py",
+        "4 * np.rint(",
         "0 * np.rint(",
         (
             "tests/colgen/test_constraints_in_any_units.py",

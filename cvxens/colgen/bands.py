@@ -29,7 +29,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
-from cvxens.colgen.masters.level_program import LevelProgram
+from cvxens.colgen.masters.linear_masters import LevelProgram
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, ask, evaluate, negate, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.hypotheses import Constant

@@ -63,13 +63,7 @@ TUBE = 0.1
 
 
 def measure_deviation(t: Array, weights: Array) -> float:
-    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal.
-
-    Examples
-    --------
-    >>> measure_deviation(np.array([0.0, 1.0, 5.0, 6.0]), np.ones(4)), measure_deviation(np.ones(2), np.ones(2))
-    (2.5, 1.0)
-    """
+    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal."""
     loss = AbsoluteError(t, weights / weights.sum())
     b = loss.best_intercept(np.zeros(len(t)), np.ones(len(t)))
     return loss.value(np.full(len(t), float(b))) or 1.0

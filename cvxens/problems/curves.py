@@ -155,7 +155,7 @@ class Curve:
         end = float(self.maximisers(np.full((), x)))
         if not 0 < end < inf:
             return inf if end > 0 else 0.0
-        # points from where it shows in a sum of floats, at which phi(t) / t^2 is bounded from below to a fifth or better
+        # points from where it shows in a sum of floats, at which phi(t) / t^2 is bounded below to a fifth or better
         points = np.geomspace(min(1e-150, end / 2), end, 4000)
         with np.errstate(under="ignore"):
             least = float((self.values(points[:-1]) / points[1:] ** 2).min()) * (1 - ROUNDED)

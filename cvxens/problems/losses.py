@@ -310,8 +310,34 @@ def _sum_error(n_samples: int, terms: Array) -> float:
     return sum_error(max(n_samples, terms.size // 2), float(np.abs(terms).sum()))
 
 
+class BoundedSlopes(Loss):
+    """A loss ``sum_i C_i phi_i(z_i)`` whose multipliers have bounds of their own; `C` is a price, or one per sample."""
+
+    C: Any
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        """The least and the largest multipliers."""
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip into the bounds; with an intercept scale down those of the sign that outweighs the other."""
+        u = np.clip(u, *self.bounds)
+        return u if y is None else balance_classes(u, y)
+
+    def violation(self, u: Array) -> float:
+        """Return the distance from the bounds, in units of C."""
+        least, largest = self.bounds
+        return max(excess((least - u) / self.C), excess((u - largest) / self.C))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |u + loss'(z)|`` in units of C, relative to the largest slope."""
+        slopes = self.multipliers(z) / self.C
+        return float(np.abs(u / self.C - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
+
+
 @dataclass(frozen=True, eq=False)
-class SumOverSamples(Loss):
+class SumOverSamples(BoundedSlopes):
     """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C.
 
     Its terms and its dual terms are one for each sample.
@@ -330,18 +356,9 @@ class SumOverSamples(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return np.shape(self.C)
 
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Clip into [0, cap C] and balance the classes."""
-        return clip_box(u, self.cap * self.C, y)
-
-    def violation(self, u: Array) -> float:
-        """Return the distance from 0 <= u <= cap C, in units of C."""
-        return max(excess(-u / self.C), excess(u / self.C - self.cap))
-
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return ``max |u/C + phi'(z)|``, relative to the largest slope."""
-        slopes = self.multipliers(z) / self.C
-        return float(np.abs(u / self.C - slopes).max()) / max(float(slopes.max()), TINY)
+    @property
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        return 0.0, self.cap * self.C
 
 
 @documented

@@ -154,8 +154,41 @@ class Penalty(ABC):
         return Sum((self, other))
 
 
+class SizesAndSquares(Penalty):
+    """A penalty ``sum_j size |w_j| + square w_j^2``, of two factors."""
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[float, float]:
+        """The factors of the sizes and of the squares, 0 or above."""
+
+    @property
+    def structure(self) -> Structure:
+        size, square = self.factors
+        return Structure(size=size, square=square)
+
+    def value(self, w: Array) -> float:
+        size, square = self.factors
+        return float((size * np.abs(w).sum() if size else 0.0) + (square * (w * w).sum() if square else 0.0))
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """Return the slope at 0."""
+        return self.factors[0]
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return the slope of the squares, and of sizes that in the sign of w_j, or in both where that is 0."""
+        size, square = self.factors
+        return np.where(w > 0, size, -size) + 2 * square * w, np.where(w < 0, -size, size) + 2 * square * w
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Return max |2 square w_j - sign(edge_j) max(|edge_j| - size, 0)|, relative to the largest edge."""
+        size, square = self.factors
+        best = np.sign(edges) * np.maximum(np.abs(edges) - size, 0)
+        return float(np.abs(2 * square * w - best).max()) / max(size or 1.0, float(np.abs(edges).max()))
+
+
 @dataclass(frozen=True)
-class L1(Penalty):
+class L1(SizesAndSquares):
     """`weight` times sum_j |w_j|: LL08 P3 and P4. Dual feasible: no edge above `weight`.
 
     Parameters
@@ -171,14 +204,11 @@ class L1(Penalty):
         return self.weight
 
     @property
-    def structure(self) -> Structure:
-        return Structure(size=self.weight)
+    def factors(self) -> tuple[float, float]:
+        return self.weight, 0.0
 
     def model(self, w: Any) -> Term:
         return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
-
-    def value(self, w: Array) -> float:
-        return float(self.weight * np.abs(w).sum())
 
     def shrink(self, edges: Edges) -> float:
         """Return ``weight / max edge``, at most 1."""
@@ -186,14 +216,6 @@ class L1(Penalty):
 
     def conjugate(self, edges: Edges) -> float:
         return 0.0
-
-    def threshold(self, w: Array, edges: Array) -> float:
-        """Return the slope at 0."""
-        return self.weight
-
-    def slopes(self, w: Array) -> tuple[Array, Array]:
-        """Return the weight in the sign of w_j, and both signs where that is 0."""
-        return np.where(w > 0, self.weight, -self.weight), np.where(w < 0, -self.weight, self.weight)
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return max |w_j| (weight - edge_j sign w_j), relative to weight and sum |w|."""
@@ -206,7 +228,7 @@ class L1(Penalty):
 
 
 @dataclass(frozen=True)
-class SquaredL2(Penalty):
+class SquaredL2(SizesAndSquares):
     """`weight`/2 times |w|^2: LL08 P1 and SL (1), (10). At the optimum weight w_j = edge_j for every j: SL (7), (12).
 
     Parameters
@@ -222,34 +244,19 @@ class SquaredL2(Penalty):
         return self.weight
 
     @property
-    def structure(self) -> Structure:
-        return Structure(square=self.weight / 2)
+    def factors(self) -> tuple[float, float]:
+        return 0.0, self.weight / 2
 
     def model(self, w: Any) -> Term:
         return Term(self.weight / 2 * cp.sum_squares(w))
-
-    def value(self, w: Array) -> float:
-        return float(self.weight / 2 * (w * w).sum())
 
     def conjugate(self, edges: Edges) -> float:
         """Return the sum of squared edges over twice the weight."""
         return edges.square_sum / (2 * self.weight)
 
-    def threshold(self, w: Array, edges: Array) -> float:
-        """Return the slope at 0, which is 0."""
-        return 0.0
-
-    def slopes(self, w: Array) -> tuple[Array, Array]:
-        """Return ``weight w_j``."""
-        return self.weight * w, self.weight * w
-
-    def stationarity(self, w: Array, edges: Array) -> float:
-        """Return max |weight w_j - edge_j|, relative to the largest."""
-        return float(np.abs(self.weight * w - edges).max()) / max(1.0, float(np.abs(edges).max()))
-
 
 @dataclass(frozen=True)
-class ElasticNet(Penalty):
+class ElasticNet(SizesAndSquares):
     """`l1` times sum_j |w_j| plus `l2`/2 times |w|^2 (Zou & Hastie 2005). At the optimum l2 w_j = max(edge_j - l1, 0).
 
     Its conjugate is ``sum_j max(edge_j - l1, 0)^2 / (2 l2)``. Of the hypotheses outside a master the largest edge is
@@ -265,41 +272,24 @@ class ElasticNet(Penalty):
     l2: float = 1.0
 
     @property
-    def structure(self) -> Structure:
-        return Structure(size=self.l1, square=self.l2 / 2)
+    def factors(self) -> tuple[float, float]:
+        return self.l1, self.l2 / 2
 
     @property
     def entry_sizes(self) -> tuple[float, float]:
-        return self.l1, self.l2 / 2
+        return self.factors
 
     def model(self, w: Any) -> Term:
         return Term(L1(self.l1).model(w).expression + SquaredL2(self.l2).model(w).expression)
 
-    def value(self, w: Array) -> float:
-        return L1(self.l1).value(w) + SquaredL2(self.l2).value(w)
-
     def shrink(self, edges: Edges) -> float:
         """Return ``l1 / max edge`` of those outside, at most 1."""
-        return L1(self.l1).shrink(Edges(min(edges.bound, edges.outside), edges.square_sum))
+        return self.l1 / max(self.l1, min(edges.bound, edges.outside))
 
     def conjugate(self, edges: Edges) -> float:
         """Return half the sum of (edge - l1)^2 over l2, where edges inside, shrunk, exceed l1."""
         excesses = np.maximum(self.shrink(edges) * edges.inside() - self.l1, 0)
         return float((excesses**2).sum() / (2 * self.l2))
-
-    def threshold(self, w: Array, edges: Array) -> float:
-        """Return the slope at 0."""
-        return self.l1
-
-    def slopes(self, w: Array) -> tuple[Array, Array]:
-        """Return those of the two parts added up."""
-        least, largest = L1(self.l1).slopes(w)
-        return least + self.l2 * w, largest + self.l2 * w
-
-    def stationarity(self, w: Array, edges: Array) -> float:
-        """Return max |l2 w_j - sign(edge_j) max(|edge_j| - l1, 0)|, relative to the largest edge."""
-        best = np.sign(edges) * np.maximum(np.abs(edges) - self.l1, 0)
-        return float(np.abs(self.l2 * w - best).max()) / max(self.l1, float(np.abs(edges).max()))
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.problems.duality import balance_classes
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import TINY, Loss, best_of_hinges, excess, find_balance
+from cvxens.problems.losses import TINY, BoundedSlopes, best_of_hinges, excess, find_balance
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -30,7 +29,7 @@ from cvxens.types import Array
 __all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]
 
 
-class SumOverTargets(Loss):
+class SumOverTargets(BoundedSlopes):
     """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below.
 
     Parameters
@@ -53,26 +52,6 @@ class SumOverTargets(Loss):
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return self.t.shape
-
-    @property
-    @abstractmethod
-    def bounds(self) -> tuple[float | Array, float | Array]:
-        """The least and the largest multipliers, -above and below."""
-
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Clip into the bounds; with an intercept scale down those of the sign that outweighs the other."""
-        u = np.clip(u, *self.bounds)
-        return u if y is None else balance_classes(u, y)
-
-    def violation(self, u: Array) -> float:
-        """Return the distance from the bounds, in units of C."""
-        least, largest = self.bounds
-        return max(excess((least - u) / self.C), excess((u - largest) / self.C))
-
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return ``max |u + loss'(z)|`` in units of C, relative to the largest slope."""
-        slopes = self.multipliers(z) / self.C
-        return float(np.abs(u / self.C - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
 
 
 class TwoHinges(SumOverTargets):

@@ -1,4 +1,4 @@
-"""Small samples, all their stumps as a dense array, and oracles over an array that share no code with the package."""
+"""Small samples, all their stumps as a dense array, oracles over an array, and optima over all columns at once."""
 
 from dataclasses import dataclass
 

@@ -6,6 +6,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
+from brute_force import solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,14 +37,11 @@ def elastic(loss, l1=1.0, l2=0.1, **options):
     return Formulation(loss, ElasticNet(l1, l2), **options)
 
 
-def all_at_once(formulation, H, y):
-    """The optimum by cvxpy, from the two terms as a textbook would write them."""
+def optimum(formulation, H, y):
     loss, penalty = formulation.terms
-    w, b = cp.Variable(H.shape[1], nonneg=formulation.nonnegative), cp.Variable()
-    z = cp.multiply(y, H @ w + b * formulation.intercept)
-    losses = {Hinge: lambda: loss.C * cp.sum(cp.pos(1 - z)), Logistic: lambda: loss.C * cp.sum(cp.logistic(-z))}
-    total = losses[type(loss)]() + penalty.l1 * cp.norm1(w) + penalty.l2 / 2 * cp.sum_squares(w)
-    return cp.Problem(cp.Minimize(total)).solve("CLARABEL")
+    express = {Hinge: lambda z: loss.C * cp.sum(cp.pos(1 - z)), Logistic: lambda z: loss.C * cp.sum(cp.logistic(-z))}
+    options = {name: getattr(formulation, name) for name in ("intercept", "nonnegative")}
+    return solve_all(H, y, express[type(loss)], penalty, **options)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -55,7 +53,7 @@ def test_elastic_nets_over_all_stumps(loss, l2, nonnegative, intercept):
     formulation = elastic(loss, l2=l2, nonnegative=nonnegative, intercept=intercept)
     run = column_generation(formulation, Stumps(X, square_sum=False), y, tol=1e-6)
     H = every_stump(X)
-    best = all_at_once(formulation, np.hstack([H, -H]) if nonnegative else H, y)
+    best = optimum(formulation, np.hstack([H, -H]) if nonnegative else H, y)
     assert run.certificate.primal == pytest.approx(best, rel=2e-6)
     assert run.certificate.proven
     assert run.certificate.holds(1e-5)
@@ -82,7 +80,7 @@ def test_no_bound_is_above_the_optimum_whatever_is_known(seed, l2, told):
     solution = restricted.evaluate(point)
     inside = [column.hypothesis for column in columns] if told else []
     priced = Stumps(X).price(solution.s, inside)
-    best = all_at_once(formulation, every_stump(X), y)
+    best = optimum(formulation, every_stump(X), y)
     for known in (priced, replace(priced, outside_bound=np.inf)):
         assert restricted.bound(solution, known) <= best * (1 + 1e-7)
 
@@ -100,21 +98,6 @@ def test_its_limits_are_l1_and_squared_l2():
     }
     assert optimum["nearly l1"] == pytest.approx(optimum["l1"], rel=1e-5)
     assert optimum["nearly l2"] == pytest.approx(optimum["l2"], rel=1e-5)
-
-
-def test_oracles_bound_the_edges_of_those_outside():
-    X, y = drawn(5)
-    s = y * np.random.default_rng(0).uniform(0, 1, len(y))
-    H = every_stump(X)
-    for oracle in (Stumps(X), Stumps(X, columns_per_round=2), Pool(H), QuantileStumps(X, n_thresholds=4)):
-        inside = []
-        for _ in range(4):
-            priced = oracle.price(s, inside)
-            assert priced.columns[0].edge <= priced.outside_bound <= priced.columns[0].edge + 1e-9
-            assert priced.outside_bound <= priced.edge_bound
-            inside.append(priced.columns[0].hypothesis)
-    pair = Pool(H[:, :1])
-    assert pair.price(s, [column.hypothesis for column in pair.price(s).columns]).outside_bound == 0
 
 
 def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):

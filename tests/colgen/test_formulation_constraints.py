@@ -54,7 +54,9 @@ def dense(loss, penalty, constraints):
 @pytest.mark.parametrize("held", CONSTRAINTS)
 @pytest.mark.parametrize(("loss", "penalty"), [("hinge", "l1"), ("logistic", "l1"), ("squared hinge", "l2")])
 def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
-    optimum = dense(LOSSES[loss][1], PENALTIES[penalty][1], CONSTRAINTS[held])
+    optimum = solve_all(
+        H, y, LOSSES[loss][1], PENALTIES[penalty][1], intercept=True, constraints=CONSTRAINTS[held], tol=1e-9
+    )
     for on_z in LOSSES[loss]:
         formulation = Formulation(on_z, PENALTIES[penalty][0], intercept=True, constraints=CONSTRAINTS[held])
         run = column_generation(formulation, Stumps(X), y, tol=1e-7)
@@ -109,7 +111,7 @@ EXPONENTIAL = (lambda z: cp.sum(cp.exp(-z)), lambda z: cp.sum(cp.exp(-z)))
 @pytest.mark.parametrize("loss", [LOSSES["hinge"], EXPONENTIAL], ids=["hinge", "exponential"])
 @pytest.mark.parametrize("held", FAR)
 def test_constraints_that_no_constant_score_satisfies_are_reached_by_a_phase_1(held, loss, penalty):
-    optimum = dense(loss[1], PENALTIES[penalty][1], FAR[held])
+    optimum = solve_all(H, y, loss[1], PENALTIES[penalty][1], intercept=True, constraints=FAR[held], tol=1e-9)
     formulation = Formulation(loss[0], PENALTIES[penalty][0], intercept=True, constraints=FAR[held])
     run = column_generation(formulation, Stumps(X), y, tol=1e-7)
     assert run.history[0].objective == np.inf

@@ -71,6 +71,7 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
         lambda z: express(C, z),
         (lambda w: 0.9 * cp.norm1(w)) if sparse else (lambda w: 0.65 * cp.sum_squares(w)),
         intercept=intercept,
+        tol=1e-10,
     )
     assert run.certificate.holds(1e-6)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
@@ -83,12 +84,15 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     assert type(fastest_master(formulation, formulation.signs(labels, N))) is chosen
 
 
+PLAIN = {name: partial(LOSSES[name][1], PRICES) for name in ("absolute", "pinball", "insensitive")}
 INTERIOR = {
-    **{name: (LOSSES[name][0](PRICES), partial(LOSSES[name][1], PRICES)) for name in ("absolute", "pinball")},
-    "tiny": (EpsilonInsensitive(1e-5 * T, 0.2e-5, PRICES), lambda z: PRICES @ cp.pos(cp.abs(1e-5 * T - z) - 0.2e-5)),
-    "huge": (EpsilonInsensitive(1e6 * T, 0.2e6, PRICES), lambda z: PRICES @ cp.pos(cp.abs(1e6 * T - z) - 0.2e6)),
+    "absolute": (AbsoluteError(T, PRICES), PLAIN["absolute"], 1.0),
+    "pinball": (Pinball(T, 0.8, PRICES), PLAIN["pinball"], 1.0),
+    "tiny": (EpsilonInsensitive(1e-5 * T, 0.2e-5, PRICES), PLAIN["insensitive"], 1e-5),
+    "huge": (EpsilonInsensitive(1e6 * T, 0.2e6, PRICES), PLAIN["insensitive"], 1e6),
     **{
-        f"worst {k}": (CVaR(1 / k, 30.0), lambda z, k=k: 30 / k * cp.sum_largest(cp.pos(1 - z), k)) for k in (4, 12, 24)
+        f"worst {k}": (CVaR(1 / k, 30.0), lambda z, k=k: 30 / k * cp.sum_largest(cp.pos(1 - z), k), 1.0)
+        for k in (4, 12, 24)
     },
 }
 
@@ -98,11 +102,11 @@ INTERIOR = {
 @pytest.mark.parametrize("name", INTERIOR)
 def test_the_interior_point_master_takes_them_too(name, intercept, nonnegative):
     """Whatever the unit of the targets; where rho is above 0 the sum of u has reached its limit."""
-    (loss, express), labels = INTERIOR[name], y if name.startswith("worst") else None
+    (loss, express, unit), labels = INTERIOR[name], y if name.startswith("worst") else None
     formulation = Formulation(loss, L1(0.9), intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Stumps(X), labels, tol=1e-8, master=InteriorPointMaster)
     signs = np.ones(N) if labels is None else y
-    optimum = solve_all(express, signs, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
+    optimum = unit * solve_all(H, signs, express, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
     assert run.certificate.holds(1e-8)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert not name.startswith("worst") or run.u.sum() <= 30.0 * (1 + 1e-12)

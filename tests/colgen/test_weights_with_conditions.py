@@ -59,21 +59,6 @@ def test_an_offset_of_targets_moves_them():
     assert column_generation(shifted, Stumps(X)).certificate.primal == pytest.approx(plain.certificate.primal, rel=1e-9)
 
 
-def test_columns_without_a_penalty_are_variables_of_the_loss():
-    """A linear part in the features, beside an l1 norm of the stumps."""
-    c = cp.Variable(X.shape[1], name="linear")
-    formulation = Formulation(lambda z: cp.sum(cp.logistic(-z - cp.multiply(y, X @ c))), L1(0.8), intercept=True)
-    run = column_generation(formulation, Stumps(X), y)
-    w, b = cp.Variable(H.shape[1]), cp.Variable()
-    scores = H @ w + X @ c + b
-    best = cp.Problem(cp.Minimize(cp.sum(cp.logistic(-cp.multiply(y, scores))) + 0.8 * cp.norm1(w)))
-    assert run.certificate.primal == pytest.approx(best.solve(solver="CLARABEL"), rel=1e-6)
-    assert run.certificate.proven
-    f = run.decision_function(X) + X @ run.variables["linear"]
-    attained = np.logaddexp(0, -y * f).sum() + 0.8 * np.abs(run.weights).sum()
-    assert attained == pytest.approx(run.certificate.primal, rel=1e-6)
-
-
 def test_side_constraints_on_weights_are_rows_of_a_pool():
     """A row ``A w`` beside the samples is one more score, and what it may be a constraint on that."""
     A = np.vstack([np.r_[np.ones(5), np.zeros(H.shape[1] - 5)], np.cos(np.arange(H.shape[1]))])

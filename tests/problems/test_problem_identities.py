@@ -203,22 +203,6 @@ def test_over_all_stumps_the_sparse_link_gives_the_linear_program_of_all_columns
     assert solved(LPBoost(columns, y, 0.3)).objective == pytest.approx(solved(LPBoost(H, y, 0.3)).objective, rel=1e-6)
 
 
-@many
-@given(seed=seeds)
-def test_any_multipliers_bound_the_rho_svm(seed):
-    X, y = sample(seed)
-    random = np.random.default_rng(seed)
-    K = Stump(low=X.min(axis=0) - 1, high=X.max(axis=0) + 1)(X) + 0.2 * np.eye(len(y))
-    Q = K * np.outer(y, y)
-    problem = RhoSVM(K, y)
-    u = random.dirichlet(np.full(len(y), 20.0))
-    certificate = problem.certify(u=u)
-    assert certificate.dual == pytest.approx(u @ Q @ u)
-    m = (Q @ u).min()
-    assert certificate.primal == pytest.approx(m**2 / (u @ Q @ u) if m > 0 else 0.0)
-    assert certificate.primal <= certificate.dual
-
-
 @few
 @given(seed=seeds)
 def test_the_rho_svm_has_its_support_on_the_margin_and_no_intercept(seed):
