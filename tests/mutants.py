@@ -87,15 +87,15 @@ MUTANTS = [
         ("tests/proofs/test_proofs.py",),
     ),
     Mutant(
-        "cvxens/colgen/bands.py",
+        "cvxens/colgen/near_optimal.py",
         "largest = max(largest, bound + plus + lost)",
         "largest = max(largest, bound + plus)",
         ("tests/colgen/test_bands.py",),
     ),
     Mutant(
-        "cvxens/colgen/bands.py",
-        "self.size / (abs(self.level) or 1.0)",
-        "self.size / abs(self.level)",
+        "cvxens/colgen/near_optimal.py",
+        "size / (abs(level) or 1.0)",
+        "size / abs(level)",
         ("tests/colgen/test_bands.py",),
     ),
     Mutant(
