@@ -30,7 +30,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
 from cvxens.limits import TimeUp, check_time
-from cvxens.problems.losses import TINY, Loss
+from cvxens.problems.losses import Loss
+from cvxens.rounding import TINY
 from cvxens.solvers.byte_rows import BLOCK, GrowingRows, combine, map_parts, multiply
 from cvxens.solvers.steps import StepRow, StepRows
 from cvxens.types import Array

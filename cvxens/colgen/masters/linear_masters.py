@@ -162,6 +162,7 @@ class LevelProgram:
     def __init__(self, formulation: Formulation, y: Array, level: float) -> None:
         self.y, self.intercept = y, formulation.intercept
         loss: Any
+        self.penalty: Any
         loss, self.penalty = formulation.terms
         self.dual: LinearDual = loss.linear_dual
         self.stack = stack = self.dual.stack(y)
