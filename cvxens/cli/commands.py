@@ -103,7 +103,7 @@ def fit(
     from cvxens.cli.reports import print_certificates, print_notes, proofs
     from cvxens.colgen import Ending
     from cvxens.errors import InvalidInput
-    from cvxens.report.words import list_certificates
+    from cvxens.report.content import list_certificates
     from cvxens.storage import check_place
 
     check_place("--out", out)
@@ -373,7 +373,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     from cvxens import load_model
     from cvxens.cli.reports import print_certificates, proofs
     from cvxens.errors import InvalidInput
-    from cvxens.report.words import keeps_promise, list_certificates
+    from cvxens.report.content import keeps_promise, list_certificates
 
     fitted = load_model(model)
     name, found = type(fitted).__name__, fitted.certificate_

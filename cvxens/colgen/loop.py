@@ -283,14 +283,16 @@ class _Columns:
     def price(self, solution: MasterSolution) -> Priced:
         """Price what is outside the master, again where the oracle answers with what it was given."""
         closed, _ = self._exclude(solution)
-        while True:
-            priced = self._ask(solution, closed)
-            own = {column.hypothesis for column in priced.columns} if self.given else set()
+        priced = self._ask(solution, closed)
+        while self.given:
+            own = {column.hypothesis for column in priced.columns}
             if solution.is_free:
                 own |= {negate(hypothesis) for hypothesis in own}
             if self.given.isdisjoint(own):
-                return priced
+                break
             self.given -= own
+            priced = self._ask(solution, closed)
+        return priced
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
         """Raise the bounds of an answer to what is known of the columns in the master, and in it.
@@ -786,7 +788,7 @@ class Search:
             found=self.found,
             square_sum=self.formulation.needs_square_sum,
             incumbent=self.incumbent,
-            condition=self._find_condition,
+            condition=self._find_condition if self.formulation.basis else None,
             tol=limits.tol,
         ):
             step = self._count(raw_step, limits.tol)
@@ -858,7 +860,7 @@ class Search:
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
         self.incumbent = incumbent = step.incumbent
-        size = self._find_size(step.columns)
+        size = self._find_size(step.columns) if self.formulation.find_size(1.0) else 0.0
         objective, bound = incumbent.solution.objective, incumbent.bound
         gap = relative_gap(objective, bound, size=size)
         if gap <= tol:
@@ -871,8 +873,6 @@ class Search:
 
     def _find_size(self, columns: Sequence[Column]) -> float:
         """Return the size below which objectives are near 0, of hypotheses as large as those in the master."""
-        if not self.formulation.find_size(1.0):
-            return 0.0
         for column in columns[self._n_measured :]:
             self._largest = max(self._largest, float(np.abs(column.values).max()))
         self._n_measured = len(columns)

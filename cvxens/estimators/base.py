@@ -313,36 +313,6 @@ def estimator(kind: type[T]) -> type[T]:
     `Shared` documents, or the class variable `local`, where an estimator stands for one of that class on more than one
     machine.
     The class variable `fitted` gets the names of the fields that are no parameters.
-
-    Examples
-    --------
-    >>> from dataclasses import field
-    >>> @dataclass
-    ... class Limited:
-    ...     '''Fits with a limit.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     max_time : float
-    ...         Seconds.
-    ...     '''
-    ...
-    ...     max_time: float = field(default=10.0, kw_only=True)
-    >>> @estimator
-    ... class Machine(Limited):
-    ...     '''A machine.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     C : float
-    ...         The price of slack.
-    ...     '''
-    ...
-    ...     C: float = 1.0
-    >>> list(signature(Machine).parameters)
-    ['C', 'max_time']
-    >>> [line for line in Machine.__doc__.splitlines() if " : " in line]
-    ['C : float', 'max_time : float']
     """
     kind = dataclass(eq=False, repr=False)(kind)
     for name in {"__init__", "set_params"} & set(dir(kind)):

@@ -18,9 +18,6 @@ from cvxens.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-UP, DOWN = PALETTE[6], PALETTE[0]
-"""The colours of what adds to a score, and of what takes off."""
-
 
 @dataclass
 class EffectsDisplay(Display):
@@ -248,7 +245,7 @@ class ExplanationDisplay(Display):
             steps, names = np.append(steps, self.contributions[others].sum()), [*names, f"{len(others)} {word}"]
         starts = self.base + np.append(0.0, np.cumsum(steps))
         places = np.arange(1, len(steps) + 1)
-        ax.barh(places, steps, left=starts[:-1], height=0.7, color=np.where(steps > 0, UP, DOWN))
+        ax.barh(places, steps, left=starts[:-1], height=0.7, color=np.where(steps > 0, PALETTE[6], PALETTE[0]))
         ends: Array = starts[[0, -1]]
         ax.plot(ends, [0, len(steps) + 1], "D", color=NOTE, markersize=5)
         # each bar begins where the one above it ends

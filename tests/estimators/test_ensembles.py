@@ -80,17 +80,6 @@ def test_the_dual_weights_prove_the_bound():
     assert u.sum() / max(1.0, edge) == pytest.approx(model.certificate_.dual)
 
 
-@pytest.mark.parametrize(
-    ("limit", "value", "reached"), [("max_columns", 2, "max_columns"), ("max_time", 1e-9, "max_time")]
-)
-def test_a_limit_reached_is_told(limit, value, reached):
-    model = LPBoostClassifier(columns_per_round=1).set_params(**{limit: value})
-    with pytest.warns(ConvergenceWarning, match=reached):
-        model.fit(X, Y)
-    assert model.certificate_.relative_gap > model.tol
-    assert len(model.weak_learners_) <= 2
-
-
 class Exhausted(oracles.Stumps):
     """Stumps that answer twice, and have no hypotheses from then on, but a bound."""
 

@@ -58,7 +58,7 @@ X, Y = SAMPLES[2]
 
 QUICK = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "pairs": False}
 VARIANTS = {
-    "by the reference": InfiniteEnsembleSVC(Perceptron(), solver="reference"),
+    "perceptrons of a kernel": InfiniteEnsembleSVC(Perceptron(), solver="blockwise"),
     "gaussian": InfiniteEnsembleSVC("gaussian", C=10.0, solver="blockwise"),
     **{
         name: InfiniteEnsembleSVC(name)
