@@ -48,7 +48,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive import AdditiveKernel
 from cvxens.solvers.additive_expansion import ConditionedMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
@@ -80,9 +80,9 @@ def prepare(kernel: KernelFunction, X: Any) -> tuple[KernelFunction, Any]:
     return kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
 
 
-def sort_additive(kernel: KernelFunction, X: Any) -> AdditiveMap | None:
+def sort_additive(kernel: KernelFunction, X: Any) -> AdditiveKernel | None:
     """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
-    return AdditiveMap.from_kernel(*prepare(kernel, X))
+    return AdditiveKernel.from_kernel(*prepare(kernel, X))
 
 
 class Trained(NamedTuple):
@@ -296,7 +296,7 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
-def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained:
+def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u."""
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
@@ -316,7 +316,7 @@ def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained
     return Trained(support, (y * u)[support], u, certificate)
 
 
-def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
     terms: Any = formulation.terms
     loss, penalty = terms
