@@ -25,8 +25,9 @@ from cvxens.estimators.machines import (
     MachinePath,
     Trainer,
     TrainingKernel,
-    certify_expansion,
+    check_balance,
     find_room,
+    hold_expansion,
     make_trainer,
     scale_price,
 )
@@ -190,15 +191,17 @@ class InfiniteEnsembleSVC(KernelMachine):
         b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         self._kernel.check(sample.X)
         solver = "blockwise" if self._kernel.scale is None else "additive"
+        check_balance(v)
         trainer, prices = (
             make_trainer(self._kernel, sample.X, solver, find_room(self.cache_size)),
             self.C_ * sample.weights,
         )
-        certificate, solution = certify_expansion(
-            trainer, self.support_vectors_, v, b, sample.signs, prices, self._limits()
-        )
+        (solution,) = trainer.solve_path(sample.signs, prices, [1.0], self._limits())
         self._warn(solution.ending, solution.certificate)
-        return certificate
+        # the optimum of P1 is minus that of P2
+        bound = {"dual": -solution.objective, "rounding": solution.certificate.rounding}
+        vectors, formulation = self.support_vectors_, formulations.svm(prices)
+        return hold_expansion(self._kernel, sample.X, vectors, v, b, formulation, sample.signs, **bound)
 
     def _merges(self) -> bool:
         return not self._is_precomputed

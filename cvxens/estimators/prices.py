@@ -581,7 +581,8 @@ def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[n
     # an estimator that knows classes, and is asked for nothing but what it makes of raw scores
     parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
     vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
-    names = ["sample_weight"] if scorer and takes_weights(scorer) else []
+    # a scorer, or the metric that it is made of
+    names = {"sample_weight"} & signature(getattr(scorer, "_score_func", scorer)).parameters.keys() if scorer else ()
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
         if scorer is None:
@@ -611,8 +612,3 @@ def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array)
         others = np.where(np.arange(f.shape[1]) == labels[:, None], -inf, f).max(axis=1)
         losses = np.maximum(0.0, 1.0 - (f[rows, labels] - others))
     return -float(np.average(losses, weights=sample.weights[test]))
-
-
-def takes_weights(score: Callable[..., float]) -> bool:
-    """Return True if a scorer, or the metric that it is made of, takes `sample_weight`."""
-    return "sample_weight" in signature(getattr(score, "_score_func", score)).parameters

@@ -446,6 +446,13 @@ class Clipped(Kernel):
     def diag(self, X: Any) -> Array:
         return self.kernel.diag(self._clip("X", X))
 
+    def prepare(self, X: Any) -> tuple[Kernel, Any]:
+        return self.kernel.prepare(self._clip("X", X))
+
+    def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
+        box = np.array([self.low, self.high])
+        return self.kernel.shape_functions(vectors, coefficients, box if np.isfinite(box).all() else None)
+
     def _clip(self, argument: str, X: Any) -> Array:
         return np.clip(validation.finite_array(argument, X, ndim=2), self.low, self.high)
 

@@ -81,13 +81,6 @@ class Ranged(Kernel):
         check_inside(box, X)
         return box
 
-    def widths_of(self, X: Array) -> Array:
-        """Return high - low for a sample, (n_features,), with the digits that an offset takes from a box of its own."""
-        low, high = self.box_of(X)
-        own = (1 + 2 * self.margin) * (X.max(axis=0).astype(np.float64) - X.min(axis=0))
-        widths: Array = np.where(np.isinf(self.domain(X.shape[1])).all(axis=0), own, high - low)
-        return widths
-
     def with_ranges_of(self, X: Any) -> Self:
         box = self.box_of(validation.finite_array("X", X, ndim=2))
         ranged: Self = replace(cast("Any", self), **{end: box[row] for end, row in self.ends.items()})
@@ -163,8 +156,13 @@ class Stump(RangedStumps):
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        widths = np.diff(self.box(), axis=0) if X is None else self.widths_of(join_samples(*check_pair(X, Z)))
-        return float(widths.sum()) / 2
+        if X is None:
+            return float(np.diff(self.box(), axis=0).sum()) / 2
+        X = join_samples(*check_pair(X, Z))
+        widths = np.diff(self.box_of(X), axis=0)[0]
+        # a box of the sample's own keeps the digits that an offset takes from its ends
+        own = (1 + 2 * self.margin) * (X.max(axis=0) - X.min(axis=0))
+        return float(np.where(np.isinf(self.domain(X.shape[1])).all(axis=0), own, widths).sum()) / 2
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         box, random = self.box(), validation.generator(random_state)

@@ -701,7 +701,7 @@ class Machine(NamedTuple):
     relative_gap: float
 
 
-def solve_prices(problem: KernelSVM, Cs: Sequence[float], tol: float) -> list[Machine]:
+def solve_prices(problem: KernelSVM, Cs: Sequence[float], tol: float) -> list[Machine | SVMSolution[KernelSVM]]:
     """Solve LL08 P2 with a matrix in memory at ascending multiples of C, in one compiled loop, for cross-validation.
 
     Scores of all are evaluated at once, by which each is certified; one whose gap is above `tol` is solved by itself.

@@ -1,7 +1,6 @@
 """Formulations of one's own from cvxpy expressions: the same optima as those of known terms, and proofs of losses."""
 
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 
 import cvxpy as cp
@@ -58,9 +57,6 @@ UNCERTIFIED = {
 
 def elastic_net(w):
     return 0.6 * cp.norm1(w) + 0.3 * cp.sum_squares(w)
-
-
-dense = partial(solve_all, H, y)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
