@@ -225,9 +225,6 @@ def _add_functions(model: Any, graph: Graph) -> Scores:
         functions = model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
-    if isinstance(model, KernelExpansion):
-        # beyond the ranges of the training sample the model is constant
-        kernel = kernel.function if kernel.box is None else None
     return graph.add_shapes(functions, float(model.intercept_)), _find_box(kernel, n_features)
 
 
