@@ -38,8 +38,8 @@ from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, count_shards, list_few, mix
-from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, to_float
-from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard
+from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
@@ -242,10 +242,8 @@ class AdditiveVote:
         return self.C * shard.weights * shares
 
     def signed(self, shard: Shard, u: Array) -> Ints:
-        """Return the signed weights of multipliers, rounded towards 0 to whole units."""
-        u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
-        return np.where(shard.y > 0, units, -units)
+        """Return the signed weights of multipliers in units, which are rounded down."""
+        return round_down(u, shard.y, self.factors, self.exponent)
 
 
 class NearKink(NamedTuple):
@@ -286,11 +284,6 @@ def split_shard(
     return sums, NearKink((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
 
 
-def sum_of_signs(signed: Ints) -> Ints:
-    """Return minus the sum of the weights below 0, and that of those above."""
-    return np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
-
-
 def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]]) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
@@ -312,7 +305,7 @@ def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Ar
 def find_moments(
     shard: Shard, own: tuple[NDArray[np.intp], Array], at: AdditiveVote, knots: Knots
 ) -> tuple[Ints, Ints]:
-    """Return the sums of the multipliers of either class, and what bounds the form of the kernel.
+    """Return the sums of the signed weights of either class, and what bounds the form of the kernel.
 
     Those of some of the shard's rows are `own`, their numbers and multipliers.
     """
@@ -553,9 +546,9 @@ class AdditiveSearch:
         made = integrate(knots, edges)
         others = Others(
             interpolate(rows.values, rows.codes, knots, made, 0.0),
-            float(np.ldexp(float(totals[1] - totals[0]), self.exponent)),
+            float(np.ldexp(float(totals.sum()), self.exponent)),
         )
-        settled = float(np.ldexp(float(totals.sum()), self.exponent))
+        settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
         problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
         if not problem.is_feasible:
             return None
@@ -648,9 +641,10 @@ class AdditiveSearch:
         unit = 2.0**self.exponent
         while True:
             found, sums = self.sample.map_reduce(find_moments, at, self.finer, each=own)
-            missed, size = abs(int(found[1] - found[0])) * unit, float(found.sum()) * unit
+            missed, size = abs(int(found.sum())) * unit, float(found[1] - found[0]) * unit
             if missed > EPSILON**0.5 * size and at.factors == (1.0, 1.0):
-                at = replace(at, factors=(found.min() / max(found[0], 1), found.min() / max(found[1], 1)))
+                sizes = np.abs(found)
+                at = replace(at, factors=(sizes.min() / max(sizes[0], 1), sizes.min() / max(sizes[1], 1)))
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
             # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all

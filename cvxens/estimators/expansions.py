@@ -48,7 +48,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive import AdditiveKernel
 from cvxens.solvers.additive_expansion import ConditionedMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
@@ -80,9 +80,9 @@ def prepare(kernel: KernelFunction, X: Any) -> tuple[KernelFunction, Any]:
     return kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
 
 
-def sort_additive(kernel: KernelFunction, X: Any) -> AdditiveMap | None:
+def sort_additive(kernel: KernelFunction, X: Any) -> AdditiveKernel | None:
     """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
-    return AdditiveMap.from_kernel(*prepare(kernel, X))
+    return AdditiveKernel.from_kernel(*prepare(kernel, X))
 
 
 class Trained(NamedTuple):
@@ -101,7 +101,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(KernelMachine):
+class ExpansionClassifier(KernelMachine):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -296,7 +296,7 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
-def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained:
+def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u."""
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
@@ -316,7 +316,7 @@ def certify_rho_svm(K: AdditiveMap, y: Array, ridge: Array, c: Array) -> Trained
     return Trained(support, (y * u)[support], u, certificate)
 
 
-def certify_exponential(K: AdditiveMap, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
     terms: Any = formulation.terms
     loss, penalty = terms
@@ -351,7 +351,7 @@ def average_diagonal(diagonal: Array, sample: Sample) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class SquaredSlacks(KernelExpansion):
+class SquaredSlacks(ExpansionClassifier):
     """A function for the largest margin with squared slacks.
 
     Parameters
@@ -698,7 +698,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 
 @final
 @estimator
-class RegAdaBoostClassifier(KernelExpansion):
+class RegAdaBoostClassifier(ExpansionClassifier):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly

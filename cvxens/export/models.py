@@ -26,7 +26,7 @@ from cvxens.estimators import (
 )
 from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
-from cvxens.estimators.expansions import KernelExpansion
+from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
@@ -146,7 +146,7 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
             return list(accumulate(scores, partial(graph.put, "Max"))), box
         case Ensemble() | Boosting():
             return _add_parts(model, graph, _add_vote)
-        case InfiniteEnsembleSVC() | InfiniteEnsembleSVR() | KernelExpansion():
+        case InfiniteEnsembleSVC() | InfiniteEnsembleSVR() | ExpansionClassifier():
             return _add_parts(model, graph, _add_functions)
     found = f"found a {type(model).__name__}, which is not made of functions of one feature"
     raise InvalidInput("model", found, REMEDY)

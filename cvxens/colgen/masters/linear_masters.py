@@ -26,11 +26,10 @@ from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.level_sets import Reached
 from cvxens.problems.linear_dual import LinearDual, Stack
 from cvxens.solvers import interior_point
 from cvxens.solvers.byte_rows import multiply
-from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
+from cvxens.solvers.interior_point import InteriorPoint, MaxSum, MinLimit, Program, ProgramRows
 from cvxens.solvers.steps import StepRows
 from cvxens.types import Array, Attempt
 
@@ -135,93 +134,6 @@ def _check(status: Any, numbers: str) -> None:
     """Raise where HiGHS has refused a part of a program, without which it would solve another one."""
     if status == load_highs().HighsStatus.kError:
         raise SolverFailed([Attempt("HiGHS", "refused", 0.0, f"it takes no {numbers} of this size")])
-
-
-class LevelProgram:
-    """``max c'w`` over w >= 0 subject to ``loss(z) + penalty(w) <= level``, of a piecewise linear loss.
-
-    The program stays the same but for c and for columns that are added, so the last basis stays feasible, and the
-    primal simplex method goes on from it: on 569 samples and 101 columns some 10 ms, where an interior-point method
-    takes 600 from the beginning.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        With w >= 0: a piecewise linear loss, one that has a `linear_dual`, with an l1 penalty or on the simplex.
-    y : ndarray of shape (n_samples,)
-        Signs of the margins.
-    level : float
-        Above the optimum.
-
-    Raises
-    ------
-    ImportError
-        HiGHS cannot be loaded.
-    """
-
-    def __init__(self, formulation: Formulation, y: Array, level: float) -> None:
-        self.y, self.intercept = y, formulation.intercept
-        loss: Any
-        loss, self.penalty = formulation.terms
-        self.dual: LinearDual = loss.linear_dual
-        self.stack = stack = self.dual.stack(y)
-        self.simplex = self.penalty.total is not None
-        # the loss is min upper'xi + high rho_+ - low rho_- under S'(z + rho_+ - rho_-) + xi >= gains and xi, rho_+,
-        # rho_- >= 0, where xi is 0 for side constraints
-        nothing = np.zeros(0)
-        self.program = LiveProgram(nothing, nothing, nothing)
-        gains = [part.sign * np.broadcast_to(part.knots, y.shape) for part in self.dual.hinges]
-        for gain in np.concatenate([*gains, -self.dual.limits]).tolist():
-            self.program.add_row(gain, nothing, inf)
-        if self.simplex:
-            self.program.add_row(self.penalty.total, nothing, self.penalty.total)
-        self.program.add_row(-inf, nothing, level)
-        # the variables: slacks, then rho and b where there are any, then w
-        n_rows = len(stack.gains) + self.simplex + 1
-        for row, price in enumerate(stack.upper[: stack.n_copied].tolist()):
-            column = np.zeros(n_rows)
-            column[row], column[-1] = 1.0, price
-            self.program.add_column(column)
-        of_sum = stack.repeat(np.ones(len(y)))
-        for limit, sign in ((self.dual.high, 1.0), (-self.dual.low, -1.0)):
-            if limit < inf:
-                self.program.add_column(np.concatenate([sign * of_sum, np.zeros(n_rows - len(of_sum) - 1), [limit]]))
-        self.place = len(self.program.indices)
-        if self.intercept:
-            self.program.add_column(np.concatenate([stack.repeat(y), np.zeros(n_rows - len(stack.gains))]), -inf)
-        self.n_columns = 0
-
-    @classmethod
-    def supports(cls, formulation: Formulation) -> bool:
-        """True if loss and penalty are of the kinds that it takes."""
-        loss, penalty = formulation.terms
-        dual = loss.linear_dual
-        is_linear = penalty.edge_limit is not None or penalty.total is not None
-        return formulation.nonnegative and is_linear and dual is not None and dual.is_bounded
-
-    def add(self, H: Array) -> None:
-        """Add columns (n_samples, n_added)."""
-        for values in H.T:
-            rest = [1.0, 0.0] if self.simplex else [self.penalty.edge_limit]
-            self.program.add_column(np.append(self.stack.repeat(self.y * values), rest))
-        self.n_columns += H.shape[1]
-
-    def maximise(self, c: Array) -> Reached:
-        """Maximise c'w over the columns so far, from the last basis.
-
-        Raises
-        ------
-        SolverFailed
-            HiGHS finds no optimum.
-        """
-        n_others = len(self.program.indices) - self.n_columns
-        self.program.change_costs(np.append(np.zeros(n_others), -c))
-        variables, multipliers = self.program.solve()
-        price = -float(multipliers[-1])
-        u = self.stack.fold(multipliers[: len(self.stack.gains)])
-        b = variables[self.place] if self.intercept else 0.0
-        w = np.maximum(variables[n_others:], 0.0)
-        return Reached(w, np.asarray(b), u / price if price > 0 else np.zeros(len(self.y)), max(price, 0.0))
 
 
 class HighsMaster(FastMaster):
@@ -452,7 +364,7 @@ class InteriorPointMaster(FastMaster):
             self.program.rows.follow(self.features, y)
         self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
         self.idle = np.empty(0, np.intp)
-        self.at: Iterate | None = None
+        self.at: InteriorPoint | None = None
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
@@ -460,7 +372,7 @@ class InteriorPointMaster(FastMaster):
         total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
         # a unit of a mean score of some group can cost no more than about 4 times the prices of all slacks
         stack = stack_dual(formulation, y, 4.0 * total / float(np.max(dual.hinges[0].prices)))
-        price, rows = float(stack.upper.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
+        price, rows = float(stack.upper.max()), ProgramRows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
         if self.penalty.edge_limit is not None:
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
@@ -593,7 +505,7 @@ class InteriorPointMaster(FastMaster):
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
 
-    def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> Iterate:
+    def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> InteriorPoint:
         """Return a first point over the columns of the working set."""
         if not len(self._weights_near):
             return interior_point.cold_start(self._v, self.program)
