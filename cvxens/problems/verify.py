@@ -9,8 +9,9 @@ cvxpy brings a problem to ``min {c'x + d : b - A x in K}``, K a product of cones
   equations ``A_0 x = b_0`` of that are missed by rounding, so an exact solution is verified to be within some e of the
   floats (`cvxens.problems.verified`), and ``b - A x`` to be in its cones for all that is so near.
 
-Where no point satisfies the constraints, multipliers with ``A'l = 0`` and ``-b'l > 0`` prove it (Farkas), by the same
-means with c = 0; where the optimum is unbounded, a d with ``-A d in K`` and ``c'd < 0`` beside a point that is inside.
+Where no point satisfies the constraints, multipliers of the least t with ``b - A x + t e in K``, e inside K, prove it
+by the same means: they are a Farkas ray. Where the optimum is unbounded, a d with ``-A d in K`` and ``c'd < 0`` does,
+beside a point that is inside.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def certify_problem(problem: Any, values: Mapping[Any, Any] | None = None) -> Ce
     at = np.concatenate([np.zeros(0), *(_lower(v, given[v]) for v in places)]) / units[rows]
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     inside, proof = _find_inside(form, rows, at), DualBound(form.drop_idle(), (0,)).least
-    if inside is None and (ray := _find_farkas(form)) is not None:
-        return _without_optimum(sign * inf, ray.strict, "no point satisfies the constraints")
+    if inside is None and (violation := _bound_violation(form)).bound > 0:
+        return _without_optimum(sign * inf, violation.strict, "no point satisfies the constraints")
     if inside is not None and not np.isfinite(proof.bound) and _find_descent(form):
         return _without_optimum(-sign * inf, True, "the objective has no bound")
     if not given and problem.variables():
@@ -212,15 +213,19 @@ def _measure(problem: Any, given: Mapping[Any, Array]) -> dict[str, float]:
     return residuals
 
 
-def _find_farkas(form: ConicForm) -> ConicProof | None:
-    """Prove that no point is in the cones: a bound above 0 on the least of 0 over them; None if there is none."""
-    form = replace(form, c=np.zeros_like(form.c), offset=0.0)
-    found = solve_cones(form.A, form.b, form.c, form.cones)
-    size = float(np.abs(found.dual).max(initial=0.0))
-    if found.ending != "infeasible" or not 0 < size < inf:
-        return None
-    proof = DualBound(form, (0,)).prove(found.dual / size, np.zeros_like(form.c))
-    return proof if proof is not None and proof.bound > 0 else None
+def _bound_violation(form: ConicForm) -> ConicProof:
+    """Bound from below how far the borders of cones have to be moved for a point to be inside: ``b - A x + t e in K``.
+
+    An equation is two inequalities for this. Multipliers of a bound above 0 prove that no point is in the cones.
+    """
+    n, A, b = form.cones.zero, sparse.csr_array(form.A), form.b
+    # t >= -1 is a row more, so that there is a least t
+    cones = replace(form.cones, zero=0, nonnegative=2 * n + 1 + form.cones.nonnegative)
+    rows = sparse.vstack([A[:n], -A[:n], sparse.csr_array((1, A.shape[1])), A[n:]])
+    moved = sparse.csc_array(sparse.hstack([rows, -cones.fill(1.0)[:, np.newaxis]]))
+    cost = np.append(np.zeros(A.shape[1]), 1.0)
+    relaxed = ConicForm(moved, np.concatenate([b[:n], -b[:n], [1.0], b[n:]]), cost, 0.0, cones, np.empty(0, np.intp))
+    return DualBound(relaxed.drop_idle(), (0,)).least
 
 
 def _find_descent(form: ConicForm) -> bool:
