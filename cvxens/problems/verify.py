@@ -155,21 +155,18 @@ def _find_places(
     given: Mapping[Any, Array], first: Mapping[int, int], chain: Any, inverse: Sequence[Any]
 ) -> dict[Any, NDArray[np.intp]]:
     """Return where the entries of each variable are in the canonical form, which has those that are symmetric once."""
-    from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
-
     known = {v: v.id for v in given}
     for reduction, kept in zip(chain.reductions, inverse, strict=True):
         # variables of a sign or a shape are replaced by free ones, which it keeps by the numbers of those
-        if isinstance(reduction, CvxAttr2Constr) and kept:
+        if isinstance(reduction, cp.reductions.cvx_attr2constr.CvxAttr2Constr) and kept:
             known = {v: kept[0][v.id].id if v.id in kept[0] else v.id for v in given}
     return {v: first[k] + np.arange(_lower(v, given[v]).size) for v, k in known.items() if k in first}
 
 
 def _lower(variable: Any, value: Array) -> Array:
     """Return the entries of a variable's value that its canonical form has, in their order there."""
-    from cvxpy.reductions.cvx_attr2constr import lower_value
-
-    return np.ravel(np.asarray(lower_value(variable, value), dtype=float), order="F")
+    lowered = cp.reductions.cvx_attr2constr.lower_value(variable, value)
+    return np.ravel(np.asarray(lowered, dtype=float), order="F")
 
 
 @contextmanager
