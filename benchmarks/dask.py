@@ -50,21 +50,21 @@ class Told:
 
     def __init__(self) -> None:
         self.bytes = self.questions = 0
-        self._ask = ShardedSample.ask
+        self._map_reduce = ShardedSample.map_reduce
 
     def __enter__(self) -> Told:
         told = self
 
-        def ask(sample: ShardedSample, question: Any, *what: Any, **options: Any) -> Any:
+        def map_reduce(sample: ShardedSample, question: Any, *what: Any, **options: Any) -> Any:
             told.bytes += len(pickle.dumps((question, what)))
             told.questions += 1
-            return told._ask(sample, question, *what, **options)
+            return told._map_reduce(sample, question, *what, **options)
 
-        ShardedSample.ask = ask  # type: ignore[method-assign, assignment]
+        ShardedSample.map_reduce = map_reduce  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *_: object) -> None:
-        ShardedSample.ask = self._ask  # type: ignore[method-assign]
+        ShardedSample.map_reduce = self._map_reduce  # type: ignore[method-assign]
 
 
 def count_sent(client: Any) -> int:

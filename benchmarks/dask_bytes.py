@@ -21,9 +21,9 @@ from distributed import Client, LocalCluster
 
 from benchmarks.dask import N_FEATURES, N_SHARDS, N_WORKERS, TOL, count_sent, sample
 from cvxens.dask import ShardedSample, Workers
-from cvxens.dask.additive import STEPS, Search
-from cvxens.dask.stumps import _ask_bins
-from cvxens.dask.votes import InteriorHinge, Multipliers, Stumps, exponent_of, take_stock
+from cvxens.dask.additive import STEPS, AdditiveSearch
+from cvxens.dask.stumps import sum_by_bins
+from cvxens.dask.votes import InteriorHinge, Multipliers, VotedStumps, evaluate_shard, exponent_of
 from cvxens.hypotheses import Stump
 from cvxens.problems.losses import Hinge
 
@@ -47,15 +47,17 @@ def make_rows(n_samples: int) -> tuple[Any, Any]:
 
 def ask_all(rows: ShardedSample, read: Callable[[], float]) -> list[float]:
     """Ask for edges by bins, for a Newton step, and for one of the stump SVM; returns what a reading grows by."""
-    stumps = Stumps.from_hypotheses([Stump(j, t, 1) for j in range(N_FEATURES) for t in np.linspace(-2, 2, 10)], rows)
+    stumps = VotedStumps.from_hypotheses(
+        [Stump(j, t, 1) for j in range(N_FEATURES) for t in np.linspace(-2, 2, 10)], rows
+    )
     exponent = exponent_of(len(rows))
     u = Multipliers(stumps.vote(np.ones(200), 0.0), InteriorHinge(1.0, 1.0), (1.0, 1.0), exponent, len(rows))
-    search = Search(rows, 1.0, TOL, [])
+    search = AdditiveSearch(rows, 1.0, TOL, [])
     G = search.knots.values / N_FEATURES
     questions = (
-        lambda: rows.ask(_ask_bins, u),
-        lambda: rows.ask(take_stock, u, Hinge(1.0), exponent),
-        lambda: search._try_lengths(G, 0.0, STEPS[:1]),
+        lambda: rows.map_reduce(sum_by_bins, u),
+        lambda: rows.map_reduce(evaluate_shard, u, Hinge(1.0), exponent),
+        lambda: search._evaluate_along(G, 0.0, STEPS[:1]),
     )
     found = []
     for question in questions:

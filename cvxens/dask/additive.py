@@ -20,7 +20,7 @@ those that are left are nearer to their bounds than the functions may still move
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
@@ -37,10 +37,9 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
-from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
-from cvxens.dask.sums import Ints, add, sum_exactly, to_float
-from cvxens.dask.tallies import Codes
-from cvxens.dask.votes import exponent_of, of_shard
+from cvxens.dask.shards import Shard, ShardedSample, count_shards, list_few, mix
+from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
@@ -57,13 +56,6 @@ MOST_VALUES = 2**14
 LEAST_STEPS, MOST_STEPS = 16, 256
 """Steps that a bin is cut into, by knots and for the bound."""
 
-COARSE = 300.0
-"""What functions linear between knots lose is about C times the sum of the features' ranges over 300 times four steps,
-relative to the optimum: measured, with room, and to be no more than a quarter of the tolerance."""
-
-VAGUE = 0.1
-"""The share of the gap that the bound may lose by what is not known inside of steps."""
-
 MOMENT_BITS = 16
 """First moments are whole numbers of ``2**-16`` of a step's width."""
 
@@ -76,26 +68,11 @@ MOST_DOUBTFUL = 2**18
 MANY_ROWS, N_DRAWN = 2**17, 2**13
 """Rows from which on some of each class are solved first, which stand for all; also where too many are in doubt."""
 
-BALANCED = 1e-14
-"""The share of all multipliers that those of one class may exceed the other's by: sums of many do not tell less."""
-
-FEWER = 8
-"""By what factor rows in doubt become fewer from one draw to the next."""
-
 AIM = 0.2
 """The share of the tolerance, and of the gap so far, that the client's problem may miss."""
 
 ROUGH = 1e-2
 """The relative gap to which rows that stand for all of a sample are solved."""
-
-WIDTHS = 4.0, 1.0, 0.25, 0.0
-"""Over how much of the margins multipliers fall from the price to 0, where none are known that are better."""
-
-PATIENCE = 4
-"""Steps in a row without progress after which none is to be had."""
-
-LEVEL_BITS, LOWEST_LEVEL, LEVELS = 49, (1023 - 60) << 3, 1024
-"""Distances of margins from 1 are told apart by their exponents, from 2**-60 on, and three more bits."""
 
 
 class Knots(NamedTuple):
@@ -112,34 +89,23 @@ class Knots(NamedTuple):
     def from_sample(cls, sample: ShardedSample, n_steps: int = LEAST_STEPS) -> Knots:
         """Return all values of features that have few, else so many even steps of each bin."""
         known = sample.remember(find_values)
-        lists = [
-            _cut_evenly(low, high, n_steps) if own is None else own
-            for own, low, high in zip(known, sample.low, sample.high, strict=True)
-        ]
+        bins = list(zip(sample.low, sample.high, strict=True))
+        lists = [_cut_evenly(*ends, n_steps) if own is None else own for own, ends in zip(known, bins, strict=True)]
         counts = np.array([len(own) for own in lists], np.int64)
         values = np.stack([np.append(own, np.full(counts.max() - len(own), own[-1])) for own in lists])
-        before = np.stack([np.searchsorted(own, low, side="left") for own, low in zip(lists, sample.low, strict=True)])
-        after = np.stack(
-            [np.searchsorted(own, high, side="right") for own, high in zip(lists, sample.high, strict=True)]
-        )
+        pairs = list(zip(lists, bins, strict=True))
+        before = np.stack([np.searchsorted(own, low, side="left") for own, (low, _) in pairs])
+        after = np.stack([np.searchsorted(own, high, side="right") for own, (_, high) in pairs])
         held = sample.low <= sample.high
         width = np.where(sample.low < sample.high, sample.high - sample.low, np.inf)
-        low = np.where(held, sample.low, 0.0)
-        before = np.where(held, before, 0).astype(np.int64)
-        return cls(
-            values,
-            counts,
-            before,
-            low,
-            np.where(held, after - before, 0) / width,
-            all(own is not None for own in known),
-        )
+        per_unit = np.where(held, after - before, 0) / width
+        before, low = np.where(held, before, 0).astype(np.int64), np.where(held, sample.low, 0.0)
+        return cls(values, counts, before, low, per_unit, all(own is not None for own in known))
 
     @property
     def widths(self) -> Array:
-        """The distances between neighbouring knots, inf where there is no further one, (n_features, n_knots - 1)."""
-        h = np.diff(self.values, axis=1)
-        return np.where(h > 0, h, np.inf)
+        """The distances between neighbouring knots, 0 where there is no further one, (n_features, n_knots - 1)."""
+        return np.diff(self.values, axis=1)
 
     def carry(self, finer: Knots, G: Array) -> Array:
         """Return functions that are linear between these knots at finer ones."""
@@ -155,30 +121,18 @@ def _cut_evenly(low: Array, high: Array, n_steps: int) -> Array:
 
 def find_values(sample: ShardedSample) -> list[Array | None]:
     """Return the distinct values of every feature that has few."""
-    found: list[Array | None] = sample.ask(list_values, combine=merge_values)
+    found: list[Array | None] = sample.map_reduce(list_values, combine=merge_values)
     return found
 
 
 def list_values(shard: Shard) -> list[Array | None]:
     """Return the distinct values of every feature, ascending, None where they are many."""
-    return [_list_few([own]) for own in shard.values]
+    return [list_few([own], MOST_VALUES) for own in shard.values]
 
 
 def merge_values(parts: Sequence[Any]) -> list[Array | None]:
     """Return the distinct values of every feature of several shards, None where they are many."""
-    return [None if any(each is None for each in own) else _list_few(own) for own in zip(*parts, strict=True)]
-
-
-def _list_few(lists: Sequence[Array]) -> Array | None:
-    """Return the distinct values of several lists, ascending, if they are few."""
-    found = np.zeros(0)
-    for own in lists:
-        # of many rows a part tells most features that have many values
-        for part in np.array_split(own, len(own) // (4 * MOST_VALUES) + 1):
-            found = np.union1d(found, part.astype(np.float64))
-            if len(found) > MOST_VALUES:
-                return None
-    return found
+    return [list_few(own, MOST_VALUES) for own in zip(*parts, strict=True)]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -266,15 +220,14 @@ def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints)
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class AdditiveVote:
     """Functions and an intercept, and the multipliers that rows have by their margins."""
 
     knots: Knots
     G: Array
     b: float
     C: float
-    width: float = 0.0
-    """Multipliers fall from the price to 0 over this width around a margin of 1."""
+    width: float = 0.0  # multipliers fall from the price to 0 over this width around a margin of 1
     factors: tuple[float, float] = (1.0, 1.0)  # of the multipliers of y = -1 and of y = +1
     exponent: int = 0
 
@@ -288,13 +241,11 @@ class Curve:
         return self.C * shard.weights * shares
 
     def signed(self, shard: Shard, u: Array) -> Ints:
-        """Return the signed weights of multipliers, rounded towards 0 to whole units."""
-        u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
-        return np.where(shard.y > 0, units, -units)
+        """Return the signed weights of multipliers in units, which are rounded down."""
+        return round_down(u, shard.y, self.factors, self.exponent)
 
 
-class Doubtful(NamedTuple):
+class NearKink(NamedTuple):
     """Rows whose multipliers are in doubt: all of a class, or those that come first in an order like chance."""
 
     numbers: NDArray[np.uint64]  # (n_rows,), in the sample
@@ -303,7 +254,7 @@ class Doubtful(NamedTuple):
     y: Array  # (n_rows,)
     prices: Array  # (n_rows,)
 
-    def keep_first(self, most: int) -> Doubtful:
+    def keep_first(self, most: int) -> NearKink:
         """Return the first of the rows of either class, so many at most, as they follow each other in the sample."""
         kept = []
         for sign in (-1, 1):
@@ -311,10 +262,12 @@ class Doubtful(NamedTuple):
             first = own[np.argpartition(mix(self.numbers[own]), most)] if len(own) > most else own
             kept.append(first[:most])
         # the same layout, whatever was taken out: sums over rows depend on it
-        return Doubtful(*(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self))
+        return NearKink(*(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self))
 
 
-def settle(shard: Shard, first: int, at: Curve, reach: float, most: int) -> tuple[tuple[Ints, ...], Doubtful]:
+def split_shard(
+    shard: Shard, first: int, at: AdditiveVote, reach: float, most: int
+) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what settled rows are by knots and in sum, how many are in doubt, and these; the first has this number."""
     z = at.margins(shard)
     near = np.abs(1 - z) < reach
@@ -327,21 +280,16 @@ def settle(shard: Shard, first: int, at: Curve, reach: float, most: int) -> tupl
         sum_of_signs(signed),
         np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
     )
-    return sums, Doubtful((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
+    return sums, NearKink((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
 
 
-def sum_of_signs(signed: Ints) -> Ints:
-    """Return minus the sum of the weights below 0, and that of those above."""
-    return np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
-
-
-def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], Doubtful]]) -> tuple[tuple[Ints, ...], Doubtful]:
+def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]]) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    return add(sums), Doubtful(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first(most)
+    return add(sums), NearKink(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first(most)
 
 
-def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
+def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
     """Return exact sums of the hinge at several steps along a direction, and how many margins are how far from 1."""
     z = at.margins(shard)
     dz = shard.y * interpolate(shard.values, shard.codes, at.knots, V, v)
@@ -349,28 +297,14 @@ def try_lengths(shard: Shard, at: Curve, V: Array, v: float, steps: Array) -> tu
     for step in steps:
         ahead = z + step * dz
         losses.append(sum_exactly(hinge.terms(ahead)))
-        levels = np.abs(1 - ahead).view(np.int64) >> LEVEL_BITS
-        counts.append(np.bincount(np.clip(levels - LOWEST_LEVEL, 0, LEVELS - 1), minlength=LEVELS))
+        counts.append(count_near(ahead))
     return np.stack(losses), np.stack(counts)
 
 
-def choose_reach(counts: Ints, wanted: int) -> float:
-    """Choose a distance from 1 below which there are at most so many margins, as far as levels tell them apart.
-
-    Examples
-    --------
-    >>> counts = np.zeros(LEVELS, np.int64)
-    >>> counts[[400, 500]] = 7, 9
-    >>> choose_reach(counts, 6) < choose_reach(counts, 8) < choose_reach(counts, 16)
-    True
-    """
-    level = max(int(np.searchsorted(np.cumsum(counts), wanted, side="right")), 1)
-    # the least distance of the first level that is too many, or of the second one
-    return float(np.int64((level + LOWEST_LEVEL) << LEVEL_BITS).view(np.float64)) if level < LEVELS else inf
-
-
-def find_moments(shard: Shard, own: tuple[NDArray[np.intp], Array], at: Curve, knots: Knots) -> tuple[Ints, Ints]:
-    """Return the sums of the multipliers of either class, and what bounds the form of the kernel.
+def find_moments(
+    shard: Shard, own: tuple[NDArray[np.intp], Array], at: AdditiveVote, knots: Knots
+) -> tuple[Ints, Ints]:
+    """Return the sums of the signed weights of either class, and what bounds the form of the kernel.
 
     Those of some of the shard's rows are `own`, their numbers and multipliers.
     """
@@ -397,7 +331,7 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     start = np.cumsum(given, axis=1)
     start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
     B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
-    width = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
+    width = knots.widths
     # moments in units times lengths, and what they are too large by at most
     of_p, of_n = width * of_positive, -width * of_negative
     off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
@@ -414,7 +348,8 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
 
 def measure_roughness(knots: Knots, G: Array) -> float:
     """Evaluate ``1/4 sum_d int g_d'^2``."""
-    return float((np.diff(G, axis=1) ** 2 / knots.widths).sum()) / 4
+    rises, widths = np.diff(G, axis=1), knots.widths
+    return float((rises**2 / np.where(widths > 0, widths, np.inf)).sum()) / 4
 
 
 def integrate(knots: Knots, edges: Array) -> Array:
@@ -422,7 +357,7 @@ def integrate(knots: Knots, edges: Array) -> Array:
     total = edges.sum(axis=1, keepdims=True)
     # slopes fall by 2 edges_k at t_k, from the sum of all before the first
     slopes = total - 2 * np.cumsum(edges, axis=1)[:, :-1]
-    G = np.pad(np.cumsum(slopes * np.where(np.isfinite(knots.widths), knots.widths, 0.0), axis=1), ((0, 0), (1, 0)))
+    G = np.pad(np.cumsum(slopes * knots.widths, axis=1), ((0, 0), (1, 0)))
     # both ends add up to minus the range times the sum
     return G - (G[:, -1:] + total * np.ptp(knots.values, axis=1)[:, np.newaxis]) / 2
 
@@ -435,8 +370,7 @@ class SVMOverRows:
     y: Array
     C: Array
     others: Others
-    known: float
-    """What the others add to the dual objective."""
+    known: float  # what the others add to the dual objective
 
     @property
     def is_feasible(self) -> bool:
@@ -446,7 +380,8 @@ class SVMOverRows:
     def solution_at(self, u: Array) -> PartialSolution:
         """Balance multipliers, and measure what they miss complementarity by at the best intercept."""
         u = spare_bounds(np.clip(u, 0.0, self.C), self)
-        shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=BALANCED * float(u.sum()))
+        # sums of many do not tell less
+        shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=1e-14 * float(u.sum()))
         u = np.clip(u - shift * self.y, 0.0, self.C)
         f = self.kernel.product(self.y * u) + self.others.f
         b = self._best_intercept(f)
@@ -480,8 +415,7 @@ class PartialSolution:
     u: Array
     f: Array
     b: float
-    missed: float
-    """What they miss complementarity by, which is the gap."""
+    missed: float  # what they miss complementarity by, which is the gap
     dual: float
 
     @property
@@ -494,7 +428,7 @@ class PartialSolution:
         return Round(inf, -inf, self.relative_gap, len(self.u), seconds, steps)
 
 
-def sort_rows(rows: Doubtful) -> AdditiveKernel:
+def sort_rows(rows: NearKink) -> AdditiveKernel:
     """Return the kernel over rows, sorted as on one machine."""
     order = rows.values.argsort(axis=1, kind="stable")
     ascending = np.take_along_axis(rows.values, order, axis=1)
@@ -506,36 +440,32 @@ class Ahead(NamedTuple):
 
     G: Array
     b: float
-    settled: Curve
-    """The functions by which the other rows are settled."""
+    settled: AdditiveVote  # the functions by which the other rows are settled
     numbers: NDArray[np.uint64]
     u: Array
-    is_whole: bool
-    """True if the rows are all that are in doubt, so that the multipliers are feasible, and bound the optimum."""
-    dual: float
-    """That bound, as far as knots tell."""
-    missed: float
-    """What the client's problem misses complementarity by."""
+    is_whole: bool  # True if these are all rows in doubt, so that the multipliers are feasible, and bound the optimum
+    dual: float  # that bound, as far as knots tell
+    missed: float  # what the client's problem misses complementarity by
 
 
-def sum_floats(rows: Doubtful, knots: Knots, weights: Array) -> Array:
+def sum_floats(rows: NearKink, knots: Knots, weights: Array) -> Array:
     """Return the sums of weights by knots, as `sum_by_knots`."""
     exponent = exponent_of(float(np.abs(weights).sum()))
     units = np.rint(np.ldexp(weights, -exponent)).astype(np.int64)
     return np.ldexp(sum_by_knots(rows.values, rows.codes, knots, units).astype(np.float64), exponent)
 
 
-class Functions(NamedTuple):
+class AdditivePoint(NamedTuple):
     """The functions of a point of P1, and their objective."""
 
     model: AdditiveModel
     objective: float
 
 
-class Reached(NamedTuple):
+class CertifiedPoint(NamedTuple):
     """The best point that is certified so far, as `WorkersLost` has it."""
 
-    solution: Functions
+    solution: AdditivePoint
     bound: float
 
 
@@ -545,8 +475,9 @@ class AdditiveSearch:
     def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
         self.sample, self.C, self.tol, self.reached = sample, C, tol, reached
         ranges = float((sample.high.max(axis=1) - sample.low.min(axis=1)).sum())
-        # the power of two at which knots lose little
-        wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (COARSE * tol), 1.0)))
+        # functions linear between knots lose about C times the ranges over 300 times four steps, relative to the
+        # optimum (measured, with room), which is to be no more than a quarter of the tolerance
+        wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (300 * tol), 1.0)))
         self.n_steps = int(np.clip(wanted, LEAST_STEPS, MOST_STEPS // 4))
         self.ranges = ranges
         self.knots = sample.remember(Knots.from_sample, self.n_steps)
@@ -566,7 +497,7 @@ class AdditiveSearch:
         pace, n_rows, idle, aim = Pace(), len(self.sample), 0, AIM
         wanted, ahead, taken, gap = n_rows, None, 0, 1.0
         most = MOST_DOUBTFUL
-        values, counts = self._try_lengths(np.zeros_like(self.G), 0.0, np.zeros(1))
+        values, counts = self._evaluate_along(np.zeros_like(self.G), 0.0, np.zeros(1))
         self.value = float(values[0])
         for step in range(MAX_STEPS):
             if not pace.allows_step():
@@ -581,7 +512,7 @@ class AdditiveSearch:
                 most *= 2
                 wanted = min(most, n_rows)
                 continue
-            value, length, counts = self._go(ahead, counts)
+            value, length, counts = self._line_search(ahead, counts)
             allowed, gap = self.tol * self.value, (value - ahead.dual) / self.value if ahead.is_whole else ROUGH
             idle = idle + 1 if before - self.value <= AIM * allowed else 0
             if ahead.is_whole and (value - ahead.dual <= allowed or idle):
@@ -592,19 +523,21 @@ class AdditiveSearch:
                     aim *= AIM
                 if not self.knots.are_values and self.n_steps < MOST_STEPS:
                     self._refine()
-            if idle > PATIENCE:
+            # steps in a row without progress after which none is to be had
+            if idle > 4:
                 break
             if all_rows and (idle or length < 1):
                 # rows that were settled move: the client has to take more of them
                 most *= 2
-            wanted = min(max(wanted // FEWER, most), n_rows)
+            # rows in doubt become fewer from one draw to the next
+            wanted = min(max(wanted // 8, most), n_rows)
         self._take_bound(taken, ahead, closely=False)
 
     def _step(self, reach: float, most: int, tol: float, last: Ahead | None) -> Ahead | None:
         """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
         at, knots = self._curve(), self.knots
-        told = settle, at, reach, most
-        sums, rows = self.sample.ask(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
+        told = split_shard, at, reach, most
+        sums, rows = self.sample.map_reduce(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
         edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]
         is_whole = len(rows.y) == int(n_near.sum())
         kept = np.array([np.count_nonzero(rows.y < 0), np.count_nonzero(rows.y > 0)])
@@ -613,9 +546,9 @@ class AdditiveSearch:
         made = integrate(knots, edges)
         others = Others(
             interpolate(rows.values, rows.codes, knots, made, 0.0),
-            float(np.ldexp(float(totals[1] - totals[0]), self.exponent)),
+            float(np.ldexp(float(totals.sum()), self.exponent)),
         )
-        settled = float(np.ldexp(float(totals.sum()), self.exponent))
+        settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
         problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
         if not problem.is_feasible:
             return None
@@ -624,7 +557,7 @@ class AdditiveSearch:
         dual = settled + float(best.u.sum()) - measure_roughness(knots, G)
         return Ahead(G, best.b, at, rows.numbers, best.u, is_whole, dual, best.missed)
 
-    def _solve(self, problem: SVMOverRows, rows: Doubtful, tol: float, last: Ahead | None) -> PartialSolution:
+    def _solve(self, problem: SVMOverRows, rows: NearKink, tol: float, last: Ahead | None) -> PartialSolution:
         """Solve the client's problem as one machine does, from what is known of its rows."""
         u = np.zeros(len(problem.y))
         with threadpool_limits(1, "blas"), limit_time(inf) as clock:
@@ -643,14 +576,14 @@ class AdditiveSearch:
         best: PartialSolution = search.incumbent.best
         return best
 
-    def _go(self, ahead: Ahead, counts: Ints) -> tuple[float, float, Ints]:
+    def _line_search(self, ahead: Ahead, counts: Ints) -> tuple[float, float, Ints]:
         """Go to new functions, or as far towards them as it pays; returns the value there, how far, and the margins."""
         V, v = ahead.G - self.G, ahead.b - self.b
-        values, found = self._try_lengths(V, v, STEPS[:1])
+        values, found = self._evaluate_along(V, v, STEPS[:1])
         whole, steps = float(values[0]), STEPS[:1]
         if whole >= self.value:
             steps = STEPS[1:]
-            values, found = self._try_lengths(V, v, steps)
+            values, found = self._evaluate_along(V, v, steps)
         best = int(values.argmin())
         if values[best] >= self.value:
             return whole, 0.0, counts
@@ -658,16 +591,14 @@ class AdditiveSearch:
         self.G, self.b, self.value = self.G + t * V, self.b + t * v, float(values[best])
         return whole, t, found[best : best + 1]
 
-    def _curve(self) -> Curve:
-        return Curve(self.knots, self.G, self.b, self.C, exponent=self.exponent)
+    def _curve(self) -> AdditiveVote:
+        return AdditiveVote(self.knots, self.G, self.b, self.C, exponent=self.exponent)
 
-    def _try_lengths(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
+    def _evaluate_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
         """Return the objective at several steps along a direction, and how many margins are how far from 1."""
-        sums, counts = self.sample.ask(try_lengths, self._curve(), V, v, steps)
-        values = [
-            to_float(own) + measure_roughness(self.knots, self.G + t * V) for own, t in zip(sums, steps, strict=True)
-        ]
-        return np.array(values), counts
+        sums, counts = self.sample.map_reduce(evaluate_along, self._curve(), V, v, steps)
+        rough = [measure_roughness(self.knots, self.G + t * V) for t in steps]
+        return np.array([to_float(own) for own in sums]) + rough, counts
 
     def _refine(self) -> None:
         """Take the same functions over finer knots."""
@@ -697,30 +628,33 @@ class AdditiveSearch:
             self._bound_by(ahead.settled, own, closely=closely)
         else:
             nothing = np.zeros(0, np.intp), np.zeros(0)
-            for width in WIDTHS:
+            # over how much of the margins multipliers fall from the price to 0
+            for width in (4.0, 1.0, 0.25, 0.0):
                 self._bound_by(replace(self._curve(), width=width), [nothing] * (len(self.firsts) - 1), closely=False)
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.G).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
         self.history.append(Round(-self.bound, -self.value, max(self.gap, 0.0), len(self.sample), seconds, step))
-        self.reached[:] = [Reached(Functions(self.make_model(), self.value), self.bound)]
+        self.reached[:] = [CertifiedPoint(AdditivePoint(self.make_model(), self.value), self.bound)]
 
-    def _bound_by(self, at: Curve, own: Sequence[Any], *, closely: bool) -> None:
+    def _bound_by(self, at: AdditiveVote, own: Sequence[Any], *, closely: bool) -> None:
         unit = 2.0**self.exponent
         while True:
-            found, sums = self.sample.ask(find_moments, at, self.finer, each=own)
-            missed, size = abs(int(found[1] - found[0])) * unit, float(found.sum()) * unit
+            found, sums = self.sample.map_reduce(find_moments, at, self.finer, each=own)
+            missed, size = abs(int(found.sum())) * unit, float(found[1] - found[0]) * unit
             if missed > EPSILON**0.5 * size and at.factors == (1.0, 1.0):
-                at = replace(at, factors=(found.min() / max(found[0], 1), found.min() / max(found[1], 1)))
+                sizes = np.abs(found)
+                at = replace(at, factors=(sizes.min() / max(sizes[0], 1), sizes.min() / max(sizes[1], 1)))
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
             # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
-            widest = float(np.where(np.isfinite(self.finer.widths), self.finer.widths, 0.0).max(axis=1).sum())
+            widest = float(self.finer.widths.max(axis=1).sum())
             lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
             form += lost + form * 64 * EPSILON
             factor = min(1.0, size / form) if form > 0 else 1.0
             self.bound = max(self.bound, factor * size - factor * factor * form / 2 - 2 * missed)
-            enough = VAGUE * max(self.tol * abs(self.value), self.value - self.bound)
+            # the share of the gap that the bound may lose by what is not known inside of steps
+            enough = 0.1 * max(self.tol * abs(self.value), self.value - self.bound)
             off = factor * factor * vague / 2
             if not closely or off <= enough or self.finer.are_values or self.n_finer >= MOST_STEPS:
                 return
@@ -756,12 +690,11 @@ def measure_variance(sample: ShardedSample) -> float:
     """Return the mean of k(x, x) - k(x, x') over pairs of rows, by their weights, which default prices go by."""
     exponent = exponent_of(sample.total_weight)
     knots = sample.remember(Knots.from_sample, LEAST_STEPS)
-    sums = sample.ask(_weigh_knots, knots, exponent)
+    sums = sample.map_reduce(_weigh_knots, knots, exponent)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
-    h = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
     # the mean of |x - x'| is 2 int F (1 - F)
     shares = below / sample.total_weight
-    return float((2 * shares * (1 - shares) * h).sum())
+    return float((2 * shares * (1 - shares) * knots.widths).sum())
 
 
 def _weigh_knots(shard: Shard, knots: Knots, exponent: int) -> Ints:
@@ -832,18 +765,14 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         """
         check_is_fitted(self)
         found = [part._predictor.shape_functions for part in self._parts()]
-        return found if hasattr(self, "estimators_") else found[0]
-
-    def _scorer(self) -> Callable[[Array], Array]:
-        return self._predictor
+        return found if "estimators_" in vars(self) else found[0]
 
     def _local_parameters(self) -> dict[str, Any]:
         # the price follows from the rows and their weights alone, so that all classes have the same one
         return {"C": self._parts()[0].C_, "tol": self.tol, "max_time": self.max_time}
 
     def _local_attributes(self) -> dict[str, Any]:
-        names = ("certificate_", "history_", "C_", "intercept_", "_predictor")
         ends = np.array([knots[[0, -1]] for knots, _ in self.shape_functions_]).T
         kernel = TrainingKernel.from_sample("stump", None, ends)
-        found = {name: getattr(self, name) for name in names}
-        return {**found, "_kernel": kernel, "kernel_": kernel.kernel, "solver_": "additive"}
+        own = {"_predictor": self._predictor, "_kernel": kernel, "kernel_": kernel.kernel, "solver_": "additive"}
+        return super()._local_attributes() | own

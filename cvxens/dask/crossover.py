@@ -18,36 +18,22 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.dask.shards import Shard
-from cvxens.dask.sums import Ints, add
-from cvxens.dask.votes import Doubt, Stumps, Vote, find_shares, name_cells, of_shard, sum_of_classes
+from cvxens.dask.tallies import Codes, Ints, add
+from cvxens.dask.votes import Doubt, Vote, VotedStumps, find_shares, name_cells, of_shard, sum_of_classes
 from cvxens.types import Array
-
-LEAST_EXPONENT, LARGEST_EXPONENT = -60, 4
-"""Distances from the kink are told apart by their binary exponents."""
 
 UNDECIDED = 1e4
 """In units of the distance of the hinge's neighbour how far margins are in doubt: there shares are 1e-4 from 0 or 1."""
-
-SPARE = 50
-"""Samples in doubt beyond twice the number of columns; a vertex has no more than one for each of these."""
-
-WIDER = 4
-"""So many times the samples are in doubt after each attempt that was in vain."""
-
-ATTEMPTS = 6
-
-AT_KINK = 1e-9
-"""A margin so close to 1 is 1: by as much the simplex method may miss it."""
 
 MOST_CELLS = 50_000
 """Cells in doubt beyond which a vertex is not looked for: seconds of the simplex method, and megabytes of answers."""
 
 
-class Cells(NamedTuple):
+class DoubtfulCells(NamedTuple):
     """Cells of samples in doubt."""
 
     keys: Ints  # (n_cells,), ascending
-    intervals: NDArray[np.uint16]  # (n_features, n_cells)
+    codes: Codes  # (n_features, n_cells), the cells of the features
     y: Array  # (n_cells,)
     z: Array  # (n_cells,), the margins
     prices: Ints  # (n_cells,), the sums of the prices of their samples, in units
@@ -56,9 +42,9 @@ class Cells(NamedTuple):
 class Split(NamedTuple):
     """What a sample is in two: the samples in doubt, and the sums of the multipliers of the others."""
 
-    of_classes: Ints  # (2, n_intervals), of either class by interval
+    of_classes: Ints  # (2, n_cells), signed, of either class by the cells of the features
     totals: Ints  # (2,)
-    cells: Cells
+    cells: DoubtfulCells
 
 
 class Vertex(NamedTuple):
@@ -69,51 +55,29 @@ class Vertex(NamedTuple):
     doubts: tuple[Doubt, ...]
 
 
-def count_near(shard: Shard, vote: Vote) -> Ints:
-    """Return the numbers of samples by the binary exponent of the distance of their margins from 1."""
-    exponents = np.frexp(np.abs(shard.y * vote.scores(shard) - 1))[1]
-    kept = np.clip(exponents, LEAST_EXPONENT, LARGEST_EXPONENT) - LEAST_EXPONENT
-    return np.bincount(kept, minlength=LARGEST_EXPONENT - LEAST_EXPONENT + 1).astype(np.int64)
-
-
-def choose_reach(counts: Ints, wanted: int) -> float:
-    """Choose how far from 1 so many samples are; inf where there are not that many.
-
-    Examples
-    --------
-    >>> counts = np.zeros(65, np.int64)
-    >>> counts[[50, 58]] = 7, 9
-    >>> choose_reach(counts, 5), choose_reach(counts, 8), choose_reach(counts, 20)
-    (0.0009765625, 0.25, inf)
-    """
-    level = int(np.searchsorted(np.cumsum(counts), wanted))
-    return 2.0 ** (level + LEAST_EXPONENT) if level < len(counts) - 1 else inf
-
-
 def split_samples(shard: Shard, vote: Vote, loss: Any, reach: float, exponent: int) -> Split:
     """Split the rows of a shard by their margins."""
-    intervals = vote.intervals(shard)
-    z = shard.y * vote.scores_of(intervals)
+    codes, z = vote.margins(shard)
     prices = np.ldexp(of_shard(loss, shard).C, -exponent).astype(np.int64)
     near = np.abs(z - 1) <= reach
     signed = np.where(near | (z >= 1), 0, prices) * shard.y.astype(np.int64)
-    own, y = np.ascontiguousarray(intervals[:, near]), shard.y[near]
-    cells = gather(Cells(name_cells(own, y), own, y, z[near], prices[near]))
-    return Split(*sum_of_classes(intervals, vote.places.starts, signed), cells)
+    own, y = np.ascontiguousarray(codes[:, near]), shard.y[near]
+    cells = gather(DoubtfulCells(name_cells(own, y), own, y, z[near], prices[near]))
+    return Split(*sum_of_classes(codes, vote.places.cells, signed), cells)
 
 
-def gather(cells: Cells) -> Cells:
+def gather(cells: DoubtfulCells) -> DoubtfulCells:
     """Return cells of which some may have the same key with one of each, its price their sum."""
     keys, first, inverse = np.unique(cells.keys, return_index=True, return_inverse=True)
     prices = np.zeros(len(keys), np.int64)
     np.add.at(prices, inverse, cells.prices)
-    return Cells(keys, cells.intervals[:, first], cells.y[first], cells.z[first], prices)
+    return DoubtfulCells(keys, cells.codes[:, first], cells.y[first], cells.z[first], prices)
 
 
 def combine_splits(parts: Sequence[Split]) -> Split:
     """Return what several shards are in two."""
     lists = list(zip(*(part.cells for part in parts), strict=True))
-    cells = Cells(*(np.concatenate(own, axis=-1) for own in lists))
+    cells = DoubtfulCells(*(np.concatenate(own, axis=-1) for own in lists))
     return Split(add([part.of_classes for part in parts]), add([part.totals for part in parts]), gather(cells))
 
 
@@ -125,16 +89,16 @@ class DualProgram:
     """
 
     def __init__(
-        self, split: Split, stumps: Stumps, exponent: int, limit: float, ridge: float, intercept: bool
+        self, split: Split, stumps: VotedStumps, exponent: int, limit: float, ridge: float, intercept: bool
     ) -> None:
         self.cells, self.intercept = split.cells, intercept
         unit = float(max(split.cells.prices.max(initial=0), 1))
-        self.caps, self.settled = self.cells.prices / unit, float(split.totals.sum()) / unit
+        self.caps, self.settled = self.cells.prices / unit, float(split.totals[1] - split.totals[0]) / unit
         self.most, self.ridge = (each / float(np.ldexp(unit, exponent)) for each in (limit, ridge))
-        change, balance = split.of_classes[1] - split.of_classes[0], int(split.totals[1] - split.totals[0])
+        balance = int(split.totals.sum())
         # edges of the columns: of the cells, and of what is settled; behind them the balance, the edge of a constant
-        self.rows = np.vstack([stumps.evaluate(self.cells.intervals), np.ones(len(self.caps))]) * self.cells.y
-        self.given = np.append(stumps.edges(change, balance, 0), balance) / unit
+        self.rows = np.vstack([stumps.evaluate(self.cells.codes), np.ones(len(self.caps))]) * self.cells.y
+        self.given = np.append(stumps.edges(split.of_classes, split.totals, 0), balance) / unit
 
     def solve(self, near: Array, b: float, d: float, reach: float, *, nonnegative: bool) -> Vertex:
         """Solve it, given weights and an intercept near the optimum of the hinge's neighbour at distance d."""
@@ -149,7 +113,8 @@ class DualProgram:
             # by complementary slackness: off the kink shares are 0 or 1, and columns of a weight, here or near the
             # optimum, are at the limit, no other above it
             z = self.rows.T @ np.append(w, b)
-            shares = np.where(z < 1 - AT_KINK, 1.0, np.where(z > 1 + AT_KINK, 0.0, shares))
+            # by as much the simplex method may miss the kink
+            shares = np.where(z < 1 - 1e-9, 1.0, np.where(z > 1 + 1e-9, 0.0, shares))
             sides = np.sign(np.where(w != 0, w, near))
             used = np.append(sides != 0, self.intercept)
             # a vertex has few shares that are neither 0 nor 1, and prices badly

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_shards, draw_rows
-from cvxens.dask.tallies import Places, find_extremes, find_intervals
-from cvxens.dask.votes import find_places
+from cvxens.dask.tallies import Places, find_extremes
+from cvxens.dask.votes import VotedStumps
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 
@@ -26,15 +26,6 @@ MANY_ROWS = 2**18
 
 N_DRAWN = 2**16
 """About so many rows are drawn; they are sent to the client, in single precision with 20 features 5 MB."""
-
-CHUNK = 2**15
-"""Rows that a thread of the client works on at a time."""
-
-LOOSE = 10
-"""The drawn rows are solved to so many tolerances: their optimum is farther than that from the one of all rows."""
-
-CUT = 0.25
-"""The share of a limit of time that they may take."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +49,11 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
         return None
     counts = sample.remember(count_shards)
     firsts, share = (np.cumsum(counts) - counts).tolist(), N_DRAWN / float(counts.sum())
-    values, y, weights = sample.ask(take_drawn, share, each=firsts, combine=join_rows)
+    values, y, weights = sample.map_reduce(take_drawn, share, each=firsts, combine=join_rows)
     if len(np.unique(y)) < 2 or (np.ptp(values, axis=1) == 0).all():
         return None
-    chunk = min(CHUNK, ceil(len(y) / 2))
+    # rows that a thread of the client works on at a time
+    chunk = min(2**15, ceil(len(y) / 2))
     rows = (da.from_array(own, chunks=(chunk, *own.shape[1:]), name=False) for own in (values.T, y, weights))
     return ShardedSample.from_collections(*rows, workers=Workers.here())
 
@@ -77,26 +69,19 @@ def join_rows(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
 
 
-def scale_price(loss: Any, drawn: ShardedSample, sample: ShardedSample) -> Any:
-    """Return a loss with the price at which drawn rows weigh what all do."""
-    return replace(loss, C=loss.C * sample.total_weight / drawn.total_weight)
-
-
-def settle(start: Start, sample: ShardedSample) -> Start:
-    """Return a start with the middle stumps of a sample, of the same values on it; those that are alike as one."""
-    known: Any = start.hypotheses
-    lists = [np.unique([h.threshold for h in known if getattr(h, "feature", -1) == j]) for j in range(sample.shape[1])]
-    places = find_places(lists, sample)
-    ends = sample.ask(find_beside, places, combine=combine_extremes)
+def snap_to_sample(start: Start, sample: ShardedSample) -> Start:
+    """Replace each stump by the middle stump of the sample with the same values; equal ones add their weights."""
+    stumps = VotedStumps.from_hypotheses(start.hypotheses, sample)
+    cells = stumps.places.cells
+    ends = sample.map_reduce(find_beside, stumps.places, combine=combine_extremes)
     weights: dict[Hypothesis, float] = {}
-    for hypothesis, w in zip(known, start.w.tolist(), strict=True):
+    for hypothesis, place, w in zip(start.hypotheses, stumps.place.tolist(), start.w.tolist(), strict=True):
         own = hypothesis
         if isinstance(hypothesis, Stump):
-            j = hypothesis.feature
-            at = int(places.starts[j]) + int(np.searchsorted(lists[j], hypothesis.threshold))
-            cells = slice(places.starts[j] + j, places.starts[j + 1] + j + 1)
-            below = -float(ends[1, cells][: at - places.starts[j] + 1].min())
-            above = float(ends[0, cells][at - places.starts[j] + 1 :].min())
+            # the largest value of all cells up to the stump's place, and the least of those above
+            first, last = cells[hypothesis.feature : hypothesis.feature + 2]
+            below = -float(ends[1, first : first + place + 1].min())
+            above = float(ends[0, first + place + 1 : last].min())
             own = replace(hypothesis, threshold=float(find_middles(below, above)))
             if not np.isfinite(above - below):
                 # all samples are on one side
@@ -113,4 +98,4 @@ def find_middles(below: Any, above: Any) -> Array:
 
 def find_beside(shard: Shard, places: Places) -> Array:
     """Return the least value between neighbouring places, and minus the largest one, (2, n_cells)."""
-    return find_extremes(shard.values, find_intervals(shard.values, shard.codes, places), places.starts)
+    return find_extremes(shard.values, shard.find_cells(places), places.cells)

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Self, final
 
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
@@ -23,7 +24,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import RunLimits, Search
-from cvxens.dask.drawn import CUT, LOOSE, Start, draw_sample, scale_price, settle
+from cvxens.dask.drawn import Start, draw_sample, snap_to_sample
 from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import (
     Census,
@@ -35,10 +36,10 @@ from cvxens.dask.shards import (
     merge_censuses,
     read_numbers,
     read_part,
-    take_census,
+    summarise_features,
 )
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
-from cvxens.dask.sums import Ints, add, sum_exactly, to_float
+from cvxens.dask.tallies import Ints, add, sum_exactly, to_float
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.base import estimator, time_limit, warn_of_run
 from cvxens.estimators.classifiers import (
@@ -48,16 +49,9 @@ from cvxens.estimators.classifiers import (
     LPBoostClassifier,
     soft_margin,
 )
-from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
 from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array
-
-SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
-"""How many stumps of a feature enter at a time, as on one machine."""
-
-SLACK = 0.25
-"""The share of `tol` to which the edges of all stumps are bounded: closer would not show in the gap."""
 
 LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
 """The attributes that reading a sample sets."""
@@ -153,19 +147,18 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _fit_sample(self, sample: ShardedSample, best: list[Any]) -> None:
         """Solve the problem of a sample, or those of its classes, and take over the fitted attributes."""
-        found = self._solve_noted(sample, best) if len(sample.classes) == 2 else self._solve_parts(sample, best)
+        if len(sample.classes) == 2:
+            found = self._solve(sample, best)
+            certificate, covered = found["certificate_"], f"{len(sample):,} rows in {len(sample.shards)} shards"
+            found["certificate_"] = replace(certificate, note=f"{certificate.note}, {covered}", prover=None)
+        else:
+            found = self._solve_parts(sample, best)
         known = {"classes_": sample.classes, "client_": sample.workers.client, "n_features_in_": sample.shape[1]}
         if sample.names:
             known["feature_names_in_"] = np.array(sample.names, object)
         for name in ("estimators_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(found | known)
-
-    def _solve_noted(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
-        """Return the fitted attributes of one problem, whose certificate says what it covers."""
-        found = self._solve(sample, best)
-        certificate, covered = found["certificate_"], f"{len(sample):,} rows in {len(sample.shards)} shards"
-        return {**found, "certificate_": replace(certificate, note=f"{certificate.note}, {covered}", prover=None)}
 
     def _solve_parts(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
         """Solve the problems of several classes; returns the fitted attributes, as lists over these."""
@@ -201,13 +194,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         local = self.local(**self._local_parameters())
-        if self._parts() == [self]:
-            found = self._local_attributes()
-        else:
-            parts = [part.to_local() for part in self._parts()]
-            found = {"estimators_": parts, **list_over(parts, local.fitted)}
-        known = {name: getattr(self, name) for name in LEARNT if hasattr(self, name)}
-        local.__dict__.update(found | known)
+        parts = [part.to_local() for part in vars(self).get("estimators_", ())]
+        found = {"estimators_": parts, **list_over(parts, local.fitted)} if parts else self._local_attributes()
+        local.__dict__.update(found | {name: value for name, value in vars(self).items() if name in LEARNT})
         return local
 
     def _local_parameters(self) -> Mapping[str, Any]:
@@ -215,13 +204,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         shared = set(self.get_params(deep=False)) & set(self.local().get_params(deep=False))
         return {name: getattr(self, name) for name in shared}
 
-    @abstractmethod
     def _local_attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator of one machine, of two classes."""
-
-    @abstractmethod
-    def _scorer(self) -> Callable[[Array], Array]:
-        """Return the function from samples to the scores of two classes, which workers are sent."""
+        return {name: value for name, value in vars(self).items() if name in self.local.fitted}
 
     def decision_function(self, X: Any) -> Any:
         """Score samples, lazily where they are a collection.
@@ -236,14 +221,12 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         dask array or ndarray of shape (n_samples,) or (n_samples, n_classes)
             Of two classes, positive for the second one; else one score per class.
         """
-        check_is_fitted(self)
-        n_parts = len(self._parts())
-        return self._map(X, partial(score_block, self._scorers()), np.dtype(np.float64), n_parts if n_parts > 1 else 0)
+        local, n_parts = self.to_local(), len(self._parts())
+        return self._map(X, partial(score_block, local), np.dtype(np.float64), n_parts if n_parts > 1 else 0)
 
     def predict(self, X: Any) -> Any:
         """Return the class of the largest score for each sample of X, lazily where it is a collection."""
-        check_is_fitted(self)
-        return self._map(X, partial(classify_block, self._scorers(), self.classes_), self.classes_.dtype)
+        return self._map(X, partial(classify_block, self.to_local()), self.classes_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the samples, by their weights, whose class is predicted.
@@ -256,7 +239,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         if not is_dask_collection(X):
             return float(super().score(X, y, sample_weight))
         self._check_columns(X)
-        told = delayed(partial(classify_block, self._scorers(), self.classes_), pure=False, traverse=False)
+        told = delayed(partial(classify_block, self.to_local()), pure=False, traverse=False)
         answers = [delayed(count_right, pure=False)(told, *piece) for piece in align(X, y, sample_weight)[0]]
         census, sums = Workers(self.client).reduce(answers, merge_counts)
         check_rows(census, self.n_features_in_)
@@ -264,9 +247,6 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         if not total > 0:
             raise InvalidInput("X", "found no samples of positive weight", "give at least one")
         return right / total
-
-    def _scorers(self) -> tuple[Callable[[Array], Array], ...]:
-        return tuple(part._scorer() for part in self._parts())
 
     def _map(self, X: Any, function: Callable[[Any], NDArray[Any]], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
         """Apply a function to the rows of X, block by block; what it returns has no columns, or so many."""
@@ -276,7 +256,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
             return function(validation.finite_array("X", read_numbers("X", X), ndim=2))
         self._check_columns(X)
         check_meta("X", X)
-        if hasattr(X, "to_dask_array"):
+        if not isinstance(X, da.Array):
             X = X.astype(np.float64).to_dask_array()
         X = X.rechunk({1: -1})
         if n_columns:
@@ -306,24 +286,25 @@ def list_over(parts: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]
     return {name: [getattr(part, name) for part in parts] for name in sorted(names) if name in vars(parts[0])}
 
 
-def score_block(scorers: Sequence[Callable[[Array], Array]], block: Any) -> Array:
-    """Score the samples of a block, of which there may be none: (n_rows,) by one scorer, else a column by each."""
-    n_rows = block.shape[0]
-    rows = validation.finite_array("X", block, ndim=2) if n_rows else block
-    scores = [scorer(rows) if n_rows else np.zeros(0) for scorer in scorers]
-    return scores[0] if len(scores) == 1 else np.stack(scores, axis=1)
+def score_block(local: Any, block: Any) -> Array:
+    """Score the samples of a block, of which there may be none, by a fitted estimator of one machine."""
+    if not block.shape[0]:
+        n_parts = len(local._parts())
+        return np.zeros((0, n_parts) if n_parts > 1 else 0)
+    scores: Array = local._raw_scores(validation.finite_array("X", block, ndim=2))
+    return scores
 
 
-def classify_block(scorers: Sequence[Callable[[Array], Array]], classes: NDArray[Any], block: Any) -> NDArray[Any]:
+def classify_block(local: Any, block: Any) -> NDArray[Any]:
     """Return the classes of the samples of a block, those of the largest score."""
-    scores = score_block(scorers, block)
-    return classes[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
+    classes: NDArray[Any] = local._classes(score_block(local, block))
+    return classes
 
 
 def count_right(classify: Callable[[Any], NDArray[Any]], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
     """Return what is known of rows, and exact sums of the weights of those that are classified rightly, and of all."""
     part = read_part(*piece)
-    census = take_census(part)
+    census = summarise_features(part)
     if census.bad:
         return census, (sum_exactly(np.zeros(0)),) * 2
     right = classify(part.values.T) == part.labels
@@ -414,11 +395,9 @@ class DaskEnsemble(DaskClassifier):
         most = self.columns_per_round
         if kind == "quantile_stumps":
             return DaskQuantileStumps(sample, **({} if most is None else {"columns_per_round": most}))
-        per_feature = 1
-        if most is None:
-            several = min(len(sample) // SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS // sample.shape[1])
-            per_feature = max(1, several)
-        return DaskStumps(sample, columns_per_round=most, per_feature=per_feature, slack=SLACK * self.tol)
+        # as on one machine; closer than to a quarter of the tolerance bounds would not show in the gap
+        several = max(1, min(len(sample) // 2000, 10, 200 // sample.shape[1])) if most is None else 1
+        return DaskStumps(sample, columns_per_round=most, per_feature=several, slack=self.tol / 4)
 
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
         def follow(step: Step) -> None:
@@ -429,9 +408,10 @@ class DaskEnsemble(DaskClassifier):
         loss: Any = formulation.terms[0]
         checkpoint = given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
         oracle = self._oracle(sample)
-        start = self._start(oracle, formulation, CUT * limit if checkpoint is None else inf)
+        # a quarter of the time is for rows that are drawn
+        start = self._start(oracle, formulation, limit / 4 if checkpoint is None else inf)
         search = make_search(formulation, oracle, start, checkpoint, follow)
-        left = max(limit - (perf_counter() - began), (1 - 2 * CUT) * limit)
+        left = max(limit - (perf_counter() - began), limit / 2)
         run = search.run(RunLimits(tol=self.tol, max_columns=self.max_columns, max_time=left))
         warn_of_run(self, run)
         return {
@@ -457,20 +437,18 @@ class DaskEnsemble(DaskClassifier):
                 raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
             start = Start(self.weak_learners_, self.weights_, float(self.intercept_), WIDEST)
         elif (drawn := draw_sample(sample)) is not None:
-            priced = replace(formulation, loss=scale_price(formulation.terms[0], drawn, sample))
-            search = make_search(priced, oracle.among(drawn))
-            run = search.run(RunLimits(tol=LOOSE * self.tol, max_columns=self.max_columns, max_time=max_time))
+            loss: Any = formulation.terms[0]
+            # the price at which drawn rows weigh what all do
+            priced = replace(loss, C=loss.C * sample.total_weight / drawn.total_weight)
+            search = make_search(replace(formulation, loss=priced), oracle.among(drawn))
+            # farther than that is their optimum from the one of all rows
+            run = search.run(RunLimits(tol=10 * self.tol, max_columns=self.max_columns, max_time=max_time))
             learners = tuple(column.hypothesis for column in run.columns)
             master: Any = search.master
             start = Start(learners, run.weights, float(run.intercept), master.distance)
         else:
             return None
-        return settle(start.among(oracle), sample)
-
-    def _scorer(self) -> Callable[[Array], Array]:
-        used = np.flatnonzero(self.weights_).tolist()
-        learners = tuple(self.weak_learners_[j] for j in used)
-        return partial(sum_votes, hypotheses=learners, weights=self.weights_[used], intercept=self.intercept_)
+        return snap_to_sample(start.among(oracle), sample)
 
     def _for_part(self, k: int) -> dict[str, Any]:
         given = self.checkpoint
@@ -481,10 +459,8 @@ class DaskEnsemble(DaskClassifier):
         return {"checkpoint": replace(given, path=own) if isinstance(given, Checkpoint) else own}
 
     def _local_attributes(self) -> dict[str, Any]:
-        known = ("certificate_", "history_", "weak_learners_", "weights_", "intercept_", "C_")
-        names = [name for name in known if name in self.local.fitted]
         said = {name: value for name, value in WITHOUT_CHOICES.items() if name in self.local.fitted}
-        return {**said, **{name: getattr(self, name) for name in names}}
+        return said | super()._local_attributes()
 
 
 @final

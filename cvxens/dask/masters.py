@@ -21,35 +21,32 @@ from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
 from cvxens.dask.crossover import (
-    ATTEMPTS,
     MOST_CELLS,
-    SPARE,
     UNDECIDED,
-    WIDER,
     DualProgram,
-    choose_reach,
     combine_splits,
-    count_near,
     split_samples,
 )
 from cvxens.dask.drawn import Start
 from cvxens.dask.shards import ShardedSample, combine_extremes
-from cvxens.dask.sums import Ints, to_float
+from cvxens.dask.tallies import Ints, to_float
 from cvxens.dask.votes import (
     Doubt,
     InteriorHinge,
     Multipliers,
-    Stock,
-    Stumps,
+    ShardEvaluation,
     Vote,
+    VotedStumps,
+    choose_reach,
+    count_margins,
+    evaluate_along,
+    evaluate_shard,
     exponent_of,
     find_slackness,
     sum_dual,
     sum_edges,
     sum_losses,
     sum_slopes,
-    take_stock,
-    try_steps,
 )
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import Pace
@@ -59,30 +56,15 @@ from cvxens.problems.losses import Hinge, SumOverSamples
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import RowPenalty
 from cvxens.types import Array
-from cvxens.validation import positive
-
-MAX_STEPS = 200
-"""Newton steps of a round; a few for each width are usual."""
 
 WIDEST, SHARPER = 1.0, 0.2
 """The distances of the neighbours of the hinge, and the next one in proportion to the last."""
-
-CLOSE = 4.0
-"""A nearer neighbour is also taken where the gap is at most so many times what complementarity is missed by: further
-steps at the same distance would gain little. On 20,000 and 50,000 samples 7 to 33 % fewer steps are taken."""
-
-SETTLED = 0.5
-"""A step that promises less than this share of what one sample of mean price misses complementarity by: there Newton's
-method converges by itself (self-concordance), and a nearer neighbour is taken."""
 
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
 
 LOOSE = 0.3
 """The share of the outer gap down to which the restricted problem is solved: exact weights are not wanted yet."""
-
-SUFFICIENT = 0.1
-"""The share of the decrease that its slope promises with which a whole step is taken, not a shorter one."""
 
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
@@ -96,13 +78,13 @@ NEEDS = (
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class MasterState:
     """A point of the restricted problem, its multipliers, and what the shards say of them."""
 
     w: Array
     b: float
     u: Multipliers
-    stock: Stock
+    found: ShardEvaluation
     exponent: int  # of curvatures
     value: float  # of loss and penalty
     smoothed: float  # of the neighbour and penalty
@@ -140,12 +122,12 @@ class ShardedRestricted:
         self.penalty: Any
         self.loss, self.penalty = formulation.terms
         self.columns: tuple[Column, ...] = ()
-        self.stumps = Stumps.from_hypotheses((), sample)
+        self.stumps = VotedStumps.from_hypotheses((), sample)
 
     def add(self, columns: Sequence[Column]) -> None:
         """Add columns to those that the problem is over."""
         self.columns += tuple(columns)
-        self.stumps = Stumps.from_hypotheses([column.hypothesis for column in self.columns], self.sample)
+        self.stumps = VotedStumps.from_hypotheses([column.hypothesis for column in self.columns], self.sample)
 
     @property
     def total_price(self) -> float:
@@ -157,23 +139,16 @@ class ShardedRestricted:
         """The least unit of relative gaps, which counts where both objectives are smaller; stumps are -1 and 1."""
         return self.formulation.find_size(1.0)
 
-    def among(self, n_columns: int) -> Stumps:
+    def among(self, n_columns: int) -> VotedStumps:
         """Return the first columns as stumps."""
         if n_columns == len(self.columns):
             return self.stumps
-        return Stumps.from_hypotheses([column.hypothesis for column in self.columns[:n_columns]], self.sample)
-
-    def vote_of(self, solution: MasterSolution) -> Vote:
-        """Return the vote of a solution over the first columns."""
-        return self.among(len(solution.w)).vote(solution.w, float(solution.b))
-
-    def sum_dual(self, u: Any, factor: float) -> float:
-        """Return the loss's dual value at multipliers times a factor."""
-        return to_float(self.sample.ask(sum_dual, u, self.loss, factor))
+        return VotedStumps.from_hypotheses([column.hypothesis for column in self.columns[:n_columns]], self.sample)
 
     def bound(self, u: Any, edges: Edges) -> float:
         """Bound the optimum from multipliers and what is known of the edges of all hypotheses."""
-        return self.sum_dual(u, self.penalty.shrink(edges)) - self.penalty.conjugate(edges)
+        loss = to_float(self.sample.map_reduce(sum_dual, u, self.loss, self.penalty.shrink(edges)))
+        return loss - self.penalty.conjugate(edges)
 
     def shrink(self, u: Any, priced: Priced) -> Any:
         """Return the multipliers that the bound is about."""
@@ -188,15 +163,14 @@ class ShardedRestricted:
         """Evaluate the KKT residuals of a solution's weights with multipliers u, feasible for all that is priced."""
         factor = self.penalty.shrink(Edges(priced.best_edge, priced.edge_square_sum))
         stumps, w = self.among(len(solution.w)), solution.w
-        of_classes, totals = self.sample.ask(sum_edges, u, stumps.places)
-        edges = factor * stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), u.exponent)
-        slackness = self.sample.ask(
-            find_slackness, self.vote_of(solution), u, self.loss, factor, combine=combine_extremes
-        )
+        of_classes, totals = self.sample.map_reduce(sum_edges, u, stumps.places)
+        edges = factor * stumps.edges(of_classes, totals, u.exponent)
+        asked = find_slackness, stumps.vote(w, float(solution.b)), u, self.loss, factor
+        slackness = self.sample.map_reduce(*asked, combine=combine_extremes)
         if self.formulation.nonnegative:
             counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= self.penalty.threshold(w, edges))
             w, edges = np.where(counted, w, 0.0)[counted], edges[counted]
-        imbalance = abs(int(totals[1] - totals[0])) / max(int(totals.sum()), 1)
+        imbalance = abs(int(totals.sum())) / max(int(totals[1] - totals[0]), 1)
         return {
             "primal feasibility": self.penalty.primal_violation(solution.w),
             "dual feasibility": imbalance if self.formulation.intercept else 0.0,
@@ -215,11 +189,11 @@ class ShardedRestricted:
         w, cap = solution.w, self.loss.cap
         terms = 2 * len(w) + self.sample.shape[1] + 4
         off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
-        _, totals = self.sample.ask(sum_edges, u, self.stumps.places)
-        size = u.real(int(totals.sum()))
+        _, totals = self.sample.map_reduce(sum_edges, u, self.stumps.places)
+        size = u.real(totals[1] - totals[0])
         # losses fall by at most their prices a unit; others by their multipliers, and more a little further on
         slope = cap * self.total_price if cap < inf else 2 * size + off * self.total_price
-        missed = u.real(abs(int(totals[1] - totals[0]))) if self.formulation.intercept else 0.0
+        missed = u.real(abs(totals.sum())) if self.formulation.intercept else 0.0
         dual = abs(self.bound(u, Edges(priced.edge_bound, priced.edge_square_sum)))
         magnitude = dual + size
         of_bound = 16 * EPSILON * magnitude + missed * (1 + magnitude / max(size, EPSILON))
@@ -236,10 +210,6 @@ class ShardedMaster:
         or a squared l2 penalty.
     sample : ShardedSample
         The sample, whose weights multiply the price.
-    tol : float
-        Relative duality gap of the restricted problem at which a solution is exact.
-    share : float
-        Of the gap to the bound, down to which the problem is solved otherwise; 0 for exact solutions in every round.
     start : Start, optional
         The weights that its hypotheses have when they are added, first of all.
     """
@@ -247,30 +217,16 @@ class ShardedMaster:
     source = "Nesterov 2005; Lee, Sun & Saunders 2014"
     needs = NEEDS
 
-    def __init__(
-        self,
-        formulation: Formulation,
-        sample: ShardedSample,
-        *,
-        tol: float = 1e-10,
-        share: float = LOOSE,
-        start: Start | None = None,
-    ) -> None:
+    def __init__(self, formulation: Formulation, sample: ShardedSample, *, start: Start | None = None) -> None:
         check_formulation_over_shards(formulation)
         self.formulation, self.sample = formulation, sample
         self.restricted = ShardedRestricted(formulation, sample)
         self.loss, self.penalty = self.restricted.loss, self.restricted.penalty
-        self.tol, self.share = positive("tol", tol), share
         self.gap, self.own_gap, self.n_solved = inf, inf, -1
         self.limit, self.ridge = self.penalty.edge_limit or 0.0, self.penalty.ridge or 0.0
         self.w, self.b, self.value, self.distance = np.zeros(0), 0.0, inf, WIDEST
         self.start = start
-        self.questions = 0
-
-    @property
-    def is_kinked(self) -> bool:
-        """True if the loss is the hinge, which has to be smoothed."""
-        return isinstance(self.loss, Hinge)
+        self.is_kinked = isinstance(self.loss, Hinge)
 
     def add(self, columns: Sequence[Column]) -> None:
         """Add columns to the model."""
@@ -293,7 +249,7 @@ class ShardedMaster:
         """Solve over the columns added so far."""
         # asked again with nothing new, it is to do better
         gap = self.gap if len(self.w) > self.n_solved else min(self.gap, self.own_gap)
-        tol = max(self.tol, min(self.share, self.share * gap))
+        tol = max(1e-10, min(LOOSE, LOOSE * gap))
         has_kinks = self.is_kinked and len(self.w) > 0
         # a vertex has weights of its own; with squared weights they are to be known as closely as steps get
         # from a gap of a millionth on the vertex of a linear program is looked for
@@ -303,7 +259,7 @@ class ShardedMaster:
         if found.gap > tol and not self.ridge:
             better = self.minimise(tol)
             found = better if better.gap < found.gap else found
-        exact = found.gap <= self.tol or (len(self.w) == self.n_solved and found.gap >= self.own_gap)
+        exact = found.gap <= 1e-10 or (len(self.w) == self.n_solved and found.gap >= self.own_gap)
         self.own_gap, self.n_solved = found.gap, len(self.w)
         nonnegative, edges = self.formulation.nonnegative, found.edges
         threshold = self.penalty.threshold(found.w, edges if nonnegative else np.abs(edges))
@@ -322,7 +278,7 @@ class ShardedMaster:
         at = self._evaluate(self.w, self.b)
         over = under = at
         idle, is_settled = 0, False
-        for _ in range(MAX_STEPS):
+        for _ in range(200):
             is_idle = is_settled and at.value >= over.value and at.bound <= under.bound
             idle = idle + 1 if is_idle else 0
             over, under = (at if at.value <= over.value else over), (at if at.bound >= under.bound else under)
@@ -331,33 +287,37 @@ class ShardedMaster:
                 break
             v, b, slope = self._model(at)
             allowed = tol * abs(over.value)
-            is_settled = self.is_kinked and -slope <= SETTLED * at.distance / n
-            is_near = self.is_kinked and at.value - at.bound <= CLOSE * at.distance
+            # a step that promises less than half of what one sample of mean price misses complementarity by: there
+            # Newton's method converges by itself (self-concordance)
+            is_settled = self.is_kinked and -slope <= at.distance / (2 * n)
+            # further steps at the same distance would gain little: 7 to 33 % fewer on 20,000 and 50,000 samples
+            is_near = self.is_kinked and at.value - at.bound <= 4 * at.distance
             if (is_settled or is_near) and at.distance > NEAR * allowed:
                 self.distance = max(SHARPER * self.distance, NEAR / 2 * allowed / price)
                 at = self._evaluate(at.w, at.b)
                 continue
             ahead = self._evaluate(v, b)
             # where steps are settled objectives may differ by their rounding alone, but gradients do not
-            if not (is_settled or ahead.smoothed <= at.smoothed + SUFFICIENT * slope):
-                step = self._search(at, v - at.w, b - at.b)
+            if not (is_settled or ahead.smoothed <= at.smoothed + 0.1 * slope):
+                step = self._line_search(at, v - at.w, b - at.b)
                 if not step:
                     break
                 ahead = self._evaluate(at.w + step * (v - at.w), at.b + step * (b - at.b))
             at = ahead
         # the last point is central, and so the better start
         self.w, self.b, self.value = at.w, at.b, over.value
-        return Solved(over.w, over.b, over.value, *self._balance(under), under.bound)
+        u, edges, _ = self._balance(under.u, under.found.of_classes, under.found.totals)
+        return Solved(over.w, over.b, over.value, u, edges, under.bound)
 
     def _cross_over(self, near: Solved, tol: float) -> Solved:
         """Return an optimum found from the samples in doubt at a point near it; the best of several, or the point."""
         stumps, sample, best = self.restricted.stumps, self.sample, near
         vote, exponent = near.u.vote, exponent_of(self.restricted.total_price)
-        counts, wanted = sample.ask(count_near, vote), 2 * len(self.w) + SPARE
-        for _ in range(ATTEMPTS):
+        # a vertex has no more samples in doubt than one for each column
+        counts, wanted = sample.map_reduce(count_margins, vote), 2 * len(self.w) + 50
+        for _ in range(6):
             reach = max(choose_reach(counts, wanted), UNDECIDED * near.u.loss.d)
-            split = sample.ask(split_samples, vote, self.loss, reach, exponent, combine=combine_splits)
-            self.questions += 2
+            split = sample.map_reduce(split_samples, vote, self.loss, reach, exponent, combine=combine_splits)
             if len(split.cells.keys) > MOST_CELLS:
                 break
             program = DualProgram(split, stumps, exponent, self.limit, self.ridge, self.formulation.intercept)
@@ -365,7 +325,7 @@ class ShardedMaster:
                 vertex = program.solve(near.w, near.b, near.u.loss.d, reach, nonnegative=self.formulation.nonnegative)
             except SolverFailed:
                 # with too few in doubt nothing may be feasible
-                wanted *= WIDER
+                wanted *= 4
                 continue
             for doubt in vertex.doubts:
                 found = self._evaluate_vertex(vertex.w, vertex.b, vote, doubt)
@@ -374,75 +334,63 @@ class ShardedMaster:
                     return best
             if reach == inf:
                 break
-            wanted *= WIDER
+            wanted *= 4
         return best
 
     def _evaluate_vertex(self, w: Array, b: float, vote: Vote, doubt: Doubt) -> Solved:
         """Evaluate weights, and multipliers that follow from a vote near them."""
         stumps, exponent = self.restricted.stumps, exponent_of(self.restricted.total_price)
         u = Multipliers(vote, self.loss, (1.0, 1.0), exponent, len(self.sample), doubt)
-        value = to_float(self.sample.ask(sum_losses, stumps.vote(w, b), self.loss)) + self.penalty.value(w)
-        _, totals = self.sample.ask(sum_edges, u, stumps.places)
-        u = replace(u, factors=self._balancing(totals))
-        of_classes, totals = self.sample.ask(sum_edges, u, stumps.places)
-        self.questions += 3
-        edges = stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), exponent)
-        bound = self._bound_inside(edges, u, u.real(int(totals.sum())), (1.0, 1.0))
+        value = to_float(self.sample.map_reduce(sum_losses, stumps.vote(w, b), self.loss)) + self.penalty.value(w)
+        u, edges, totals = self._balance(u, *self.sample.map_reduce(sum_edges, u, stumps.places))
+        bound = self._bound_inside(edges, u, u.real(totals[1] - totals[0]))
         return Solved(w, b, value, u, edges, bound)
 
-    def _smooth(self) -> Any:
-        return InteriorHinge(self.loss.C, self.distance) if self.is_kinked else self.loss
-
-    def _evaluate(self, w: Array, b: float) -> State:
+    def _evaluate(self, w: Array, b: float) -> MasterState:
         """Ask the shards for all that a step needs."""
-        smooth, price = self._smooth(), self.restricted.total_price
+        price = self.restricted.total_price
+        smooth: Any = InteriorHinge(self.loss.C, self.distance) if self.is_kinked else self.loss
         of_u, of_curvature = (price, price / (8 * self.distance)) if self.is_kinked else self._sums_at(w, b)
         vote = self.restricted.stumps.vote(w, b)
         u = Multipliers(vote, smooth, (1.0, 1.0), exponent_of(of_u), len(self.sample))
         exponent = exponent_of(of_curvature)
-        self.questions += 1
-        stock = Stock(*self.sample.ask(take_stock, u, self.loss, exponent))
-        value, smoothed, distance = (to_float(each) for each in (stock.value, stock.smoothed, stock.distance))
-        factors = self._balancing(stock.totals)
-        of_classes = factors[1] * stock.of_classes[1] - factors[0] * stock.of_classes[0]
-        total = float(factors[1] * stock.totals[1] - factors[0] * stock.totals[0])
-        edges = self.restricted.stumps.edges(of_classes, total, u.exponent)
-        whole = float(factors[0] * stock.totals[0] + factors[1] * stock.totals[1])
-        bound = self._bound_inside(edges, u, np.ldexp(whole, u.exponent), factors)
+        found = ShardEvaluation(*self.sample.map_reduce(evaluate_shard, u, self.loss, exponent))
+        value, smoothed, distance = (to_float(each) for each in (found.value, found.smoothed, found.distance))
+        factors = self._balancing(found.totals)
+        totals = np.array(factors) * found.totals
+        edges = self.restricted.stumps.edges(np.array(factors)[:, np.newaxis] * found.of_classes, totals, u.exponent)
+        bound = self._bound_inside(edges, replace(u, factors=factors), u.real(totals[1] - totals[0]))
         of_penalty = self.penalty.value(w)
-        return State(w, b, u, stock, exponent, value + of_penalty, smoothed + of_penalty, distance, edges, bound)
+        return MasterState(w, b, u, found, exponent, value + of_penalty, smoothed + of_penalty, distance, edges, bound)
 
     def _sums_at(self, w: Array, b: float) -> tuple[float, float]:
         """Return bounds on the sums of multipliers and curvatures of a smooth loss at a point."""
-        self.questions += 1
-        u, curvature = self.sample.ask(sum_slopes, self.restricted.stumps.vote(w, b), self.loss)
+        u, curvature = self.sample.map_reduce(sum_slopes, self.restricted.stumps.vote(w, b), self.loss)
         # the sums of rounded entries are no larger than twice these
         return 2 * to_float(u), 2 * to_float(curvature)
 
     def _balancing(self, totals: Ints) -> tuple[float, float]:
         """Return the factors that take the heavier class to the lighter one, where there is an intercept."""
-        negative, positive = totals.tolist()
+        negative, positive = np.abs(totals).tolist()
         if not self.formulation.intercept or not min(negative, positive):
             return 1.0, 1.0
         light = min(negative, positive)
         return light / negative, light / positive
 
-    def _bound_inside(self, edges: Array, u: Multipliers, total: float, factors: tuple[float, float]) -> float:
+    def _bound_inside(self, edges: Array, u: Multipliers, total: float) -> float:
         """Bound the optimum over the columns so far; without a question where the dual value is the sum of u."""
         sizes = edges if self.formulation.nonnegative else np.abs(edges)
         known = Edges(float(sizes.max(initial=0.0)), float(edges @ edges))
         if self.is_kinked:
             return self.penalty.shrink(known) * total - self.penalty.conjugate(known)
-        return self.restricted.bound(replace(u, factors=factors), known)
+        return self.restricted.bound(u, known)
 
-    def _model(self, at: State) -> tuple[Array, float, float]:
+    def _model(self, at: MasterState) -> tuple[Array, float, float]:
         """Minimise the quadratic model; returns weights, intercept and the slope of the objective on the way there."""
-        stumps, stock = self.restricted.stumps, at.stock
-        signed = stumps.edges(
-            stock.of_classes[1] - stock.of_classes[0], int(stock.totals[1] - stock.totals[0]), at.u.exponent
-        )
-        B = stumps.gram(stock.curvatures, stock.pairs, int(stock.curvature), at.exponent)
-        pull = np.array([at.u.real(int(stock.totals[1] - stock.totals[0]))]) if self.formulation.intercept else None
+        stumps, found = self.restricted.stumps, at.found
+        signed = stumps.edges(found.of_classes, found.totals, at.u.exponent)
+        B = stumps.gram(found.curvatures, found.pairs, int(found.curvature), at.exponent)
+        pull = np.array([at.u.real(found.totals.sum())]) if self.formulation.intercept else None
 
         def differentiate(j: NDArray[np.intp], _: NDArray[np.intp]) -> Array:
             kept = np.append(j, len(at.w)) if pull is not None else j
@@ -453,26 +401,23 @@ class ShardedMaster:
         d, db, slope = penalty.minimise_model(W, b, signed[:, np.newaxis], pull, differentiate)
         return at.w + d[:, 0], float(at.b + db[0]), slope
 
-    def _search(self, at: State, d: Array, db: float) -> float:
+    def _line_search(self, at: MasterState, d: Array, db: float) -> float:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
         change = self.restricted.stumps.vote(d, db)
-        self.questions += 1
-        values = self.sample.ask(try_steps, at.u.vote, change, STEPS, at.u.loss)
+        values = self.sample.map_reduce(evaluate_along, at.u.vote, change, STEPS, at.u.loss)
         objectives = [
             to_float(value) + self.penalty.value(at.w + step * d) for step, value in zip(STEPS, values, strict=True)
         ]
         best = int(np.argmin(objectives))
         return float(STEPS[best]) if objectives[best] < at.smoothed else 0.0
 
-    def _balance(self, at: State) -> tuple[Multipliers, Array]:
-        """Return the multipliers of a state, balanced where there is an intercept, and the edges of the columns."""
-        factors = self._balancing(at.stock.totals)
-        of_classes, totals = at.stock.of_classes, at.stock.totals
-        u, stumps = replace(at.u, factors=factors), self.restricted.stumps
+    def _balance(self, u: Multipliers, of_classes: Ints, totals: Ints) -> tuple[Multipliers, Array, Ints]:
+        """Return multipliers, balanced where there is an intercept, with the edges of the columns and their totals."""
+        stumps, factors = self.restricted.stumps, self._balancing(totals)
         if factors != (1.0, 1.0):
-            self.questions += 1
-            of_classes, totals = self.sample.ask(sum_edges, u, stumps.places)
-        return u, stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), u.exponent)
+            u = replace(u, factors=factors)
+            of_classes, totals = self.sample.map_reduce(sum_edges, u, stumps.places)
+        return u, stumps.edges(of_classes, totals, u.exponent), totals
 
 
 def check_formulation_over_shards(formulation: Formulation) -> None:

@@ -10,30 +10,26 @@ numbers of its classes, so that all problems work on the same values and codes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from copy import copy
-from dataclasses import dataclass, fields, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import dask
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
-from cvxens.dask.sums import add, sum_exactly, to_float
-from cvxens.dask.tallies import Codes, Ints
+from cvxens.dask.tallies import Codes, Ints, Places, add, find_cells, find_extremes, sum_exactly, to_float
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
-
-FAN_IN = 8
-"""Answers that one task adds up."""
 
 N_DRAWN = 2**14
 """About so many rows are drawn for the quantiles that bins are cut at: 64 a bin."""
@@ -75,6 +71,13 @@ class Shard:
         """The number of rows, perhaps 0."""
         return len(self.y)
 
+    def find_cells(self, places: Places) -> Codes:
+        """Find the cell of every row in every feature, (n_features, n_rows)."""
+        few = np.diff(places.cells).max() <= 2**16
+        found = np.zeros(self.codes.shape, np.uint16 if few else np.uint32)
+        find_cells(self.values, self.codes, places, found)
+        return found
+
     def against_rest(self, k: int) -> Shard:
         """Return the same rows with the sign +1 where they are of the class k, of more than two, and -1 elsewhere."""
         return replace(self, y=np.where(self.y == k, 1.0, -1.0))
@@ -107,9 +110,7 @@ class Census:
     widths: frozenset[int]  # numbers of features
     bad: tuple[tuple[int, int, str], ...]  # the first row of each shard at fault, in it, with what was found there
     classes: tuple[Any, ...]  # sorted
-    low: Array  # (n_features,), the least values
-    high: Array
-    distinct: tuple[Array | None, ...]  # by feature, the distinct values, up to 256
+    distinct: tuple[Array | None, ...]  # by feature, the distinct values, None if they are more than 256
     total_weight: Ints  # an exact sum
 
 
@@ -137,21 +138,21 @@ class Workers:
 
     def persist(self, items: Sequence[Any]) -> list[Any]:
         """Start tasks whose results stay where they are made, to be made again where they get lost."""
-        with self._as_current():
-            return list(dask.persist(*items, **self._scheduler))
+        return self._run(dask.persist, items)
 
     def compute(self, items: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
-        with self._as_current():
-            return list(dask.compute(*items, **self._scheduler))
+        return self._run(dask.compute, items)
 
-    def _as_current(self) -> AbstractContextManager[Any]:
-        return nullcontext() if self.client is None else self.client.as_current()
+    def _run(self, work: Callable[..., tuple[Any, ...]], items: Sequence[Any]) -> list[Any]:
+        with nullcontext() if self.client is None else self.client.as_current():
+            return list(work(*items, **self._scheduler))
 
     def reduce(self, answers: Sequence[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
         """Combine the results of tasks in a tree, on the workers."""
         while len(answers) > 1:
-            groups = [list(answers[i : i + FAN_IN]) for i in range(0, len(answers), FAN_IN)]
+            # one task adds up eight answers
+            groups = [list(answers[i : i + 8]) for i in range(0, len(answers), 8)]
             answers = [delayed(combine, pure=False)(group) for group in groups]
         return self.compute(answers)[0]
 
@@ -168,10 +169,8 @@ def find_client() -> Any:
         return None
 
 
-def combine_extremes(parts: Sequence[Any]) -> Any:
-    """Return the least entries of arrays, or of tuples of arrays."""
-    if isinstance(parts[0], tuple):
-        return tuple(combine_extremes(column) for column in zip(*parts, strict=True))
+def combine_extremes(parts: Sequence[Array]) -> Array:
+    """Return the least entries of arrays."""
     return np.minimum.reduce(list(parts))
 
 
@@ -184,6 +183,7 @@ class ShardedColumn(Column):
         return np.asarray(self.edge)
 
 
+@dataclass(eq=False)
 class ShardedSample:
     """A training sample in shards, with all that is known of it as a whole.
 
@@ -205,8 +205,6 @@ class ShardedSample:
         The sum of the weights.
     names : tuple of str
         Of the features, where they have any.
-    persisted : bool
-        True if the shards, and what is derived of them, are kept in memory.
 
     Examples
     --------
@@ -217,26 +215,18 @@ class ShardedSample:
     ((4, 1), 2, array([0, 1]), (array([1., 3., 4.]),))
     """
 
-    def __init__(
-        self,
-        workers: Workers,
-        shards: Sequence[Any],
-        shape: tuple[int, int],
-        classes: NDArray[Any],
-        cuts: tuple[Array, ...],
-        ends: tuple[Array, Array],
-        total_weight: float,
-        names: tuple[str, ...] = (),
-        *,
-        persisted: bool = True,
-    ) -> None:
-        self.workers, self.shards = workers, tuple(shards)
-        self.shape, self.classes, self.cuts, self.names = shape, classes, cuts, names
-        self.low, self.high = ends
-        self.total_weight, self.persisted = total_weight, persisted
-        self._known: dict[Any, Any] = {}
-        self._positive: int | None = None
-        """The class that is held against the rest, where the shards have more than two."""
+    workers: Workers
+    shards: tuple[Any, ...]
+    shape: tuple[int, int]
+    classes: NDArray[Any]
+    cuts: tuple[Array, ...]
+    low: Array
+    high: Array
+    total_weight: float
+    names: tuple[str, ...] = ()
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _positive: int | None = None
+    """The class that is held against the rest, where the shards have more than two."""
 
     @classmethod
     def from_collections(
@@ -258,11 +248,10 @@ class ShardedSample:
             True to keep shards in the memory of the workers; a folder of this machine to keep them in files there;
             False to read and code them anew whenever they are asked.
         """
-        in_memory = persist is True
         pieces, n_features, names = align(X, y, sample_weight)
         parts = [delayed(read_part, pure=False)(*piece) for piece in pieces]
-        parts = workers.persist(parts) if in_memory else parts
-        census = workers.reduce([delayed(take_census, pure=False)(part) for part in parts], merge_censuses)
+        parts = workers.persist(parts) if persist is True else parts
+        census = workers.reduce([delayed(summarise_features, pure=False)(part) for part in parts], merge_censuses)
         check_census(census, n_features)
         offsets = np.append(0, np.cumsum(census.counts))
         cuts = choose_cuts(census, parts, offsets, workers)
@@ -274,15 +263,22 @@ class ShardedSample:
             folder = Path(persist)
             shards = [delayed(Stored.write, pure=False)(each, folder / str(k)) for k, each in enumerate(shards)]
         shards = workers.persist(shards) if persist else shards
-        ends = workers.reduce(
-            [delayed(_answer, pure=False)(find_ends, shard, ()) for shard in shards], combine_extremes
-        )
-        shape = int(offsets[-1]), n_features
-        total = to_float(census.total_weight)
-        return cls(workers, shards, shape, classes, cuts, (ends[0], -ends[1]), total, names, persisted=in_memory)
+        found = [delayed(_answer, pure=False)(find_ends, shard, ()) for shard in shards]
+        low, high = workers.reduce(found, combine_extremes)
+        shape, total = (int(offsets[-1]), n_features), to_float(census.total_weight)
+        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, total, names)
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def place(self, lists: Sequence[Array]) -> Places:
+        """Return thresholds, a list for each feature, with what the bins of the sample tell of them."""
+        cells = np.append(0, np.cumsum([len(own) + 1 for own in lists])).astype(np.int64)
+        first, last = (
+            np.stack([np.searchsorted(own, ends[j], side="right") for j, own in enumerate(lists)])
+            for ends in (self.low, self.high)
+        )
+        return Places(np.concatenate([np.zeros(0), *lists]), cells, first, np.maximum(first, last))
 
     def remember(self, find: Callable[..., Any], *told: Any) -> Any:
         """Return what a function finds in the sample, once for the problems of all classes: it may not look at y.
@@ -311,12 +307,10 @@ class ShardedSample:
         >>> problem = sample.against_rest(2)
         >>> sample.classes, problem.classes, problem.shards == sample.shards
         (array(['a', 'b', 'c'], dtype='<U1'), array([0, 1]), True)
-        >>> problem.ask(lambda shard: shard.y, combine=np.concatenate)
+        >>> problem.map_reduce(lambda shard: shard.y, combine=np.concatenate)
         array([-1., -1.,  1., -1., -1.,  1.])
         """
-        problem = copy(self)
-        problem.classes, problem._positive = np.array([0, 1]), k
-        return problem
+        return replace(self, classes=np.array([0, 1]), _positive=k)
 
     def make_column(self, hypothesis: Hypothesis, edge: float) -> ShardedColumn:
         """Return a hypothesis as a column over the shards."""
@@ -324,17 +318,20 @@ class ShardedSample:
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:
         """Return the values of a hypothesis on all rows, here: for few rows, where somebody insists."""
-        found: Array = self.ask(_evaluate, hypothesis, combine=np.concatenate)
+        found: Array = self.map_reduce(_evaluate, hypothesis, combine=np.concatenate)
         return found
 
-    def ask(
+    def map_reduce(
         self,
         question: Callable[..., Any],
         *told: Any,
         combine: Callable[[Sequence[Any]], Any] = add,
         each: Iterable[Any] | None = None,
     ) -> Any:
-        """Ask all shards a pure function of each and of what is told, first of what it is told alone; combine these."""
+        """Apply a pure function to every shard and combine the results.
+
+        It is called with the shard, with its own entry of `each` where that is given, and with what all are told.
+        """
         handed, posed = delayed(told, pure=False, traverse=False), self._pose(question)
         alone = [()] * len(self.shards) if each is None else [(own,) for own in each]
         pairs = zip(self.shards, alone, strict=True)
@@ -371,14 +368,15 @@ def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], in
         if values.ndim != n_dims:
             raise InvalidInput(name, f"found {values.ndim} dimensions", f"give {n_dims}")
     check_meta("X", X)
-    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
-    n_features = len(X.columns) if hasattr(X, "columns") else int(X.shape[1])
+    names = () if isinstance(X, da.Array) else tuple(map(str, X.columns))
+    n_features = int(X.shape[1]) if isinstance(X, da.Array) else len(names)
     if not n_features:
         raise InvalidInput("X", "found no features", "give at least one")
     columns = [list_pieces(X)]
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None:
-            check_meta(name, values)
+            if name != "y":
+                check_meta(name, values)
             columns.append(list_pieces(values, X))
             if len(columns[-1]) != len(columns[0]):
                 found = f"found {len(columns[-1])} partitions for {len(columns[0])} of X"
@@ -387,29 +385,26 @@ def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], in
 
 
 def check_meta(name: str, values: Any) -> None:
-    """Raise where the types of a collection are known and are none of numbers; labels may be of any type."""
-    meta = getattr(values, "_meta", None)
-    if name == "y" or meta is None:
-        return
-    types = dict(meta.dtypes) if hasattr(meta, "dtypes") and hasattr(meta, "columns") else {name: meta.dtype}
-    words = [str(column) for column, dtype in types.items() if getattr(dtype, "kind", "O") not in "biuf"]
+    """Raise where the types of a collection are none of numbers."""
+    is_frame = values.ndim == 2 and not isinstance(values, da.Array)
+    types = dict(values.dtypes) if is_frame else {name: values.dtype}
+    words = [str(column) for column, dtype in types.items() if dtype.kind not in "biuf"]
     if words:
-        where = f" in the columns {', '.join(words[:5])}" if hasattr(meta, "columns") else ""
+        where = f" in the columns {', '.join(words[:5])}" if is_frame else ""
         raise InvalidInput(name, f"found no numbers{where}", "code categories as numbers first")
 
 
 def list_pieces(values: Any, like: Any = None) -> list[Any]:
     """Return the pieces of a collection, row by row; those of an array are cut as `like` is, where that is known."""
-    if not hasattr(values, "chunks"):
+    if not isinstance(values, da.Array):
         pieces = list(values.to_delayed(optimize_graph=True))
         # columns of Parquet files may be read several files at a time, of few columns more than of many
         return pieces if len(pieces) == values.npartitions else list(values.to_delayed(optimize_graph=False))
-    chunks = getattr(like, "chunks", None)
-    if chunks is not None and not np.isnan([*chunks[0], *values.chunks[0]]).any():
-        if sum(chunks[0]) != sum(values.chunks[0]):
-            found = f"found {sum(values.chunks[0])} rows for {sum(chunks[0])} samples"
-            raise InvalidInput("y" if values.ndim == 1 else "X", found, "give one row per sample")
-        values = values.rechunk((chunks[0],)) if values.chunks[0] != chunks[0] else values
+    chunks = like.chunks[0] if isinstance(like, da.Array) else (np.nan,)
+    if not np.isnan([*chunks, *values.chunks[0]]).any():
+        if sum(chunks) != len(values):
+            raise InvalidInput("y", f"found {len(values)} rows for {sum(chunks)} samples", "give one row per sample")
+        values = values.rechunk((chunks,)) if values.chunks[0] != chunks else values
     if values.ndim == 2 and len(values.chunks[1]) > 1:
         values = values.rechunk({1: -1})
     return list(values.to_delayed(optimize_graph=True).ravel())
@@ -447,58 +442,48 @@ def read_labels(block: Any) -> NDArray[Any]:
     return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
 
-def take_census(part: Part) -> Census:
-    """Count the rows of a part, and look for what cannot be worked with."""
-    values, n_rows = part.values, part.values.shape[1]
-    found: list[tuple[int, int, str]] = []
-    for name, given in (("y", part.labels), ("sample_weight", part.weights)):
-        if len(given) != n_rows:
-            found.append((0, WHOLE, f"{name}: {len(given)} rows for {n_rows} of X"))
-    if found:
-        return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), (), *_no_ends(values))
+def summarise_features(part: Part) -> Census:
+    """Count the rows of a part and the values of its features, and look for what cannot be worked with."""
+    values, labels, kept = part.values, part.labels, part.weights > 0
+    counts, widths = np.array([values.shape[1]]), frozenset([len(values)])
+    bad: list[tuple[int, int, str]] = []
+    for name, given in (("y", labels), ("sample_weight", part.weights)):
+        if len(given) != values.shape[1]:
+            bad.append((0, WHOLE, f"{name}: {len(given)} rows for {values.shape[1]} of X"))
+    if bad:
+        return Census(counts, widths, tuple(bad), (), (), sum_exactly(np.zeros(0)))
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
         row = int(finite.argmin())
         feature = int(np.isfinite(values[:, row]).argmin())
-        found.append((0, row, f"X: {values[feature, row]} in feature {feature}"))
+        bad.append((0, row, f"X: {values[feature, row]} in feature {feature}"))
     wrong = np.flatnonzero(~(np.isfinite(part.weights) & (part.weights >= 0)))
     if len(wrong):
-        found.append((0, int(wrong[0]), f"sample_weight: {part.weights[wrong[0]]}"))
-    labels: Any = part.labels
+        bad.append((0, int(wrong[0]), f"sample_weight: {part.weights[wrong[0]]}"))
     none = [each is None for each in labels] if labels.dtype.kind == "O" else False
     # NaN alone is not equal to itself
     missing = np.flatnonzero((labels != labels.copy()) | none)
+    classes: tuple[Any, ...] = ()
     if len(missing):
-        found.append((0, int(missing[0]), f"y: {part.labels[missing[0]]}"))
-        classes: tuple[Any, ...] = ()
+        bad.append((0, int(missing[0]), f"y: {labels[missing[0]]}"))
     else:
-        classes, fault = _list_classes(set(np.asarray(part.labels[part.weights > 0]).tolist()))
-        found += fault
-    kept = part.weights > 0
-    ends = _find_extremes(values[:, kept] if not kept.all() else values)
-    return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), classes, *ends, sum_exactly(part.weights))
+        classes, fault = _list_classes(set(np.asarray(labels[kept]).tolist()))
+        bad += fault
+    distinct = tuple(list_few([own[kept]], N_BINS) for own in values)
+    return Census(counts, widths, tuple(bad), classes, distinct, sum_exactly(part.weights))
 
 
-def _no_ends(values: NDArray[Any]) -> tuple[Any, ...]:
-    nothing = np.full(len(values), np.inf)
-    return nothing, -nothing, (None,) * len(values), sum_exactly(np.zeros(0))
-
-
-def _find_extremes(values: NDArray[Any]) -> tuple[Array, Array, tuple[Array | None, ...]]:
-    """Return the least and the largest value of every feature, and its distinct ones where they are few."""
-    n_features, n_rows = values.shape
-    if not n_rows:
-        return np.full(n_features, np.inf), np.full(n_features, -np.inf), (np.zeros(0),) * n_features
-    low, high = values.min(axis=1).astype(np.float64), values.max(axis=1).astype(np.float64)
-    return low, high, tuple(_list_distinct(own) for own in values)
-
-
-def _list_distinct(values: NDArray[Any]) -> Array | None:
-    """Return the distinct values, ascending, if there are at most 256; else None."""
-    # a few rows tell most features that have many
-    few = np.unique(values[: 4 * N_BINS])
-    found = few if len(few) > N_BINS else np.unique(values)
-    return found.astype(np.float64) if len(found) <= N_BINS else None
+def list_few(lists: Sequence[Any], most: int) -> Array | None:
+    """Return the distinct values of several lists, ascending; None if they are more than that, or a list is None."""
+    if any(own is None for own in lists):
+        return None
+    found = np.zeros(0)
+    # of many rows a part tells most features that have many values
+    for part in (each for own in lists for each in np.array_split(own, len(own) // (4 * most) + 1)):
+        found = np.union1d(found, part.astype(np.float64))
+        if len(found) > most:
+            return None
+    return found
 
 
 def merge_censuses(parts: Sequence[Census]) -> Census:
@@ -507,23 +492,15 @@ def merge_censuses(parts: Sequence[Census]) -> Census:
     for part in parts:
         bad += [(shard + before, row, found) for shard, row, found in part.bad]
         before += len(part.counts)
-    classes: set[Any] = set().union(*(part.classes for part in parts))
-    ordered, fault = _list_classes(classes)
-    bad += fault
-    widths = frozenset().union(*(part.widths for part in parts))
-    if len(widths) > 1:
-        return Census(
-            np.concatenate([part.counts for part in parts]), widths, tuple(bad), ordered, *_no_ends(np.zeros((0, 0)))
-        )
-    distinct = tuple(_merge_distinct(own) for own in zip(*(part.distinct for part in parts), strict=True))
+    classes, fault = _list_classes(set().union(*(part.classes for part in parts)))
+    # parts of differing widths are refused later
+    lists = zip(*(part.distinct for part in parts), strict=False)
     return Census(
         np.concatenate([part.counts for part in parts]),
-        widths,
-        tuple(bad),
-        ordered,
-        np.minimum.reduce([part.low for part in parts]),
-        np.maximum.reduce([part.high for part in parts]),
-        distinct,
+        frozenset().union(*(part.widths for part in parts)),
+        tuple(bad + fault),
+        classes,
+        tuple(list_few(own, N_BINS) for own in lists),
         add([part.total_weight for part in parts]),
     )
 
@@ -534,14 +511,6 @@ def _list_classes(classes: set[Any]) -> tuple[tuple[Any, ...], list[tuple[int, i
         return tuple(sorted(classes)[: MOST_CLASSES + 1]), []
     except TypeError:
         return (), [(0, 0, f"y: labels without an order, such as {sorted(map(str, classes))[:3]}")]
-
-
-def _merge_distinct(lists: Sequence[Array | None]) -> Array | None:
-    known = [own for own in lists if own is not None]
-    if len(known) < len(lists):
-        return None
-    merged = np.unique(np.concatenate(known))
-    return merged if len(merged) <= N_BINS else None
 
 
 def check_rows(census: Census, n_features: int) -> None:
@@ -571,7 +540,7 @@ def check_census(census: Census, n_features: int) -> None:
         n_classes = f"more than {MOST_CLASSES}" if len(census.classes) > MOST_CLASSES else len(census.classes)
         remedy = f"give samples of two classes or more, up to {MOST_CLASSES}"
         raise InvalidInput("y", f"found {n_classes} classes of positive weight: {listed}", remedy)
-    if (census.low == census.high).all():
+    if all(own is not None and len(own) < 2 for own in census.distinct):
         raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
 
@@ -581,21 +550,20 @@ def choose_cuts(census: Census, parts: Sequence[Any], offsets: Ints, workers: Wo
     Quantiles are those of rows that are drawn by their number in the whole sample, so that they do not depend on how it
     is cut into shards.
     """
-    if all(own is not None for own in census.distinct):
-        return tuple(own[1:] for own in census.distinct if own is not None)
     wide = np.array([own is None for own in census.distinct])
-    n_rows = int(offsets[-1])
-    share = min(1.0, N_DRAWN / n_rows)
+    if not wide.any():
+        return tuple(own[1:] for own in census.distinct if own is not None)
+    share = min(1.0, N_DRAWN / int(offsets[-1]))
     drawn_of = [
         delayed(draw, pure=False)(part, int(offset), share, wide)
         for part, offset in zip(parts, offsets[:-1].tolist(), strict=True)
     ]
-    drawn = workers.reduce(drawn_of, partial(np.concatenate, axis=1))
-    found = iter(drawn)
-    return tuple(
-        own[1:] if own is not None else _cut_at_quantiles(next(found), census.low[j], census.high[j])
-        for j, own in enumerate(census.distinct)
-    )
+    drawn = np.sort(workers.reduce(drawn_of, partial(np.concatenate, axis=1)), axis=1)
+    n_drawn = drawn.shape[1]
+    # few rows of positive weight among many may not be drawn
+    shares = [ceil(k * n_drawn / N_BINS) for k in range(1, N_BINS)] if n_drawn > 1 else []
+    found = iter(drawn[:, np.minimum(shares, n_drawn - 1).astype(np.intp)])
+    return tuple(own[1:] if own is not None else np.unique(next(found)) for own in census.distinct)
 
 
 def draw(part: Part, offset: int, share: float, wide: NDArray[np.bool_]) -> Array:
@@ -627,15 +595,8 @@ def count_rows(shard: Shard) -> Ints:
 
 def count_shards(sample: ShardedSample) -> Ints:
     """Return the numbers of rows of all shards."""
-    counts: Ints = sample.ask(count_rows, combine=np.concatenate)
+    counts: Ints = sample.map_reduce(count_rows, combine=np.concatenate)
     return counts
-
-
-def _cut_at_quantiles(drawn: Array, low: float, high: float) -> Array:
-    """Return at most 255 cuts, above the least value and at most the largest one, at even shares of drawn values."""
-    ascending = np.sort(np.concatenate([[low, high], drawn]))
-    shares = ascending[[ceil(k * len(ascending) / N_BINS) for k in range(1, N_BINS)]]
-    return np.unique(shares[shares > low])
 
 
 def code_part(part: Part, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard:
@@ -655,10 +616,8 @@ def code_part(part: Part, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard
     return Shard(values, codes, 2 * numbers - 1 if len(classes) == 2 else numbers, weights)
 
 
-def find_ends(shard: Shard) -> tuple[Array, Array]:
+def find_ends(shard: Shard) -> Array:
     """Return the least values of every feature and bin, and minus the largest ones, inf where there are none."""
-    low, high = np.full((2, len(shard.codes), N_BINS), np.inf)
-    for j, codes in enumerate(shard.codes):
-        np.minimum.at(low[j], codes, shard.values[j].astype(np.float64))
-        np.minimum.at(high[j], codes, -shard.values[j].astype(np.float64))
-    return low, high
+    n_features = len(shard.codes)
+    ends = find_extremes(shard.values, shard.codes, np.arange(n_features + 1) * N_BINS)
+    return ends.reshape(2, n_features, N_BINS)

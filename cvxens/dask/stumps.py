@@ -9,9 +9,9 @@ answer is that of a scan of all sorted samples, and the traffic does not grow wi
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
@@ -20,32 +20,18 @@ import numpy as np
 
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.drawn import find_middles
-from cvxens.dask.shards import Shard, ShardedSample, combine_extremes, count_shards
-from cvxens.dask.sums import Ints, add
-from cvxens.dask.tallies import (
-    Places,
-    Ranges,
-    find_intervals,
-    sum_by_bins,
-    sum_by_intervals,
-    sum_by_parts,
-)
-from cvxens.dask.votes import BITS, Stumps, exponent_of
+from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
+from cvxens.dask.tallies import Ints, Places, add, find_extremes, sum_by_cells
+from cvxens.dask.votes import BITS, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
-from cvxens.features import N_BINS, FixedPoint
+from cvxens.features import N_BINS
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import number, whole
 
-N_PARTS = 64
-"""Parts that a range of values is cut into at a time."""
-
 CELLS = 2**17
 """Ranges times parts that are asked for at a time, where more ranges are to be cut: 4 MB of sums and extremes."""
-
-LEAST_PARTS = 4
-"""The fewest parts, however many ranges there are."""
 
 
 class Segments(NamedTuple):
@@ -61,11 +47,30 @@ class Segments(NamedTuple):
     negative: Ints
 
     @classmethod
+    def of_bins(cls, sample: ShardedSample, weights: Any) -> Segments:
+        """Return the bins of a sample that hold rows, with the sums of their weights."""
+        sums = weights.ask(sample, sum_by_bins).reshape(2, *sample.low.shape)
+        return cls.from_sums(np.arange(sample.shape[1]), sums, sample.low, sample.high)
+
+    @classmethod
     def from_sums(cls, feature: Ints, sums: Ints, low: Array, high: Array) -> Segments:
         """Return the segments that hold samples, of arrays with a row for each run of segments of one feature."""
         held = low <= high
         of_feature = np.broadcast_to(feature[:, np.newaxis], low.shape)
         return cls(of_feature[held], low[held], high[held], sums[0][held], sums[1][held])
+
+    def cut(self, chosen: Ints, sample: ShardedSample, weights: Any) -> Segments:
+        """Return the segments with parts of the chosen ones in their place, with the sums of the weights in each."""
+        feature, cuts = self.feature[chosen], choose_cuts(self.low[chosen], self.high[chosen], len(chosen))
+        # from one end of a segment to the other; beyond the last place is a cell between segments
+        ends = self.low[chosen], np.nextafter(self.high[chosen], inf)
+        places = np.concatenate([ends[0][:, np.newaxis], cuts, ends[1][:, np.newaxis]], axis=1)
+        placed = sample.place([places[feature == j].ravel() for j in range(sample.shape[1])])
+        sums, extremes = weights.ask(sample, sum_by_parts, placed, combine=combine_parts)
+        inside = np.ones(sums.shape[1], bool)
+        inside[placed.cells[:-1]] = False
+        sums, extremes = (own[:, inside].reshape(2, *places.shape)[..., :-1] for own in (sums, extremes))
+        return self.refine(chosen, Segments.from_sums(feature, sums, extremes[0], -extremes[1]))
 
     def refine(self, chosen: Ints, finer: Segments) -> Segments:
         """Return the segments with finer ones in place of the chosen ones."""
@@ -76,7 +81,7 @@ class Segments(NamedTuple):
         return Segments(*(own[order] for own in merged))
 
 
-class Best(NamedTuple):
+class SegmentEdges(NamedTuple):
     """What is known of the edges in segments."""
 
     edges: Ints  # (n_segments,), of the stump that begins at each, rising; of the first of a feature that is the total
@@ -139,18 +144,12 @@ class DaskStumps:
         self.slack = number("slack", slack)
         if self.slack < 0:
             raise InvalidInput("slack", f"found {slack!r}", "give a share of 0 or above")
-        self.questions = 0
-        """How often the shards have been asked, of all calls."""
 
     def among(self, drawn: ShardedSample) -> DaskStumps:
         """Return the oracle over drawn rows."""
-        return DaskStumps(
-            drawn,
-            constant=self.constant,
-            columns_per_round=self.columns_per_round,
-            per_feature=self.per_feature,
-            slack=self.slack,
-        )
+        own = copy(self)
+        own.sample = drawn
+        return own
 
     def __contains__(self, hypothesis: Hypothesis) -> bool:
         # a stump between other values has the values of a middle stump, or of a constant
@@ -160,24 +159,21 @@ class DaskStumps:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says."""
         weights = read_weights(s, self.sample)
         excluded = {(h.feature, h.threshold) for h in exclude if isinstance(h, Stump)}
-        sums = self._ask(_ask_bins, weights)
-        total = int(sums[:, 0].sum())
-        segments = Segments.from_sums(np.arange(self.sample.shape[1]), sums, self.sample.low, self.sample.high)
+        segments = Segments.of_bins(self.sample, weights)
+        # all samples are in the segments of any feature
+        first = segments.feature == 0
+        total = int(segments.positive[first].sum() + segments.negative[first].sum())
         while True:
             best = _compare(segments, total, excluded)
             waiting = self._choose(segments, best)
             if not len(waiting):
                 break
-            ranges = choose_ranges(self.sample, segments, waiting)
-            sums, ends = self._ask_parts(weights, ranges)
-            finer = Segments.from_sums(segments.feature[waiting], sums, ends[0], -ends[1])
-            segments = segments.refine(waiting, finer)
+            segments = segments.cut(waiting, self.sample, weights)
         return self._answer(segments, best, total, weights, exclude)
 
     def _answer(
-        self, segments: Segments, best: Best, total: int, weights: Any, exclude: Collection[Hypothesis]
+        self, segments: Segments, best: SegmentEdges, total: int, weights: Any, exclude: Collection[Hypothesis]
     ) -> Priced:
-        scale, error = _scale_of(weights), getattr(weights, "error", 0)
         sizes = np.where(best.open, np.abs(best.edges), -1)
         found: list[tuple[int, Hypothesis]] = []
         for j in np.unique(segments.feature[best.open]).tolist():
@@ -197,17 +193,13 @@ class DaskStumps:
                 outside = max(outside, abs(total))
                 insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
-            self.sample.make_column(hypothesis, scale.real(size))
+            self.sample.make_column(hypothesis, weights.real(size))
             for size, hypothesis in found[: self.columns_per_round]
         ]
-        bounds = scale.raised(every + error), scale.raised(outside + error) if outside >= 0 else 0.0
-        return Priced(columns, bounds[0], inf, bounds[1])
+        raised = [weights.raised(size + weights.error) if size >= 0 else 0.0 for size in (every, outside)]
+        return Priced(columns, raised[0], inf, raised[1])
 
-    def _ask(self, question: Any, weights: Any, *told: Any, combine: Any = add) -> Any:
-        self.questions += 1
-        return ask_weighted(self.sample, question, weights, *told, combine=combine)
-
-    def _choose(self, segments: Segments, best: Best) -> Ints:
+    def _choose(self, segments: Segments, best: SegmentEdges) -> Ints:
         """Return the segments inside of which a stump could be better than the best known of the feature."""
         sizes = np.where(best.open, np.abs(best.edges), 0)
         floor = np.zeros(self.sample.shape[1], np.int64)
@@ -219,19 +211,14 @@ class DaskStumps:
             floor = floor + np.floor(self.slack * floor).astype(np.int64)
         return np.flatnonzero((best.reach >= floor[segments.feature]) & (best.reach >= 0))
 
-    def _ask_parts(self, weights: Any, ranges: Ranges) -> Any:
-        return self._ask(_ask_parts, weights, ranges, combine=_combine_parts)
 
-
-def choose_ranges(sample: ShardedSample, segments: Segments, chosen: Ints) -> Ranges:
-    """Cut some segments into parts: by even steps of values, and by even steps among the floats that there are.
+def choose_cuts(low: Array, high: Array, n_ranges: int) -> Array:
+    """Cut ranges of values into parts: by even steps of values, and by even steps among the floats that there are.
 
     Steps of values are what most columns want. Where values differ by orders of magnitude they may all be in one step;
     among the 2**64 floats the largest part shrinks by half the number of cuts every time, so that it ends soon.
     """
-    n_parts = int(np.clip(CELLS // len(chosen), LEAST_PARTS, N_PARTS))
-    low, high, feature = segments.low[chosen], segments.high[chosen], segments.feature[chosen]
-    half = n_parts // 2
+    half = int(np.clip(CELLS // n_ranges, 4, 64)) // 2
     shares = np.arange(1, half) / half
     even = low[:, np.newaxis] * (1 - shares) + high[:, np.newaxis] * shares
     # where floats are evenly spaced, the cuts of one kind are in the middle between those of the other; distances are
@@ -241,16 +228,7 @@ def choose_ranges(sample: ShardedSample, segments: Segments, chosen: Ints) -> Ra
     among = from_order(first[:, np.newaxis] + (np.arange(1, 2 * half - 1, 2, dtype=np.uint64) * steps).astype(np.int64))
     # from within the range up to its largest value, which always becomes a part of its own
     cuts = np.concatenate([even, among, high[:, np.newaxis]], axis=1)
-    cuts = np.sort(np.clip(cuts, np.nextafter(low, inf)[:, np.newaxis], high[:, np.newaxis]), axis=1)
-    n_features = sample.shape[1]
-    starts = np.searchsorted(feature, np.arange(n_features + 1))
-    first, last = np.zeros((2, n_features, N_BINS), np.int64)
-    for j in np.unique(feature).tolist():
-        own = slice(starts[j], starts[j + 1])
-        # ranges that end below the values of a bin, and those that begin at or below its largest one
-        first[j] = starts[j] + np.searchsorted(high[own], sample.low[j])
-        last[j] = starts[j] + np.searchsorted(low[own], sample.high[j], side="right")
-    return Ranges(low, high, cuts, starts, first, np.maximum(first, last))
+    return np.sort(np.clip(cuts, np.nextafter(low, inf)[:, np.newaxis], high[:, np.newaxis]), axis=1)
 
 
 def order_floats(values: Array) -> Ints:
@@ -315,43 +293,33 @@ class DaskQuantileStumps:
         lists = sample.remember(find_quantiles, most)
         self.hypotheses: list[Any] = [Stump(j, t, 1) for j, own in enumerate(lists) for t in own.tolist()]
         self.hypotheses.append(Constant(1))
-        self.stumps = Stumps.from_hypotheses(self.hypotheses, sample)
+        self.stumps = VotedStumps.from_hypotheses(self.hypotheses, sample)
 
     def among(self, drawn: ShardedSample) -> DaskQuantileStumps:
         """Return the oracle over drawn rows, with the stumps of all."""
         own = copy(self)
-        own.sample, own.stumps = drawn, Stumps.from_hypotheses(self.hypotheses, drawn)
+        own.sample, own.stumps = drawn, VotedStumps.from_hypotheses(self.hypotheses, drawn)
         return own
 
     def __contains__(self, hypothesis: Hypothesis) -> bool:
-        signed: Any = hypothesis
-        return hypothesis in self.hypotheses or (
-            isinstance(hypothesis, Stump | Constant) and -signed in self.hypotheses
-        )
+        return isinstance(hypothesis, Stump | Constant) and replace(hypothesis, sign=1) in self.hypotheses
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says."""
         weights = read_weights(s, self.sample)
-        sums, total = ask_weighted(self.sample, _ask_intervals, weights, self.stumps.places)
-        scale, error = _scale_of(weights), getattr(weights, "error", 0)
-        edges = self.stumps.count_edges(sums, int(total))
-        known = {_name(h) for h in exclude}
+        sums, totals = weights.ask(self.sample, sum_edges, self.stumps.places)
+        edges = self.stumps.count_edges(sums.sum(axis=0), totals.sum())
+        known = {replace(h, sign=1) for h in exclude if isinstance(h, Stump | Constant)}
         ranked = np.argsort(-np.abs(edges), kind="stable").tolist()
-        found = [k for k in ranked if _name(self.hypotheses[k]) not in known][: self.columns_per_round]
-        columns = [self.sample.make_column(self._make(k, edges[k]), scale.real(int(abs(edges[k])))) for k in found]
-        outside = scale.raised(int(abs(edges[found[0]])) + error) if found else 0.0
-        sizes = np.array([scale.raised(int(size) + error) for size in np.abs(edges)])
+        found = [k for k in ranked if self.hypotheses[k] not in known][: self.columns_per_round]
+        columns = [
+            self.sample.make_column(replace(self.hypotheses[k], sign=1 if edges[k] >= 0 else -1), weights.real(size))
+            for k, size in zip(found, np.abs(edges[found]), strict=True)
+        ]
+        sizes = np.array([weights.raised(int(size) + weights.error) for size in np.abs(edges)])
+        outside = float(sizes[found[0]]) if found else 0.0
         squares = float((sizes**2).sum()) * (1 + (len(sizes) + 4) * EPSILON)
         return Priced(columns, float(sizes.max()), squares, outside)
-
-    def _make(self, k: int, edge: int) -> Hypothesis:
-        found: Hypothesis = self.hypotheses[k] if edge >= 0 else -self.hypotheses[k]
-        return found
-
-
-def _name(hypothesis: Hypothesis) -> tuple[int, float] | None:
-    """Return what a stump has in common with its negation; None for a constant."""
-    return (hypothesis.feature, hypothesis.threshold) if isinstance(hypothesis, Stump) else None
 
 
 def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
@@ -361,10 +329,10 @@ def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
     it and up to it are known, and the values before and after it. Masses are whole numbers, rows where weights are
     equal, and what is asked does not grow with the sample.
     """
-    low, high = sample.ask(_find_weights, combine=combine_extremes)
+    low, high = sample.map_reduce(_find_weights, combine=combine_extremes)
     # sums of less than 2^53 units are exact as floats too; the unit of equal weights is a row
     masses = Masses(None if low == -high else exponent_of(sample.total_weight) + BITS - 52)
-    segments = Segments.from_sums(np.arange(sample.shape[1]), sample.ask(_ask_bins, masses), sample.low, sample.high)
+    segments = Segments.of_bins(sample, masses)
     while True:
         begins = np.append(np.searchsorted(segments.feature, np.arange(sample.shape[1])), len(segments.feature))
         lists, waiting = [], []
@@ -375,10 +343,7 @@ def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
             waiting += (start + inside).tolist()
         if not waiting:
             return lists
-        chosen = np.array(waiting)
-        ranges = choose_ranges(sample, segments, chosen)
-        sums, ends = sample.ask(_ask_parts, masses, ranges, combine=_combine_parts)
-        segments = segments.refine(chosen, Segments.from_sums(segments.feature[chosen], sums, ends[0], -ends[1]))
+        segments = segments.cut(np.array(waiting), sample, masses)
 
 
 def _choose_middles(own: Segments, most: int) -> tuple[Array, Ints]:
@@ -402,6 +367,10 @@ class Masses:
 
     exponent: int | None
 
+    def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
+        """Ask all shards about the masses of their rows."""
+        return sample.map_reduce(question, self, *told, combine=combine)
+
     def evaluate(self, shard: Shard) -> Ints:
         """Return the masses of a shard's rows."""
         if self.exponent is None:
@@ -414,67 +383,25 @@ def _find_weights(shard: Shard) -> Array:
     return np.array([shard.weights.min(initial=inf), -shard.weights.max(initial=-inf)])
 
 
-class _Array(NamedTuple):
-    """An array of signed weights, in fixed point and cut into shards."""
-
-    weights: FixedPoint
-    of_shards: tuple[Ints, ...]
-
-    @property
-    def error(self) -> int:
-        return self.weights.error
+def sum_by_bins(shard: Shard, weights: Any) -> Ints:
+    """Return the sums of the weights above 0 and of those below, by feature and bin, (2, n_cells)."""
+    return sum_by_cells(shard.codes, np.arange(len(shard.codes) + 1) * N_BINS, weights.evaluate(shard))
 
 
-@dataclass(frozen=True)
-class _Given:
-    """The signed weights of one shard, which come with the question."""
-
-    integers: Ints
-
-    def evaluate(self, shard: Shard) -> Ints:
-        return self.integers
-
-
-def read_weights(s: Any, sample: ShardedSample) -> Any:
-    """Return signed weights that shards know how to evaluate, or an array as whole numbers for each of them."""
-    if hasattr(s, "evaluate"):
-        return s
-    weights = FixedPoint.from_weights(s, sample.shape[0])
-    counts = sample.remember(count_shards)
-    return _Array(weights, tuple(np.split(weights.integers[0], np.cumsum(counts)[:-1])))
-
-
-def ask_weighted(sample: ShardedSample, question: Any, weights: Any, *told: Any, combine: Any = add) -> Any:
-    """Ask shards about signed weights that they evaluate, or that are given to each with the question."""
-    if not isinstance(weights, _Array):
-        return sample.ask(question, weights, *told, combine=combine)
-    return sample.ask(question, *told, combine=combine, each=map(_Given, weights.of_shards))
-
-
-def _scale_of(weights: Any) -> Any:
-    """Return what turns units of weights into floats."""
-    return weights.weights if isinstance(weights, _Array) else weights
-
-
-def _ask_bins(shard: Shard, weights: Any) -> Ints:
-    return sum_by_bins(shard.codes, weights.evaluate(shard))
-
-
-def _ask_intervals(shard: Shard, weights: Any, places: Places) -> tuple[Ints, Ints]:
+def sum_by_parts(shard: Shard, weights: Any, places: Places) -> tuple[Ints, Array]:
+    """Return sums of weights as `sum_by_bins`, and the least and minus the largest values, between places."""
+    codes = shard.find_cells(places)
     signed = weights.evaluate(shard)
-    sums = sum_by_intervals(find_intervals(shard.values, shard.codes, places), places.starts, signed)
-    return sums, np.array(signed.sum())
+    return sum_by_cells(codes, places.cells, signed), find_extremes(shard.values, codes, places.cells)
 
 
-def _ask_parts(shard: Shard, weights: Any, ranges: Ranges) -> tuple[Ints, Array]:
-    return sum_by_parts(shard.values, shard.codes, weights.evaluate(shard), ranges)
+def combine_parts(parts: Sequence[tuple[Ints, Array]]) -> tuple[Ints, Array]:
+    """Return what `sum_by_parts` finds in several shards."""
+    sums, ends = zip(*parts, strict=True)
+    return add(sums), combine_extremes(ends)
 
 
-def _combine_parts(parts: Any) -> tuple[Ints, Array]:
-    return add([sums for sums, _ in parts]), np.minimum.reduce([ends for _, ends in parts])
-
-
-def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -> Best:
+def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -> SegmentEdges:
     """Evaluate the edges of the stumps between segments, and bound those inside."""
     sums = segments.positive + segments.negative
     begins = np.append(True, segments.feature[1:] != segments.feature[:-1])
@@ -490,13 +417,10 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
         is_open[own] = ~np.isin(middles, [threshold for feature, threshold in excluded if feature == j])
     # inside of a segment `below` gains some of its weights only
     reach = np.maximum(np.abs(edges - 2 * segments.positive), np.abs(edges - 2 * segments.negative))
-    return Best(edges, is_open, inner, np.where(segments.low < segments.high, reach, -1))
-
-
-def _threshold(segments: Segments, k: int) -> float:
-    """Return the middle between a segment and the one before, as `BinnedFeatures.threshold` has it."""
-    return float(find_middles(segments.high[k - 1], segments.low[k]))
+    return SegmentEdges(edges, is_open, inner, np.where(segments.low < segments.high, reach, -1))
 
 
 def _make_stump(segments: Segments, k: int, edge: int) -> Stump:
-    return Stump(int(segments.feature[k]), _threshold(segments, k), 1 if edge >= 0 else -1)
+    """Return the stump between a segment and the one before, at the threshold of `BinnedFeatures.threshold`."""
+    threshold = float(find_middles(segments.high[k - 1], segments.low[k]))
+    return Stump(int(segments.feature[k]), threshold, 1 if edge >= 0 else -1)

@@ -1,174 +1,191 @@
-"""What is counted on one shard: rows by the bins of their features, between thresholds, and by pairs of features.
+"""What is counted on one shard: rows by the cells of their features and by pairs of features, and exact sums.
 
-Weights are integers, so that sums over shards are the same in every order. Arrays of a shard are by feature, then by
-row; a *place* is a threshold of the columns in a master, and the *interval* of a row how many of its feature's places
-are at or below its value.
+A *place* is a threshold of a feature, and a *cell* the values from one place to the next: m places make m + 1 cells.
+The bins of a sample are cells that every row is coded in; others are found when they are asked for. Weights are
+integers, so that sums over shards are the same in every order. Arrays of a shard are by feature, then by row.
+
+Every finite float is a whole number of units of ``2**-1074``. An *exact sum* is that whole number, in digits of 32 bits
+with a sign each (Neal 2015, *Fast exact summation using small and large superaccumulators*): digits are added up as
+64-bit integers, in whatever order, and there is no rounding before the end, when the total becomes one float.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.features import N_BINS
 from cvxens.types import Array
 
 Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.uint8]
+Codes: TypeAlias = NDArray[Any]
+
+DIGITS = 67
+"""Digits of 32 bits for exponents of 0 to 2046 and a mantissa of 53 bits; the last one counts what is not finite."""
 
 
 class Places(NamedTuple):
     """Thresholds, feature by feature and ascending in each, and how far the bins alone tell them apart."""
 
     thresholds: Array
-    starts: Ints  # (n_features + 1,), where those of a feature start
-    first: Ints  # (n_features, N_BINS), how many of a feature's are at or below all values of a bin
+    cells: Ints  # (n_features + 1,), where the cells of a feature start
+    first: Ints  # (n_features, N_BINS), how many of a feature's thresholds are at or below all values of a bin
     last: Ints  # and at or below some value of it
+
+    def of_feature(self, feature: int) -> slice:
+        """Return which thresholds are those of a feature."""
+        return slice(self.cells[feature] - feature, self.cells[feature + 1] - feature - 1)
+
+    @property
+    def features(self) -> list[int]:
+        """The features that have any."""
+        return np.flatnonzero(np.diff(self.cells) > 1).tolist()
 
 
 @njit(cache=True, nogil=True)
-def find_intervals(values: NDArray[Any], codes: Codes, places: Places) -> NDArray[np.uint16]:
-    """Return the interval of every row in every feature, (n_features, n_rows)."""
-    n_features, n_rows = codes.shape
-    intervals = np.zeros((n_features, n_rows), np.uint16)
-    for j in range(n_features):
-        own = places.thresholds[places.starts[j] : places.starts[j + 1]]
+def find_cells(values: NDArray[Any], codes: Codes, places: Places, found: Codes) -> None:
+    """Find the cell of every row in every feature, (n_features, n_rows), from its bin; 0 in features without places."""
+    for j in range(len(codes)):
+        own = places.thresholds[places.cells[j] - j : places.cells[j + 1] - j - 1]
         if len(own) == 0:
             continue
-        first, last, out = places.first[j], places.last[j], intervals[j]
-        for i in range(n_rows):
+        first, last, out = places.first[j], places.last[j], found[j]
+        for i in range(codes.shape[1]):
             code = codes[j, i]
             k, end = first[code], last[code]
             # a bin that holds no threshold needs no look at the value
-            while k < end and own[k] <= values[j, i]:
-                k += 1
+            while k < end:
+                middle = (k + end) // 2
+                if own[middle] <= values[j, i]:
+                    k = middle + 1
+                else:
+                    end = middle
             out[i] = k
-    return intervals
 
 
 @njit(cache=True, nogil=True)
-def sum_scores(intervals: NDArray[np.uint16], starts: Ints, tables: Array, constant: float) -> Array:
-    """Return ``constant + sum_j table_j[interval]``, feature by feature in this order, (n_rows,)."""
-    n_features, n_rows = intervals.shape
-    scores = np.full(n_rows, constant)
-    for j in range(n_features):
-        if starts[j + 1] > starts[j]:
-            # between m places are m + 1 intervals
-            table, own = tables[starts[j] + j : starts[j + 1] + j + 1], intervals[j]
-            for i in range(n_rows):
+def sum_scores(codes: Codes, cells: Ints, tables: Array, constant: float) -> Array:
+    """Return ``constant + sum_j table_j[cell]``, feature by feature in this order, (n_rows,)."""
+    scores = np.full(codes.shape[1], constant)
+    for j in range(len(codes)):
+        if cells[j + 1] - cells[j] > 1:
+            table, own = tables[cells[j] : cells[j + 1]], codes[j]
+            for i in range(len(own)):
                 scores[i] += table[own[i]]
     return scores
 
 
 @njit(cache=True, nogil=True)
-def sum_by_bins(codes: Codes, weights: Ints) -> Ints:
-    """Return the sums of the weights above 0 and of those below, by feature and bin, (2, n_features, N_BINS)."""
-    n_features, n_rows = codes.shape
-    sums = np.zeros((n_features, 2, N_BINS), np.int64)
-    for j in range(n_features):
-        own, lanes = codes[j], sums[j].reshape(2 * N_BINS)
-        for i in range(n_rows):
-            # the sign bit chooses the half
-            lanes[np.int64(own[i]) + ((weights[i] >> 63) & N_BINS)] += weights[i]
-    return np.ascontiguousarray(sums.transpose(1, 0, 2))
-
-
-class Ranges(NamedTuple):
-    """Disjoint ranges of values to be cut finer, feature by feature and ascending, with the cuts inside of each."""
-
-    low: Array  # (n_ranges,), the least value
-    high: Array  # the largest one
-    cuts: Array  # (n_ranges, n_cuts), ascending; in the part k are values with k cuts at or below
-    starts: Ints  # (n_features + 1,)
-    first: Ints  # (n_features, N_BINS), the first range that values of a bin can be in
-    last: Ints  # and the one after the last
-
-
-@njit(cache=True, nogil=True)
-def sum_by_parts(values: NDArray[Any], codes: Codes, weights: Ints, ranges: Ranges) -> tuple[Ints, Array]:
-    """Return sums of weights, as `sum_by_bins`, and extreme values by range and part.
-
-    Shapes are (2, n_ranges, n_parts): weights above 0 and below; the least values and minus the largest ones.
-    """
-    n_ranges, n_cuts = ranges.cuts.shape
-    sums = np.zeros((2, n_ranges, n_cuts + 1), np.int64)
-    ends = np.full((2, n_ranges, n_cuts + 1), np.inf)
-    for j in range(codes.shape[0]):
-        if ranges.starts[j + 1] == ranges.starts[j]:
+def sum_by_cells(codes: Codes, cells: Ints, weights: Ints) -> Ints:
+    """Return the sums of the weights above 0 and of those below by cell, (2, n_cells); 0 where a feature has one."""
+    sums = np.zeros((2, cells[-1]), np.int64)
+    for j in range(len(codes)):
+        start, width = cells[j], cells[j + 1] - cells[j]
+        if width == 1:
             continue
-        first, last = ranges.first[j], ranges.last[j]
-        for i in range(codes.shape[1]):
-            code = codes[j, i]
-            r, end = first[code], last[code]
-            if r == end:
-                continue
-            x = np.float64(values[j, i])
-            while r < end and ranges.high[r] < x:
-                r += 1
-            if r == end or x < ranges.low[r]:
-                continue
-            part = np.searchsorted(ranges.cuts[r], x, side="right")
-            sums[0 if weights[i] >= 0 else 1, r, part] += weights[i]
-            ends[0, r, part] = min(ends[0, r, part], x)
-            ends[1, r, part] = min(ends[1, r, part], -x)
-    return sums, ends
-
-
-@njit(cache=True, nogil=True)
-def sum_by_intervals(intervals: NDArray[np.uint16], starts: Ints, weights: Ints) -> Ints:
-    """Return the sums of weights by interval of every feature; a feature of m places has m + 1."""
-    n_features, n_rows = intervals.shape
-    sums = np.zeros(starts[n_features] + n_features, np.int64)
-    for j in range(n_features):
-        if starts[j + 1] > starts[j]:
-            own, table = intervals[j], sums[starts[j] + j : starts[j + 1] + j + 1]
-            for i in range(n_rows):
-                table[own[i]] += weights[i]
+        own, lanes = codes[j], np.zeros(2 * width, np.int64)
+        for i in range(len(own)):
+            # the sign bit chooses the half
+            lanes[np.int64(own[i]) + ((weights[i] >> 63) & width)] += weights[i]
+        sums[0, start : start + width], sums[1, start : start + width] = lanes[:width], lanes[width:]
     return sums
 
 
+def sum_of_signs(weights: Ints) -> Ints:
+    """Return the sum of the weights below 0, and that of those above, (2,)."""
+    return np.array([np.minimum(weights, 0).sum(), np.maximum(weights, 0).sum()])
+
+
 @njit(cache=True, nogil=True)
-def find_extremes(values: NDArray[Any], intervals: NDArray[np.uint16], starts: Ints) -> Array:
-    """Return the least and minus the largest values by interval; a feature of m places has m + 1."""
-    n_features, n_rows = intervals.shape
-    ends = np.full((2, starts[n_features] + n_features), np.inf)
-    for j in range(n_features):
-        if starts[j + 1] > starts[j]:
-            own = ends[:, starts[j] + j : starts[j + 1] + j + 1]
-            for i in range(n_rows):
-                k, x = intervals[j, i], np.float64(values[j, i])
+def find_extremes(values: NDArray[Any], codes: Codes, cells: Ints) -> Array:
+    """Return the least and minus the largest values by cell, (2, n_cells); inf where there are none."""
+    ends = np.full((2, cells[-1]), np.inf)
+    for j in range(len(codes)):
+        if cells[j + 1] - cells[j] > 1:
+            own = ends[:, cells[j] : cells[j + 1]]
+            for i in range(codes.shape[1]):
+                k, x = codes[j, i], np.float64(values[j, i])
                 own[0, k] = min(own[0, k], x)
                 own[1, k] = min(own[1, k], -x)
     return ends
 
 
 @njit(cache=True, nogil=True)
-def sum_by_pairs(intervals: NDArray[np.uint16], starts: Ints, weights: Ints) -> Ints:
-    """Return the sums of weights by intervals of every pair of features j < k that have places, table after table."""
-    n_features, n_rows = intervals.shape
-    size = 0
-    for j in range(n_features):
-        for k in range(j + 1, n_features):
-            size += _count_cells(starts, j) * _count_cells(starts, k)
-    sums, at = np.zeros(size, np.int64), 0
-    for j in range(n_features):
-        for k in range(j + 1, n_features):
-            width = _count_cells(starts, k)
-            n_cells = _count_cells(starts, j) * width
+def sum_by_pairs(codes: Codes, cells: Ints, weights: Ints) -> Ints:
+    """Return the sums of weights by cells of every pair of features j < k that have places, table after table."""
+    # of a feature without places nothing is asked
+    widths = np.diff(cells)
+    widths[widths == 1] = 0
+    sums, at = np.zeros((widths.sum() ** 2 - (widths**2).sum()) // 2, np.int64), 0
+    for j in range(len(codes)):
+        for k in range(j + 1, len(codes)):
+            n_cells = widths[j] * widths[k]
             if n_cells == 0:
                 continue
-            of_j, of_k, table = intervals[j], intervals[k], sums[at : at + n_cells]
-            for i in range(n_rows):
-                table[np.int64(of_j[i]) * width + of_k[i]] += weights[i]
+            of_j, of_k, table = codes[j], codes[k], sums[at : at + n_cells]
+            for i in range(len(weights)):
+                table[np.int64(of_j[i]) * widths[k] + of_k[i]] += weights[i]
             at += n_cells
     return sums
 
 
 @njit(cache=True, nogil=True)
-def _count_cells(starts: Ints, feature: int) -> int:
-    """Return the number of intervals of a feature; 0 where it has no places, as nothing is asked of it."""
-    n_places = starts[feature + 1] - starts[feature]
-    return n_places + 1 if n_places else 0
+def sum_exactly(values: Array) -> Ints:
+    """Return the exact sum of floats as digits, (67,); up to 2**31 of them, and of such sums, can be added up.
+
+    Examples
+    --------
+    >>> to_float(sum_exactly(np.array([1e300, 1.0, -1e300])))
+    1.0
+    """
+    digits = np.zeros(DIGITS, np.int64)
+    for bits in values.view(np.int64):
+        exponent = (bits >> 52) & 0x7FF
+        mantissa = bits & 0xFFFFFFFFFFFFF
+        if exponent == 0x7FF:
+            digits[DIGITS - 1] += 1
+            continue
+        if exponent > 0:
+            mantissa |= 1 << 52
+            exponent -= 1
+        # mantissa 2**exponent units: three digits, of which the halves of the mantissa fill two each
+        first, shift = exponent >> 5, exponent & 31
+        low = (mantissa & 0xFFFFFFFF) << shift
+        high = ((mantissa >> 32) << shift) + (low >> 32)
+        sign = 1 if bits >= 0 else -1
+        digits[first] += sign * (low & 0xFFFFFFFF)
+        digits[first + 1] += sign * (high & 0xFFFFFFFF)
+        digits[first + 2] += sign * (high >> 32)
+    return digits
+
+
+def to_float(digits: Ints) -> float:
+    """Return an exact sum as a float, rounded once; inf where an entry was not finite or the sum overflows."""
+    if digits[-1]:
+        return inf
+    total = sum(int(digit) << (32 * k) for k, digit in enumerate(digits[:-1].tolist()))
+    try:
+        # the smallest float is 2^-1074
+        return total / (1 << 1074)
+    except OverflowError:
+        return inf if total > 0 else -inf
+
+
+def add(parts: Any) -> Any:
+    """Add up arrays, or tuples of arrays entry by entry.
+
+    Examples
+    --------
+    >>> add([(np.array([1, 2]), np.array(3)), (np.array([10, 20]), np.array(30))])
+    (array([11, 22]), array(33))
+    """
+    first, *others = parts
+    if isinstance(first, tuple):
+        return tuple(add(column) for column in zip(*parts, strict=True))
+    total = first.copy()
+    for other in others:
+        total += other
+    return total

@@ -17,12 +17,25 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.dask.shards import Shard, ShardedSample
-from cvxens.dask.sums import Ints, sum_exactly
-from cvxens.dask.tallies import Places, find_intervals, sum_by_intervals, sum_by_pairs, sum_scores
+from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
+from cvxens.dask.tallies import (
+    Codes,
+    Ints,
+    Places,
+    add,
+    sum_by_cells,
+    sum_by_pairs,
+    sum_exactly,
+    sum_of_signs,
+    sum_scores,
+)
 from cvxens.errors import InvalidInput
+from cvxens.features import FixedPoint
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
+
+LEVELS = 1024
+"""Distances of margins from 1 are told apart by their exponents, from 2**-60 on, and three more bits: levels."""
 
 BITS = 58
 """Whole numbers that are added up have magnitudes of at most 2**58 in sum, so that four times it fits into 64 bits."""
@@ -39,66 +52,51 @@ def exponent_of(total: float) -> int:
     return int(np.frexp(total)[1]) - BITS
 
 
-def find_places(lists: Sequence[Array], sample: ShardedSample) -> Places:
-    """Return thresholds, a list for each feature, with what the bins of a sample tell of them."""
-    starts = np.append(0, np.cumsum([len(own) for own in lists])).astype(np.int64)
-    first = np.stack([np.searchsorted(own, sample.low[j], side="right") for j, own in enumerate(lists)])
-    last = np.stack([np.searchsorted(own, sample.high[j], side="right") for j, own in enumerate(lists)])
-    return Places(np.concatenate([np.zeros(0), *lists]), starts, first, np.maximum(first, last))
-
-
 @dataclass(frozen=True, eq=False)
-class Stumps:
+class VotedStumps:
     """The stumps of a master, by their places among the thresholds of their features; a constant has feature -1."""
 
     places: Places
     feature: Ints  # (n_columns,)
-    place: Ints  # (n_columns,), the stump is -sign in the intervals up to this one
+    place: Ints  # (n_columns,), the stump is -sign in the cells up to this one
     sign: Array  # (n_columns,)
 
     @classmethod
-    def from_hypotheses(cls, hypotheses: Sequence[Hypothesis], sample: ShardedSample) -> Stumps:
+    def from_hypotheses(cls, hypotheses: Sequence[Hypothesis], sample: ShardedSample) -> VotedStumps:
         """Return the stumps of hypotheses; `InvalidInput` if there are others."""
+        known: list[tuple[int, float, int]] = []
         for hypothesis in hypotheses:
             if not isinstance(hypothesis, Stump | Constant):
                 raise InvalidInput("oracle", f"found {hypothesis!r:.100}", "give an oracle of stumps")
-        stumps: Any = hypotheses
-        feature = np.array([getattr(h, "feature", -1) for h in stumps], np.int64)
-        threshold = np.array([getattr(h, "threshold", 0.0) for h in stumps], np.float64)
-        sign = np.array([h.sign for h in stumps], np.float64)
+            own = (hypothesis.feature, hypothesis.threshold) if isinstance(hypothesis, Stump) else (-1, 0.0)
+            known.append((*own, hypothesis.sign))
+        feature, threshold, sign = np.array(known, np.float64).reshape(-1, 3).T
         lists = [np.unique(threshold[feature == j]) for j in range(sample.shape[1])]
-        place = np.array(
-            [np.searchsorted(lists[j], t) if j >= 0 else 0 for j, t in zip(feature.tolist(), threshold, strict=True)],
-            np.int64,
-        )
-        return cls(find_places(lists, sample), feature, place, sign)
+        place = [int(np.searchsorted(lists[j], t)) if j >= 0 else 0 for j, t, _ in known]
+        return cls(sample.place(lists), feature.astype(np.int64), np.array(place, np.int64), sign)
 
     def vote(self, w: Array, b: float) -> Vote:
         """Return the vote of weights and an intercept, ``f = b + sum_j w_j h_j``, as staircases."""
-        starts, constant = self.places.starts, b
-        tables = np.zeros(int(starts[-1]) + len(starts) - 1)
-        for j in range(len(starts) - 1):
-            if starts[j + 1] == starts[j]:
-                continue
-            own = self.feature == j
-            jumps = np.zeros(int(starts[j + 1] - starts[j]))
-            signed = w[own] * self.sign[own]
-            np.add.at(jumps, self.place[own], 2 * signed)
-            # -sum of all below the first place, and twice the weight more above each
-            tables[starts[j] + j : starts[j + 1] + j + 1] = np.append(0.0, np.cumsum(jumps)) - signed.sum()
-        constants = self.feature == -1
-        return Vote(self.places, tables, constant + float((w[constants] * self.sign[constants]).sum()))
+        cells, signed, is_stump = self.places.cells, w * self.sign, self.feature >= 0
+        tables = np.zeros(cells[-1])
+        # twice the weight more above each place, and minus the sum of all below the first
+        np.add.at(tables, (cells[self.feature] + self.place + 1)[is_stump], 2 * signed[is_stump])
+        for j in self.places.features:
+            own = slice(cells[j], cells[j + 1])
+            tables[own] = np.cumsum(tables[own]) - signed[self.feature == j].sum()
+        return Vote(self.places, tables, b + float(signed[~is_stump].sum()))
 
-    def evaluate(self, intervals: NDArray[np.uint16]) -> Array:
-        """Evaluate all stumps on rows in these intervals, (n_columns, n_rows)."""
-        above = intervals[self.feature] > self.place[:, np.newaxis]
+    def evaluate(self, codes: Codes) -> Array:
+        """Evaluate all stumps on rows in these cells, (n_columns, n_rows)."""
+        above = codes[self.feature] > self.place[:, np.newaxis]
         return self.sign[:, np.newaxis] * np.where(above | (self.feature < 0)[:, np.newaxis], 1.0, -1.0)
 
-    def edges(self, sums: NDArray[Any], total: float, exponent: int) -> Array:
-        """Return the edges of all columns from the sums of signed weights by interval, times ``2**exponent``."""
-        return np.ldexp(self.count_edges(sums, total).astype(np.float64), exponent)
+    def edges(self, of_classes: NDArray[Any], totals: NDArray[Any], exponent: int) -> Array:
+        """Return the edges of all columns from the sums of signed weights of either class, by cell and in all."""
+        counted = self.count_edges(of_classes.sum(axis=0), totals.sum())
+        return np.ldexp(counted.astype(np.float64), exponent)
 
-    def count_edges(self, sums: NDArray[Any], total: float) -> NDArray[Any]:
+    def count_edges(self, sums: NDArray[Any], total: Any) -> NDArray[Any]:
         """Return the edges in the units of the sums, ``sign (2 above - total)``; of a constant all is above."""
         twice = np.append(2 * self._sums_above(sums), 2 * total)[self._slots]
         return self.sign.astype(sums.dtype) * (twice - total)
@@ -106,37 +104,35 @@ class Stumps:
     @property
     def _slots(self) -> Ints:
         """The number of each column's threshold among all; of a constant one more than there are."""
-        starts = self.places.starts
-        return np.where(self.feature < 0, starts[-1], starts[self.feature] + self.place)
+        starts = self.places.cells - np.arange(len(self.places.cells))
+        return np.where(self.feature < 0, len(self.places.thresholds), starts[self.feature] + self.place)
 
     def _sums_above(self, sums: NDArray[Any]) -> NDArray[Any]:
         """Return the sum at and above every threshold, (n_thresholds,)."""
-        starts = self.places.starts
-        own = (sums[starts[j] + j : starts[j + 1] + j + 1] for j in range(len(starts) - 1) if starts[j + 1] > starts[j])
-        return np.concatenate([np.zeros(0, np.int64), *(np.cumsum(each[::-1])[::-1][1:] for each in own)])
+        cells = self.places.cells
+        own = (np.cumsum(sums[cells[j] : cells[j + 1]][::-1])[::-1][1:] for j in self.places.features)
+        return np.concatenate([np.zeros(0, np.int64), *own])
 
     def gram(self, sums: Ints, pairs: Ints, total: int, exponent: int) -> Array:
         """Return ``sum_i c_i (h_i, 1)(h_i, 1)'`` of all columns and a column of ones, the last."""
-        starts, n = self.places.starts, int(self.places.starts[-1])
-        above = self._sums_above(sums)
+        above, features, at = self._sums_above(sums), self.places.features, 0
+        n = len(above)
         # the sums above two thresholds both: of one feature, above the larger one
         both = np.empty((n + 1, n + 1), np.int64)
-        features, at = [j for j in range(len(starts) - 1) if starts[j + 1] > starts[j]], 0
         for k, j in enumerate(features):
-            own = slice(starts[j], starts[j + 1])
-            ranks = np.arange(starts[j], starts[j + 1])
+            own = self.places.of_feature(j)
+            ranks = np.arange(n)[own]
             both[own, own] = above[np.maximum.outer(ranks, ranks)]
             for other in features[k + 1 :]:
-                shape = int(starts[j + 1] - starts[j]) + 1, int(starts[other + 1] - starts[other]) + 1
+                others = self.places.of_feature(other)
+                shape = len(ranks) + 1, others.stop - others.start + 1
                 table = pairs[at : at + shape[0] * shape[1]].reshape(shape)
                 at += table.size
                 block = np.cumsum(np.cumsum(table[::-1, ::-1], axis=0), axis=1)[::-1, ::-1][1:, 1:]
-                others = slice(starts[other], starts[other + 1])
                 both[own, others], both[others, own] = block, block.T
         # of ones all is above: h h' = (2 a - 1)(2 a' - 1) = 4 a a' - 2 a - 2 a' + 1
-        both[n, :n] = both[:n, n] = above
-        both[n, n] = total
         ones = np.append(above, total)
+        both[n], both[:, n] = ones, ones
         products = 4 * both - 2 * ones - 2 * ones[:, np.newaxis] + total
         slots, sign = np.append(self._slots, n), np.append(self.sign, 1.0)
         return np.ldexp(products[np.ix_(slots, slots)].astype(np.float64), exponent) * sign * sign[:, np.newaxis]
@@ -149,17 +145,41 @@ class Vote(NamedTuple):
     tables: Array
     constant: float
 
-    def scores(self, shard: Shard) -> Array:
-        """Evaluate the scores of all rows."""
-        return self.scores_of(self.intervals(shard))
+    def scores(self, codes: Codes) -> Array:
+        """Evaluate the scores of rows in these cells."""
+        return sum_scores(codes, self.places.cells, self.tables, self.constant)
 
-    def intervals(self, shard: Shard) -> NDArray[np.uint16]:
-        """Find where the rows are between the places."""
-        return find_intervals(shard.values, shard.codes, self.places)
+    def margins(self, shard: Shard) -> tuple[Codes, Array]:
+        """Return the cells of a shard's rows, and their margins."""
+        codes = shard.find_cells(self.places)
+        return codes, shard.y * self.scores(codes)
 
-    def scores_of(self, intervals: NDArray[np.uint16]) -> Array:
-        """Evaluate the scores of rows in these intervals."""
-        return sum_scores(intervals, self.places.starts, self.tables, self.constant)
+
+def count_near(z: Array) -> Ints:
+    """Return the numbers of margins by the level of their distance from 1, (LEVELS,)."""
+    # exponents have 11 bits behind the sign, three more make 14
+    levels = (np.abs(1 - z).view(np.int64) >> (63 - 14)) - ((1023 - 60) << 3)
+    return np.bincount(np.clip(levels, 0, LEVELS - 1), minlength=LEVELS).astype(np.int64)
+
+
+def count_margins(shard: Shard, vote: Vote) -> Ints:
+    """Return the numbers of a shard's margins by the level of their distance from 1."""
+    return count_near(vote.margins(shard)[1])
+
+
+def choose_reach(counts: Ints, wanted: int) -> float:
+    """Choose a distance from 1 below which there are at most so many margins, as far as levels tell them apart.
+
+    Examples
+    --------
+    >>> counts = np.zeros(LEVELS, np.int64)
+    >>> counts[[400, 500]] = 7, 9
+    >>> choose_reach(counts, 6) < choose_reach(counts, 8) < choose_reach(counts, 16)
+    True
+    """
+    level = max(int(np.searchsorted(np.cumsum(counts), wanted, side="right")), 1)
+    # the least distance of the first level that is too many, or of the second one: 2^(level/8 - 60) where 8 divides it
+    return float(np.int64((level + ((1023 - 60) << 3)) << (63 - 14)).view(np.float64)) if level < LEVELS else inf
 
 
 def of_shard(loss: Any, shard: Shard) -> Any:
@@ -227,38 +247,38 @@ def split_hinges(z: Array, d: float) -> tuple[Array, Array]:
 class Doubt(NamedTuple):
     """Samples whose margins are nearly 1, by their cells, and the shares of their prices that they have as multipliers.
 
-    A *cell* are the samples of a class in the same intervals of all features, which no column tells apart. The others
-    have the multipliers that the hinge has beside its kink.
+    Samples of a class in the same cells of all features, which no column tells apart, are one. The others have the
+    multipliers that the hinge has beside its kink.
     """
 
     reach: float  # how far from 1 their margins are at most
     keys: Ints  # of cells, ascending
     shares: Array
 
-    def find_shares(self, shard: Shard, intervals: NDArray[np.uint16], z: Array) -> Array:
+    def find_shares(self, shard: Shard, codes: Codes, z: Array) -> Array:
         """Find the shares of the prices of all rows of a shard."""
         shares = (z < 1).astype(np.float64)
         near = np.flatnonzero(np.abs(z - 1) <= self.reach)
-        keys = name_cells(np.ascontiguousarray(intervals[:, near]), shard.y[near])
+        keys = name_cells(np.ascontiguousarray(codes[:, near]), shard.y[near])
         shares[near] = self.shares[np.searchsorted(self.keys, keys)]
         return shares
 
 
-@njit(cache=True, nogil=True)
-def name_cells(intervals: NDArray[np.uint16], y: Array) -> Ints:
+def name_cells(codes: Codes, y: Array) -> Ints:
     """Return a key for the cell of every row, of 64 bits that look like chance: no two cells share one."""
-    keys = np.empty(len(y), np.int64)
-    for i in range(len(y)):
-        # farther apart than intervals are
-        key = np.uint64(1 << 32 if y[i] > 0 else 0)
-        for j in range(len(intervals)):
-            # the finaliser of splitmix64, as in `shards.draw_rows`
-            key = (key + np.uint64(intervals[j, i])) * np.uint64(0x9E3779B97F4A7C15)
-            key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            key ^= key >> np.uint64(31)
-        keys[i] = np.int64(key)
-    return keys
+    # farther apart than cells are
+    keys = np.where(y > 0, 1 << 32, 0).astype(np.uint64)
+    for own in codes:
+        keys = mix(keys + own)
+    return keys.view(np.int64)
+
+
+def round_down(u: Array, y: Array, factors: tuple[float, float], exponent: int) -> Ints:
+    """Return y u in units, rounded towards 0, times a factor for y = -1 and one for y = +1."""
+    if factors != (1.0, 1.0):
+        u = u * np.where(y > 0, factors[1], factors[0])
+    units = np.ldexp(u, -exponent).astype(np.int64)
+    return np.where(y > 0, units, -units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,26 +297,27 @@ class Multipliers:
     doubt: Doubt | None = None
 
     ndim = 1
+    error = 0
 
     def __len__(self) -> int:
         return self.n_samples
 
+    def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
+        """Ask all shards about their signed weights."""
+        return sample.map_reduce(question, self, *told, combine=combine)
+
     def evaluate(self, shard: Shard) -> Ints:
         """Return the signed weights of a shard's rows in units."""
-        intervals, loss = self.vote.intervals(shard), of_shard(self.loss, shard)
-        z = shard.y * self.vote.scores_of(intervals)
-        if self.doubt is not None:
-            return self.round(shard, loss.C * self.doubt.find_shares(shard, intervals, z))
-        return self.round(shard, loss.multipliers(z))
+        codes, z = self.vote.margins(shard)
+        loss = of_shard(self.loss, shard)
+        shares = None if self.doubt is None else self.doubt.find_shares(shard, codes, z)
+        return self.round(shard, loss.multipliers(z) if shares is None else loss.C * shares)
 
     def round(self, shard: Shard, u: Array) -> Ints:
         """Return the signed weights of multipliers in units, which are rounded down."""
-        if self.factors != (1.0, 1.0):
-            u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.ldexp(u, -self.exponent).astype(np.int64)
-        return np.where(shard.y > 0, units, -units)
+        return round_down(u, shard.y, self.factors, self.exponent)
 
-    def real(self, units: int) -> float:
+    def real(self, units: Any) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
 
@@ -305,69 +326,83 @@ class Multipliers:
         return nextafter(self.real(units), inf) if units else 0.0
 
 
-class Stock(NamedTuple):
+class GivenWeights(FixedPoint):
+    """Signed weights that came as an array: each shard is handed its own with the question."""
+
+    def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
+        """Ask all shards about their signed weights."""
+        ends = np.cumsum(sample.remember(count_shards))[:-1]
+        own = [self._replace(integers=each) for each in np.split(self.integers, ends, axis=1)]
+        return sample.map_reduce(question, *told, each=own, combine=combine)
+
+    def evaluate(self, shard: Shard) -> Ints:
+        """Return the signed weights of the rows of the shard that was handed these."""
+        return self.integers[0]
+
+
+def read_weights(s: Any, sample: ShardedSample) -> Any:
+    """Return signed weights that shards can be asked about: multipliers, or those of an array."""
+    return s if isinstance(s, Multipliers) else GivenWeights.from_weights(s, len(sample))
+
+
+class ShardEvaluation(NamedTuple):
     """What a master learns of all shards at a vote: whole numbers and exact sums."""
 
     value: Ints  # of the loss
     smoothed: Ints  # of its smooth neighbour
     distance: Ints  # ``loss(z) + u'z - dual value``, which is 0 for multipliers of the loss itself
-    of_classes: Ints  # (2, n_cells), the multipliers of either class by interval, in units
-    totals: Ints  # (2,), of either class
+    of_classes: Ints  # (2, n_cells), the signed weights of y = -1 and of y = +1 by cell, in units
+    totals: Ints  # (2,), in all
     curvatures: Ints  # (n_cells,)
     curvature: Ints  # ()
-    pairs: Ints  # the curvatures by pairs of intervals
+    pairs: Ints  # the curvatures by pairs of cells
 
 
-def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[Ints, ...]:
-    """Return the `Stock` of one shard; curvatures are in units of 2**exponent."""
-    intervals = u.vote.intervals(shard)
-    z = shard.y * u.vote.scores_of(intervals)
-    smooth, own = of_shard(u.loss, shard), of_shard(loss, shard)
-    multipliers, starts = smooth.multipliers(z), u.vote.places.starts
-    signed = u.round(shard, multipliers)
+def evaluate_shard(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[Ints, ...]:
+    """Return the `ShardEvaluation` of one shard; curvatures are in units of 2**exponent."""
+    codes, z = u.vote.margins(shard)
+    smooth, own, cells = of_shard(u.loss, shard), of_shard(loss, shard), u.vote.places.cells
+    multipliers = smooth.multipliers(z)
     curvature = np.rint(np.ldexp(smooth.curvature(multipliers), -exponent)).astype(np.int64)
     curved = np.flatnonzero(curvature)
-    bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
-    return Stock(
+    bent = codes if len(curved) == len(curvature) else np.ascontiguousarray(codes[:, curved])
+    return ShardEvaluation(
         sum_exactly(own.terms(z)),
         sum_exactly(smooth.terms(z)),
         sum_exactly(own.terms(z) + multipliers * z - own.dual_terms(multipliers)),
-        *sum_of_classes(intervals, starts, signed),
-        sum_by_intervals(bent, starts, curvature[curved]),
+        *sum_of_classes(codes, cells, u.round(shard, multipliers)),
+        sum_by_cells(bent, cells, curvature[curved])[0],
         np.array(curvature.sum()),
-        sum_by_pairs(bent, starts, curvature[curved]),
+        sum_by_pairs(bent, cells, curvature[curved]),
     )
 
 
 def sum_edges(shard: Shard, u: Multipliers, places: Places) -> tuple[Ints, Ints]:
-    """Return the multipliers of either class by interval, and in all, in units."""
-    return sum_of_classes(find_intervals(shard.values, shard.codes, places), places.starts, u.evaluate(shard))
+    """Return the signed weights of either class by cell, and in all, in units."""
+    return sum_of_classes(shard.find_cells(places), places.cells, u.evaluate(shard))
 
 
-def sum_of_classes(intervals: NDArray[np.uint16], starts: Ints, signed: Ints) -> tuple[Ints, Ints]:
-    """Return the sizes of signed weights of either class by interval, (2, n_cells), and in all, (2,)."""
-    sides = [np.maximum(side * signed, 0) for side in (-1, 1)]
-    by_interval = np.stack([sum_by_intervals(intervals, starts, side) for side in sides])
-    return by_interval, np.array([side.sum() for side in sides])
+def sum_of_classes(codes: Codes, cells: Ints, signed: Ints) -> tuple[Ints, Ints]:
+    """Return the sums of the signed weights of y = -1 and of y = +1 by cell, (2, n_cells), and in all, (2,)."""
+    return sum_by_cells(codes, cells, signed)[::-1], sum_of_signs(signed)
 
 
-def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> Ints:
+def evaluate_along(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> Ints:
     """Return exact sums of losses at each of several steps along a change of a vote."""
-    intervals = at.intervals(shard)
-    z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
-    loss = of_shard(smooth, shard)
+    codes, z = at.margins(shard)
+    dz, loss = shard.y * change.scores(codes), of_shard(smooth, shard)
     return np.stack([sum_exactly(loss.terms(z + step * dz)) for step in steps])
 
 
 def sum_losses(shard: Shard, vote: Vote, loss: Any) -> Ints:
     """Return the exact sum of the losses at a vote."""
-    return sum_exactly(of_shard(loss, shard).terms(shard.y * vote.scores(shard)))
+    return sum_exactly(of_shard(loss, shard).terms(vote.margins(shard)[1]))
 
 
 def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
     """Return exact sums of the multipliers and of the curvatures at a vote, by which units are chosen."""
     loss = of_shard(smooth, shard)
-    u = loss.multipliers(shard.y * at.scores(shard))
+    u = loss.multipliers(at.margins(shard)[1])
     return sum_exactly(u), sum_exactly(loss.curvature(u))
 
 
@@ -381,7 +416,7 @@ def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: 
     """Return minus the largest complementary slackness of the rows, and minus what it is relative to, (2,)."""
     if not shard.n_rows:
         return np.zeros(2)
-    own, z = of_shard(loss, shard), shard.y * vote.scores(shard)
+    own, (_, z) = of_shard(loss, shard), vote.margins(shard)
     found = factor * np.ldexp(np.abs(u.evaluate(shard)).astype(np.float64), u.exponent)
     if own.curvature is None:
         return -np.array([own.slackness(z, found), 1.0])

@@ -24,7 +24,7 @@ from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
-class Additive(Ensemble):
+class AdditiveEnsemble(Ensemble):
     """A sum of functions of single features and of pairs, whose price is given or chosen.
 
     Parameters
@@ -72,7 +72,7 @@ class Additive(Ensemble):
 
 @final
 @estimator
-class AdditiveClassifier(Additive, Classifier):
+class AdditiveClassifier(AdditiveEnsemble, Classifier):
     """Logistic regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The score is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the
@@ -127,7 +127,7 @@ LOSSES: Mapping[str, Callable[[Array, Array, float | None], Loss]] = {
 
 @final
 @estimator
-class AdditiveRegressor(Additive, Regressor):
+class AdditiveRegressor(AdditiveEnsemble, Regressor):
     """Regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The prediction is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the

@@ -7,17 +7,18 @@ the dual of the zero cone is everything, and the dual exponential and power cone
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array
 
-TINY = float(np.finfo(float).tiny)
+_P = TypeVar("_P")
 
 FEW = 8.0
 """Rounding errors of one elementary function, in units of the last place, and room."""
@@ -71,33 +72,29 @@ class Cones:
             powers,
         )
 
+    @cached_property
+    def _kinds(self) -> list[NDArray[np.intp]]:
+        """The rows of each cone, kind by kind; every row of a zero or nonnegative cone is one by itself."""
+        triangles = [order * (order + 1) // 2 for order in self.semidefinite]
+        powers = [len(exponents) + 1 for exponents in self._exponents]
+        ones, threes = np.ones(self.zero + self.nonnegative), np.full(self.exponential, 3)
+        kinds = (ones[: self.zero], ones[self.zero :], self.second_order, triangles, threes, powers)
+        return [np.array(sizes, dtype=np.intp) for sizes in kinds]
+
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """The rows of each kind of cone, in order."""
-        triangles = sum(order * (order + 1) // 2 for order in self.semidefinite)
-        general = sum(len(exponents) + 1 for exponents in self.general_power)
-        return (
-            self.zero,
-            self.nonnegative,
-            sum(self.second_order),
-            triangles,
-            3 * self.exponential,
-            3 * len(self.power),
-            general,
-        )
+    def _exponents(self) -> list[tuple[float, ...]]:
+        """The exponents of all power cones."""
+        return [*((a, 1 - a) for a in self.power), *self.general_power]
 
     @property
     def n_rows(self) -> int:
-        return sum(self.sizes)
+        return int(sum(sizes.sum() for sizes in self._kinds))
 
-    @property
+    @cached_property
     def blocks(self) -> NDArray[np.intp]:
-        """The number of the cone that each row is of; every row of a zero or nonnegative cone is one by itself."""
-        triangles = [order * (order + 1) // 2 for order in self.semidefinite]
-        general = [len(exponents) + 1 for exponents in self.general_power]
-        threes = [3] * (self.exponential + len(self.power))
-        sizes = [*[1] * (self.zero + self.nonnegative), *self.second_order, *triangles, *threes, *general]
-        return np.repeat(np.arange(len(sizes)), np.array(sizes, dtype=np.intp))
+        """The number of the cone that each row is of."""
+        sizes = np.concatenate(self._kinds)
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     def for_clarabel(self) -> list[Any]:
         """Return the cones in the words of Clarabel."""
@@ -118,57 +115,51 @@ class Cones:
 
         Rounding is taken off, so a vector whose depths are all 0 or more is in the dual cone.
         """
-        parts = self._split(dual)
-        found = [np.full(self.zero, np.inf), parts[1]]
-        found += [np.repeat(self._of_second_order(parts[2]), self.second_order)] if self.second_order else []
-        found += [np.full(len(x), _least_eigenvalue(x, order)) for x, order in self._triangles(parts[3])]
-        found += [np.repeat(_of_exponential(parts[4]), 3)]
-        found += [np.full(len(x), _of_power(x, exponents)) for x, exponents in self._powers(parts[5], parts[6])]
-        return np.concatenate(found)
+        _, nonnegative, second_order, triangles, exponential, powers = self._split(dual)
+        found = [
+            np.full(self.zero, np.inf),
+            nonnegative,
+            self._of_second_order(second_order),
+            [_least_eigenvalue(x, order) for x, order in self._each(3, triangles, self.semidefinite)],
+            _of_exponential(exponential),
+            [_of_power(x, exponents) for x, exponents in self._each(5, powers, self._exponents)],
+        ]
+        return np.repeat(np.concatenate(found), np.concatenate(self._kinds))
 
     def surround(self, dual: Array, errors: Array) -> bool:
         """Return True if every vector within `errors` of this one is in the dual cone.
 
-        That is convex, so it is enough that the corners are: those that are not deeper in it than others.
+        Depths in other cones fall by no more than errors add up to. The exponential and power cones are convex, so it
+        is enough that the corners are in them: those that are not deeper than others, rounded outwards.
         """
         if not errors.any():
             return bool(self.depths(dual).min(initial=0.0) >= 0)
-        _, nonnegative, second_order, triangles, exponential, power, general = self._split(errors)
-        parts = self._split(dual)
-        deep = bool((parts[1] >= nonnegative).all())
-        if self.second_order:
-            deep &= bool((self._of_second_order(parts[2]) >= np.add.reduceat(second_order, self._heads)).all())
-        for (x, order), (off, _) in zip(self._triangles(parts[3]), self._triangles(triangles), strict=True):
-            deep &= _least_eigenvalue(x, order) >= float(off.sum())
-        if self.exponential:
-            lowered = parts[4] - np.nextafter(exponential, np.inf) * (exponential > 0)
-            raised = lowered.copy()
-            raised[::3] = parts[4][::3] + exponential[::3]
-            # rounded outwards
-            deep &= all(bool((_of_exponential(corner) >= 0).all()) for corner in (lowered, raised))
-        pairs = zip(self._powers(parts[5], parts[6]), self._powers(power, general), strict=True)
-        for (x, exponents), (off, _) in pairs:
-            corner = np.append(x[:-1] - off[:-1], abs(x[-1]) + off[-1])
-            deep &= _of_power(corner, exponents) >= 0
-        return bool(deep)
+        curved = replace(self, zero=0, nonnegative=0, second_order=(), semidefinite=())
+        first = len(dual) - curved.n_rows
+        x, off, blocks = dual[first:], errors[first:], self.blocks[:first]
+        lowered = x - np.nextafter(off, np.inf) * (off > 0)
+        ends = 3 * self.exponential + np.cumsum(self._kinds[5]) - 1
+        lowered[ends] = np.abs(x[ends]) + off[ends]
+        raised = lowered.copy()
+        raised[: 3 * self.exponential : 3] = (x + off)[: 3 * self.exponential : 3]
+        corners = min(float(curved.depths(corner).min(initial=0.0)) for corner in (lowered, raised))
+        of_cone = np.bincount(blocks, errors[:first])[blocks]
+        return bool((self.depths(dual)[:first] >= of_cone).all() and corners >= 0)
 
     def enter(self, dual: Array) -> Array:
         """Return a vector of the dual cone near one that is not far outside of it."""
         dual = dual.copy()
-        _, nonnegative, second_order, triangles, exponential, power, general = self._split(dual)
+        _, nonnegative, second_order, triangles, exponential, powers = self._split(dual)
         np.maximum(nonnegative, 0.0, out=nonnegative)
-        if self.second_order:
-            heads = self._heads
-            lacking = np.maximum(-self._of_second_order(second_order), 0.0)
-            # the head is rounded where it was and where it goes
-            rounding = np.where(lacking > 0, np.abs(second_order[heads]) + lacking, 0.0)
-            second_order[heads] += lacking + 2 * EPSILON * rounding
-        for x, order in self._triangles(triangles):
+        heads, lacking = self._heads(2), np.maximum(-self._of_second_order(second_order), 0.0)
+        # the head is rounded where it was and where it goes
+        rounding = np.where(lacking > 0, np.abs(second_order[heads]) + lacking, 0.0)
+        second_order[heads] += lacking + 2 * EPSILON * rounding
+        for x, order in self._each(3, triangles, self.semidefinite):
             if (least := _least_eigenvalue(x, order)) < 0:
                 x[_diagonal(order)] -= 2 * least
-        if self.exponential:
-            _enter_exponential(exponential)
-        for x, exponents in self._powers(power, general):
+        _enter_exponential(exponential)
+        for x, exponents in self._each(5, powers, self._exponents):
             x[:-1] = np.maximum(x[:-1], 0.0)
             if (least := _of_power(x, exponents)) < 0:
                 x[-1] = np.sign(x[-1]) * max(abs(x[-1]) + 2 * least, 0.0)
@@ -177,58 +168,40 @@ class Cones:
     @property
     def interior(self) -> Array:
         """A vector inside the dual cone, of entries of about 1; 0 where rows are free."""
-        return self._fill(np.array([-1.0, 0.0, 1.0]))
+        return self.fill(0.0)
 
-    @property
-    def interior_of_both(self) -> Array:
-        """A vector inside cone and dual cone, of entries of about 1; 0 in rows of the zero cone."""
-        return self._fill(np.array([-1.0, 1.0, 1.0]))
+    def fill(self, y: float) -> Array:
+        """Return a vector inside the dual cone, and inside the cone where y, that of exponential ones, is above 0."""
+        inner = np.zeros(self.n_rows)
+        _, nonnegative, second_order, triangles, exponential, powers = self._split(inner)
+        nonnegative[:] = 1.0
+        second_order[self._heads(2)] = 1.0
+        for x, order in self._each(3, triangles, self.semidefinite):
+            x[_diagonal(order)] = 1.0
+        exponential[:] = np.tile([-1.0, y, 1.0], self.exponential)
+        for x, _ in self._each(5, powers, self._exponents):
+            x[:-1] = 1.0
+        return inner
 
-    def _fill(self, exponential: Array) -> Array:
-        """Return a vector inside all cones, given what it is in exponential ones: in others cone and dual share it."""
-        parts = [np.zeros(self.zero), np.ones(self.nonnegative)]
-        second_order = np.zeros(sum(self.second_order))
-        if self.second_order:
-            second_order[self._heads] = 1.0
-        parts += [second_order]
-        for order in self.semidefinite:
-            unit = np.zeros(order * (order + 1) // 2)
-            unit[_diagonal(order)] = 1.0
-            parts += [unit]
-        parts += [np.tile(exponential, self.exponential), np.tile([1.0, 1.0, 0.0], len(self.power))]
-        parts += [np.append(np.ones(len(exponents)), 0.0) for exponents in self.general_power]
-        return np.concatenate(parts)
-
-    @property
-    def _heads(self) -> NDArray[np.intp]:
-        """Where each second-order cone begins, within the rows of these."""
-        return np.cumsum((0, *self.second_order[:-1]))
+    def _heads(self, kind: int) -> NDArray[np.intp]:
+        """Where each cone of a kind begins, within the rows of these."""
+        return np.cumsum(self._kinds[kind]) - self._kinds[kind]
 
     def _split(self, rows: Array) -> list[Array]:
-        return np.split(rows, np.cumsum(self.sizes)[:-1])
+        """Return the rows of each kind."""
+        return np.split(rows, np.cumsum([int(sizes.sum()) for sizes in self._kinds])[:-1])
+
+    def _each(self, kind: int, rows: Array, parameters: Sequence[_P]) -> Iterator[tuple[Array, _P]]:
+        """Yield the rows and the parameter of each cone of a kind."""
+        heads = self._heads(kind)
+        return zip(np.split(rows, heads[1:]) if len(heads) else [], parameters, strict=True)
 
     def _of_second_order(self, x: Array) -> Array:
-        heads, sizes = self._heads, np.array(self.second_order)
+        heads, sizes = self._heads(2), self._kinds[2]
         tails = np.square(x)
         tails[heads] = 0.0
-        norms = np.sqrt(np.add.reduceat(tails, heads))
+        norms = np.sqrt(np.add.reduceat(tails, heads)) if len(heads) else tails
         return np.asarray(x[heads] - norms * (1 + (sizes + FEW) * EPSILON))
-
-    def _triangles(self, x: Array) -> Iterator[tuple[Array, int]]:
-        at = 0
-        for order in self.semidefinite:
-            size = order * (order + 1) // 2
-            yield x[at : at + size], order
-            at += size
-
-    def _powers(self, power: Array, general: Array) -> Iterator[tuple[Array, tuple[float, ...]]]:
-        for x, a in zip(power.reshape(-1, 3), self.power, strict=True):
-            yield x, (a, 1 - a)
-        at = 0
-        for exponents in self.general_power:
-            size = len(exponents) + 1
-            yield general[at : at + size], exponents
-            at += size
 
 
 def _diagonal(order: int) -> NDArray[np.intp]:

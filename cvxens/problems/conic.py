@@ -16,11 +16,10 @@ is charged to the bound for variables of ten times the sizes of the solver's, an
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
 from types import SimpleNamespace
@@ -36,35 +35,20 @@ from cvxens.limits import TimeUp, check_time, in_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.units import find_units
-from cvxens.problems.verified import Equations, sum_columns
-from cvxens.rounding import EPSILON, dot, sum_error
+from cvxens.problems.verified import Equations, is_null, sum_columns
+from cvxens.rounding import EPSILON, TINY, dot, sum_error
 from cvxens.types import Array, Attempt
 
 ACCURACY = 1e-10
 """Gap and residuals that are asked for: what a proof loses to them is about as much, relative."""
 
-PROXIMITY = 1e-8
-"""The curvature by which the nearest u with a bound is found, relative to the sizes of u and v: how far it moves it."""
-
 BORDER = 1e-5
 """The least weight of a row in the repair of the equality, relative to the largest: its square is what a row moves."""
 
-REGULARISATION = 1e-13
-"""Makes the equations of the repair solvable where columns depend on each other; refinement makes it good."""
-
 REFINEMENTS = 4
-
-DENSE, FEW_DENSE = 10.0, 32
-"""Columns with more entries than so many times the root of their number count as dense, if there are few."""
-
-SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
-"""Shares of multipliers deep inside their cones, tried in turn to bring others into it: what a bound loses to it."""
 
 FURTHER = 10.0
 """How many times as large as a solver's point the optimum may be for the charge of what is left of the equality."""
-
-TINY = float(np.finfo(float).tiny)
 
 REMEMBERED = 16
 """Proofs that are kept: some of each of the last rounds."""
@@ -128,7 +112,7 @@ def solve_cones(
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class ConicProof:
     """A lower bound of ``g(v) + u'v`` over all v, and where it was found."""
 
     u: Array
@@ -157,7 +141,7 @@ class ConicForm:
         sizes, blocks = np.abs(self.b) + np.abs(self.A) @ np.abs(x), self.cones.blocks
         largest = np.zeros(int(blocks.max(initial=-1)) + 1)
         np.maximum.at(largest, blocks, sizes)
-        return replace(self, b=self.b - share * largest[blocks] * self.cones.interior_of_both)
+        return replace(self, b=self.b - share * largest[blocks] * self.cones.fill(1.0))
 
     def balance(self) -> tuple[ConicForm, Array]:
         """Return the same in units of x and of cones in which entries are near 1, and these units.
@@ -265,6 +249,194 @@ def minimise(problem: Any, fixed: Sequence[Any] = (), room: float = 0.0) -> bool
     return found.solved or not room
 
 
+class DualBound:
+    """The dual of a conic form: from multipliers of its rows, whoever found them, to a bound that they prove.
+
+    Of a form that names no rows u is empty, and the bound is one on the minimum of the whole problem.
+
+    Parameters
+    ----------
+    form : ConicForm
+    shape : tuple of int
+        The shape of v, and of u.
+    y : ndarray, optional
+        Signs that u is balanced under: ``y'u = 0``, output by output, as a shift of v along them wants.
+
+    Examples
+    --------
+    >>> x = cp.Variable(2)
+    >>> form, *_ = canonicalise(cp.Problem(cp.Minimize(x[0] + 2 * x[1]), [x >= 0, cp.sum(x) == 1]))
+    >>> found = solve_cones(form.A, form.b, form.c, form.cones)
+    >>> proof = DualBound(form, (0,)).prove(found.dual, found.x)
+    >>> round(proof.bound, 6), proof.strict
+    (1.0, True)
+    """
+
+    def __init__(self, form: ConicForm, shape: tuple[int, ...], y: Array | None = None) -> None:
+        self.form, self.shape, self.y = form, shape, y
+        n, k = len(form.c), prod(shape[1:])
+        unit = sparse.eye_array(n, format="csc")
+        self.rest = np.setdiff1d(np.arange(n), form.rows)
+        """The x that are not v."""
+        parts, self.n_shifts = [], 0
+        if y is not None:
+            # the columns by which x moves as an intercept does, one for each output
+            places = np.arange(len(form.rows)).reshape(-1, k)
+            signs = np.broadcast_to(y.reshape(-1, 1), places.shape)
+            columns = np.broadcast_to(np.arange(k), places.shape)
+            entries = (signs.ravel(), (form.rows[places.ravel()], columns.ravel()))
+            parts, self.n_shifts = [sparse.coo_array(entries, shape=(n, k)).tocsc()], k
+        self.mixed = sparse.hstack([unit, *parts], format="csc")
+        """The map to x from what is minimised over: x itself, and with signs a shift of v along them, per output."""
+        self.vanishing = sparse.hstack([unit[:, self.rest], *parts], format="csc")
+        """The x along which multipliers satisfy the equality ``B'l + target = 0``: all but v, and shifts of v."""
+        self.B, self.target = sparse.csc_array(form.A @ self.vanishing), self.vanishing.T @ form.c
+        self._equations: Equations | None = None
+        self._n_chosen = 0
+
+    def prove(self, dual: Array, x: Array) -> ConicProof | None:
+        """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
+        form = self.form
+        mended = self._mend(dual)
+        dual = form.cones.enter(mended)
+        if not self._vanishes(dual):
+            dual = self._mix_centre(mended)
+        if not (np.isfinite(dual).all() and form.cones.depths(dual).min(initial=0.0) >= 0):
+            return None
+        v = x[form.rows].reshape(self.shape)
+        if (exact := self._find_exact(dual, v)) is not None:
+            return exact
+        u, left, rounding = self._declare(dual)
+        charge = _charge(np.abs(left) + rounding, x)
+        return ConicProof(u, form.offset - dot(form.b, dual) - charge, v, charge, y=self.y)
+
+    @cached_property
+    def least(self) -> ConicProof:
+        """A proof of multipliers that are 0 but for its slack: a bound of the least g."""
+        form, none = self.form, np.zeros(self.shape)
+        found = solve_cones(form.A @ self.mixed, form.b, self.mixed.T @ form.c, form.cones)
+        proof = self.prove(found.dual, self.mixed @ found.x) if found.solved else None
+        if proof is None:
+            return ConicProof(none, -inf, none, inf)
+        # its multipliers are 0 but for a solver's digits
+        return replace(proof, u=none, slack=proof.slack + float(np.abs(proof.u).sum()))
+
+    def _declare(self, dual: Array) -> tuple[Array, Array, Array]:
+        """Return the u of multipliers, balanced under signs, and what is left of the equality, with its rounding."""
+        form = self.form
+        left = form.c + form.A.T @ dual
+        u = -left[form.rows].reshape(self.shape)
+        u = u if self.y is None else balance_exactly(u, self.y)
+        left[form.rows] += u.ravel()
+        # a sum of k products is off by at most k eps of their sizes
+        counts = np.diff(form.A.indptr) + 2
+        return u, left, counts * EPSILON * (np.abs(form.A).T @ np.abs(dual) + np.abs(form.c))
+
+    def _find_exact(self, dual: Array, v: Array) -> ConicProof | None:
+        """Make a proof of multipliers with exact ones so near that these are in the cone too, moved inwards if so."""
+        # rows are given to equations once more where they fail; six times at most, as that costs more than it serves
+        for renewed in (False, True):
+            if self._n_chosen == 0 or (renewed and self._n_chosen < 6):
+                self._equations = self._choose_equations(dual)
+                self._n_chosen += 1
+            elif renewed:
+                break
+            if self._equations is None:
+                return None
+            # shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to
+            # strictness
+            for share in (0.0, 1e-14, 1e-12, 1e-10):
+                mixed = dual
+                if share > 0:
+                    if self.centre is None:
+                        break
+                    mixed = (1 - share) * dual + share * self.centre
+                if (exact := self._verify(mixed, v, self._equations)) is not None:
+                    return exact
+        return None
+
+    def _choose_equations(self, dual: Array) -> Equations | None:
+        """Choose the equations to verify, and rows for them; None where those that are left out do not follow."""
+        form, B = self.form, self.B
+        # entries of B along signs are sums, and exact where they have one term
+        counts = np.diff(sparse.csr_array(form.A[:, form.rows]).indptr)
+        inexact = sparse.diags_array(np.where(counts > 1, counts * EPSILON, 0.0))
+        along_signs = sparse.diags_array((np.arange(B.shape[1]) >= len(self.rest)).astype(float))
+        chosen = Equations.choose(
+            B, inexact @ (abs(form.A) @ abs(self.vanishing)) @ along_signs, form.cones.depths(dual)
+        )
+        if chosen is None:
+            return None
+        # l misses an equation that is left out by no more than others if A x = 0 and c'x = 0 along its x, exactly
+        whole = sparse.csc_array(sparse.vstack([form.A, form.c[np.newaxis]]))
+        exact = all(is_null(whole, self.vanishing, factors) for factors in chosen.dependence)
+        return chosen if exact else None
+
+    def _verify(self, dual: Array, v: Array, equations: Equations) -> ConicProof | None:
+        """Make a proof of how far exact multipliers are from these, if they are in the dual cone."""
+        form, (u, *_) = self.form, self._declare(dual)
+        of_u = np.zeros_like(form.c)
+        of_u[form.rows] = u.ravel()
+        missed = sum_columns(form.A, dual, np.stack([form.c, of_u]))
+        of_v, of_shifts = missed[form.rows], np.zeros(0)
+        if self.y is not None:
+            # y'u = 0 exactly, so y'(c + A'l) on v is missed by no more than all of its entries together
+            of_shifts = of_v.reshape(len(self.y), -1).sum(axis=0) * (1 + len(self.y) * EPSILON)
+        shifts = equations.enclose(np.concatenate([missed[self.rest], of_shifts]))
+        if shifts is None or not form.cones.surround(dual, shifts):
+            return None
+        slacks = (of_v + (np.abs(form.A).T @ shifts)[form.rows]) * (1 + sum_error(len(dual), 1.0))
+        bound = form.offset - dot(form.b, dual)
+        moved = float(np.abs(form.b) @ shifts) * (1 + sum_error(len(form.b), 1.0))
+        return ConicProof(u, bound - moved, v, moved, float(slacks.sum()), True, self.y)
+
+    def _mix_centre(self, dual: Array) -> Array:
+        """Mix in as little of multipliers deep inside the dual cone as brings those of the equality into it."""
+        # shares that are tried in turn: what a bound loses to it
+        for share in 10.0 ** np.arange(-14, -4):
+            mixed = dual if self.centre is None else (1 - share) * dual + share * self.centre
+            if self.form.cones.depths(mixed).min(initial=0.0) >= 0:
+                return mixed
+        return self.form.cones.enter(dual)
+
+    @cached_property
+    def centre(self) -> Array | None:
+        """Multipliers that satisfy the equality, inside of the dual cone by a share of their size; None if none do."""
+        form, B = self.form, self.B
+        inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.interior
+        # depths in their cones of such multipliers, relative to the cost, tried in turn
+        for share in (0.1, 1e-2, 1e-3):
+            # multipliers l of the cost target + share B'inner make l + share inner those of the target
+            found = solve_cones(B, form.b, self.target + share * (B.T @ inner), form.cones)
+            if found.solved:
+                centre = self._mend(found.dual + share * inner)
+                if form.cones.depths(centre).min(initial=inf) > 0 and self._vanishes(centre):
+                    return centre
+        return None
+
+    def _mend(self, dual: Array) -> Array:
+        """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
+        B = self.B
+        if not B.shape[1]:
+            return dual
+        largest = float(np.abs(dual).max(initial=0.0)) or 1.0
+        weights = np.clip(self.form.cones.depths(dual) / largest, BORDER, 1.0)
+        check_time()
+        system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
+        for _ in in_time(range(REFINEMENTS)):
+            missed = B.T @ dual + self.target
+            if not missed.any():
+                break
+            dual = dual + weights * system.solve(-missed)
+        return dual
+
+    def _vanishes(self, dual: Array) -> bool:
+        """Return True if ``B'l + target`` is rounding."""
+        sizes = np.abs(self.B).T @ np.abs(dual) + np.abs(self.target)
+        # what may be left of the equality, relative to its terms: some ten units in the last place
+        return bool((np.abs(self.B.T @ dual + self.target) <= 1e-14 * sizes).all())
+
+
 class ConicFunction:
     """A convex function of an array v, given in cvxpy, with proven bounds on ``g(v) + u'v``.
 
@@ -294,9 +466,8 @@ class ConicFunction:
     def __init__(self, shape: tuple[int, ...], form: ConicForm) -> None:
         self.shape = shape
         self.form = form
-        self.A, self.b, self.c, self.cones, self.rows = form.A, form.b, form.c, form.cones, form.rows
-        self.offset = form.offset
-        self._proofs: deque[Proof] = deque(maxlen=REMEMBERED)
+        self._proofs: deque[ConicProof] = deque(maxlen=REMEMBERED)
+        self._duals: dict[bytes, DualBound] = {}
 
     @classmethod
     def from_term(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> ConicFunction:
@@ -328,9 +499,16 @@ class ConicFunction:
     @cached_property
     def domain(self) -> ConicFunction:
         """The function that is 0 where this one is finite, for proofs that no point of some set is there."""
-        return ConicFunction(self.shape, replace(self.form, c=np.zeros_like(self.c), offset=0.0))
+        return ConicFunction(self.shape, replace(self.form, c=np.zeros_like(self.form.c), offset=0.0))
 
-    def prove(self, u: Array, y: Array | None = None, near: Array | None = None) -> Proof:
+    def dual(self, y: Array | None = None) -> DualBound:
+        """Return the dual of the form, for multipliers that are balanced under signs."""
+        key = b"" if y is None else y.tobytes()
+        if key not in self._duals:
+            self._duals[key] = DualBound(self.form, self.shape, y)
+        return self._duals[key]
+
+    def prove(self, u: Array, y: Array | None = None, near: Array | None = None) -> ConicProof:
         """Return the remembered proof of u, or one for the nearest u that has any.
 
         Its multipliers have ``y'u = 0`` to the last bit where signs y are given, and its bound is -inf where none was
@@ -343,7 +521,7 @@ class ConicFunction:
             return share
         at = np.zeros(self.shape) if near is None else near
         # the size of multipliers, relative to the cost, that is the least to be expected
-        size = max(float(np.abs(u).max(initial=0.0)), 1e-3 * float(np.abs(self.c).max()))
+        size = max(float(np.abs(u).max(initial=0.0)), 1e-3 * float(np.abs(self.form.c).max()))
         proof, is_near = self._approach(u, y, at, size)
         # scales of v that are tried in turn for a u that is far from any that has a bound
         for scale in (1e-3, 1e-6):
@@ -353,43 +531,44 @@ class ConicFunction:
             if first is not None:
                 proof, is_near = self._approach(first.u, y, at, size)
         # curvatures that are tried in turn where the solver fails at all of these scales
-        for proximity in () if is_near else (1e-4, 1e-2, 1.0):
-            proof, is_near = self._approach(u, y, at, size, proximity=proximity)
+        for proximity in (1e-4, 1e-2, 1.0):
             if is_near:
                 break
-        return Proof(u, -inf, at, inf) if proof is None else self._remember(proof)
+            proof, is_near = self._approach(u, y, at, size, proximity=proximity)
+        return ConicProof(u, -inf, at, inf) if proof is None else self._remember(proof)
 
     def _approach(
-        self, u: Array, y: Array | None, at: Array, size: float, scale: float = 1.0, proximity: float = PROXIMITY
-    ) -> tuple[Proof | None, bool]:
+        self, u: Array, y: Array | None, at: Array, size: float, scale: float = 1.0, proximity: float = 1e-8
+    ) -> tuple[ConicProof | None, bool]:
         """Minimise ``g(z + y b) + u'z + e/2 |z - at|^2``, whose multipliers are balanced and are ``u + e (z - at)``.
 
-        True beside the proof if the minimiser is not far away, which is the sign of a u that had to move far. With a
-        scale t below 1, it is ``t g(z / t)`` in place of g, with e over t, and z is of the size of t: for t to 0 the
-        multipliers go to the nearest that are feasible, and the bound, whose share is t, loses digits.
+        The curvature e is the `proximity`, relative to the sizes of u and v: it is how far u moves. True beside the
+        proof if the minimiser is not far away, which is the sign of a u that had to move far. With a scale t below 1,
+        it is ``t g(z / t)`` in place of g, with e over t, and z is of the size of t: for t to 0 the multipliers go to
+        the nearest that are feasible, and the bound, whose share is t, loses digits.
         """
-        mixed, extent = self._mix(y), max(1.0, float(np.abs(at).max(initial=0.0)))
+        form, dual, extent = self.form, self.dual(y), max(1.0, float(np.abs(at).max(initial=0.0)))
         pull = proximity * size / (extent * scale)
-        curvature, linear = np.zeros(mixed.shape[1]), mixed.T @ self.c
-        curvature[self.rows] = pull
+        curvature, linear = np.zeros(dual.mixed.shape[1]), dual.mixed.T @ form.c
+        curvature[form.rows] = pull
 
         def solve(centre: Array) -> ConicSolution:
             cost = linear.copy()
-            cost[self.rows] += (u - pull * centre).ravel()
-            return solve_cones(self.A @ mixed, scale * self.b, cost, self.cones, curvature)
+            cost[form.rows] += (u - pull * centre).ravel()
+            return solve_cones(form.A @ dual.mixed, scale * form.b, cost, form.cones, curvature)
 
         found = solve(scale * at)
         if found.solved and not found.accurate:
             # from a pull to where it has come, which is next to nothing there, the solver reaches the digits asked for
-            again = solve(found.x[self.rows].reshape(self.shape))
+            again = solve(found.x[form.rows].reshape(self.shape))
             found = again if again.accurate else found
-        proof = self._check(found.dual, mixed @ found.x / scale, y) if found.solved else None
+        proof = dual.prove(found.dual, dual.mixed @ found.x / scale) if found.solved else None
         # the size of a minimiser, relative to that of the margins, from which on a stronger pull is tried
-        return proof, proof is not None and float(np.abs(found.x[self.rows]).max(initial=0.0)) <= 1e4 * extent
+        return proof, proof is not None and float(np.abs(found.x[form.rows]).max(initial=0.0)) <= 1e4 * extent
 
-    def adopt(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
+    def adopt(self, dual: Array, x: Array, y: Array | None) -> ConicProof | None:
         """Make a proof of the multipliers and the point that a larger program has of this function; remember it."""
-        proof = self._check(dual, x, y) if np.isfinite(dual).all() else None
+        proof = self.dual(y).prove(dual, x) if np.isfinite(dual).all() else None
         return None if proof is None else self._remember(proof)
 
     def dual_value(self, u: Array) -> float:
@@ -407,7 +586,7 @@ class ConicFunction:
         """Return True if nothing in ``dual_value(u)`` rests on the sizes of the variables of the optimum."""
         return self._prove_at_least(u).strict
 
-    def _prove_at_least(self, u: Array) -> Proof:
+    def _prove_at_least(self, u: Array) -> ConicProof:
         """Return a proof for u itself: a remembered one, or one nearby, if it is near enough."""
         if (known := self._recall(u, None)) is not None:
             return known
@@ -418,48 +597,53 @@ class ConicFunction:
         total = float(moved.sum())
         # the distance of a given u from the nearest one with a bound, relative, up to which it counts as the same
         if total > 1e-6 * float(np.abs(u).sum()):
-            return self._remember(Proof(u, -inf, proof.v, inf))
+            return self._remember(ConicProof(u, -inf, proof.v, inf))
         if proof.strict and total <= ROUNDED * float(np.abs(u).sum()):
             return self._remember(replace(proof, u=u, slack=proof.slack + total))
         # some that are further away may be all that have a bound, as where their sum is fixed: u cannot shrink there
-        charge = self._charge(moved.ravel(), proof.v.ravel())
+        charge = _charge(moved.ravel(), proof.v.ravel())
         return self._remember(replace(proof, u=u, bound=proof.bound - charge, charge=charge, strict=False))
 
-    def prove_at(self, v: Array) -> Proof:
+    def prove_at(self, v: Array) -> ConicProof:
         """Return a proof whose u is minus a subgradient at v: its bound is ``g(v) + u'v``."""
         for known in reversed(self._proofs):
             if np.array_equal(known.v, v):
                 return known
-        rest, x = self._rest, np.zeros(self.A.shape[1])
-        x[self.rows] = v.ravel()
-        found = solve_cones(self.A @ rest, self.b - self.A @ x, rest.T @ self.c, self.cones)
-        x = x + rest @ found.x
-        proof = self._check(found.dual, x, None) if found.solved else None
+        form, dual = self.form, self.dual()
+        x, found = self._minimise_over_rest(v, dual)
+        proof = dual.prove(found.dual, x) if found.solved else None
         if found.ending != "infeasible":
-            proof = self._refine(proof, v, float(self.c @ x) + self.offset if found.solved else inf)
+            proof = self._refine(proof, v, float(form.c @ x) + form.offset if found.solved else inf)
         if proof is None:
             # the negative gradient of the Moreau envelope min g(v') + k/2 |v' - v|^2
-            size = float(np.abs(self.c).max()) / BORDER
-            curvature, cost = np.zeros(len(self.c)), self.c.copy()
-            curvature[self.rows] = size
-            cost[self.rows] -= size * v.ravel()
-            found = solve_cones(self.A, self.b, cost, self.cones, curvature)
-            proof = self._check(found.dual, found.x, None)
+            size = float(np.abs(form.c).max()) / BORDER
+            curvature, cost = np.zeros(len(form.c)), form.c.copy()
+            curvature[form.rows] = size
+            cost[form.rows] -= size * v.ravel()
+            found = solve_cones(form.A, form.b, cost, form.cones, curvature)
+            proof = dual.prove(found.dual, found.x)
         if proof is None:
             raise SolverFailed([found.attempt])
         return self._remember(replace(proof, v=v))
 
-    def _refine(self, proof: Proof | None, v: Array, value: float) -> Proof | None:
+    def _minimise_over_rest(self, v: Array, dual: DualBound) -> tuple[Array, ConicSolution]:
+        """Minimise over all of x that is not v, and over shifts of v; returns that x, too."""
+        form, x = self.form, np.zeros(len(self.form.c))
+        x[form.rows] = v.ravel()
+        found = solve_cones(dual.B, form.b - form.A @ x, dual.target, form.cones)
+        return x + dual.vanishing @ found.x, found
+
+    def _refine(self, proof: ConicProof | None, v: Array, value: float) -> ConicProof | None:
         """Bring a proof, if there is one, closer to the value at v, by multipliers u of ``v' == v``.
 
         The minimum of ``g(v') + u'v' + k/2 |v' - v|^2`` has the multipliers ``u + k (v' - v)`` (Hestenes 1969), whose
         bound falls short of the value at v by less each time.
         """
 
-        def reach(proof: Proof | None) -> float:
+        def reach(proof: ConicProof | None) -> float:
             return -inf if proof is None else proof.bound - float((proof.u * v).sum())
 
-        size = max(float(np.abs(self.c).max(initial=0.0)), TINY)
+        size = max(float(np.abs(self.form.c).max(initial=0.0)), TINY)
         # the curvature k by which a bound is brought closer, relative to the cost: a slope that changes by one of them
         # is met to a hundredth each time, and multipliers to as many of a solver's digits less
         strength = 100.0 * max(1.0, float(np.abs(v).max(initial=0.0)))
@@ -477,17 +661,14 @@ class ConicFunction:
     def best_shift(self, v: Array, y: Array) -> Array:
         """Return the b, one for each output, that minimises ``g(v + y b)``."""
         check_time()
-        mixed = self._mix(y)
-        moving = mixed[:, np.setdiff1d(np.arange(mixed.shape[1]), self.rows)]
-        x = np.zeros(self.A.shape[1])
-        x[self.rows] = v.ravel()
-        found = solve_cones(self.A @ moving, self.b - self.A @ x, moving.T @ self.c, self.cones)
+        dual = self.dual(y)
+        x, found = self._minimise_over_rest(v, dual)
         if not found.solved:
             raise SolverFailed([found.attempt])
-        b = found.x[moving.shape[1] - prod(self.shape[1:]) :].reshape(self.shape[1:])
+        b = found.x[len(dual.rest) :].reshape(self.shape[1:])
         # b is worth having without a proof
         with suppress(TimeUp):
-            proof = self._check(found.dual, x + moving @ found.x, y)
+            proof = dual.prove(found.dual, x)
             if proof is not None:
                 self._remember(replace(proof, v=v + y * b))
         return b
@@ -499,32 +680,12 @@ class ConicFunction:
                 self._remember(replace(known, v=near))
                 return
 
-    def find_least(self, y: Array | None = None) -> Proof:
-        """Return a proof of multipliers that are 0 but for its slack, balanced under signs: a bound of the least g."""
-        key = b"" if y is None else y.tobytes()
-        if key not in self._least:
-            mixed, none = self._mix(y), np.zeros(self.shape)
-            found = solve_cones(self.A @ mixed, self.b, mixed.T @ self.c, self.cones)
-            proof = self._check(found.dual, mixed @ found.x, y) if found.solved else None
-            # its multipliers are 0 but for a solver's digits
-            self._least[key] = (
-                Proof(none, -inf, none, inf)
-                if proof is None
-                else replace(proof, u=none, slack=proof.slack + float(np.abs(proof.u).sum()))
-            )
-        return self._least[key]
-
-    @cached_property
-    def _least(self) -> dict[bytes, Proof]:
-        """The proofs of u = 0, by the signs they are balanced under."""
-        return {}
-
-    def _find_share(self, u: Array) -> Proof | None:
+    def _find_share(self, u: Array) -> ConicProof | None:
         """Prove ``u = t v`` for a remembered v by the proofs of v and of 0: the best one, or None if u is no such."""
         if not u.any():
-            least = self.find_least(None)
+            least = self.dual().least
             # its multipliers are not quite 0, which at 0 itself no edge makes good
-            return replace(least, bound=least.bound - self._charge_slack(least, least), strict=False)
+            return replace(least, bound=least.bound - _charge_slack(least, least), strict=False)
         best = None
         for known in reversed(self._proofs):
             square = float(np.vdot(known.u, known.u))
@@ -532,11 +693,11 @@ class ConicFunction:
             off = np.abs(u - share * known.u)
             if off.max(initial=0.0) > ROUNDED * float(np.abs(u).sum()) + TINY:
                 continue
-            least = self.find_least(known.y)
+            least = self.dual(known.y).least
             if not np.isfinite(least.bound):
                 continue
             # t l + (1 - t) l_0 are multipliers of t v + (1 - t) 0
-            mixed = Proof(
+            mixed = ConicProof(
                 u,
                 share * known.bound + (1 - share) * least.bound,
                 known.v,
@@ -546,16 +707,11 @@ class ConicFunction:
                 known.y,
             )
             if not mixed.strict:
-                mixed = replace(mixed, bound=mixed.bound - self._charge_slack(mixed, least))
+                mixed = replace(mixed, bound=mixed.bound - _charge_slack(mixed, least))
             best = mixed if best is None or mixed.bound > best.bound else best
         return best
 
-    def _charge_slack(self, proof: Proof, least: Proof) -> float:
-        """Bound what the slack of a proof is worth at margins of ten times the size of those that were found."""
-        sizes = [float(np.abs(at.v).max(initial=0.0)) for at in (proof, least)]
-        return proof.slack * FURTHER * max(1.0, *sizes)
-
-    def _recall(self, u: Array, y: Array | None) -> Proof | None:
+    def _recall(self, u: Array, y: Array | None) -> ConicProof | None:
         """Return what is remembered of u, balanced if signs are given."""
         if y is not None and np.any((y * u).sum(axis=0)):
             return None
@@ -564,190 +720,21 @@ class ConicFunction:
                 return known
         return None
 
-    def _remember(self, proof: Proof) -> Proof:
+    def _remember(self, proof: ConicProof) -> ConicProof:
         self._proofs.append(proof)
         return proof
 
-    @cached_property
-    def _rest(self) -> Any:
-        """The unit vectors of x that are not v."""
-        kept = np.setdiff1d(np.arange(len(self.c)), self.rows)
-        return sparse.eye_array(len(self.c), format="csc")[:, kept]
 
-    def _find_vanishing(self, y: Array | None) -> Any:
-        """The x along which multipliers satisfy the equality: those that are not v, and with signs shifts of v."""
-        return self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
-
-    def _mix(self, y: Array | None) -> Any:
-        """The map to x from what is minimised over: x itself, and with signs a shift of v along them, per output."""
-        unit = sparse.eye_array(len(self.c), format="csc")
-        return unit if y is None else sparse.hstack([unit, self._shifts(y)], format="csc")
-
-    def _shifts(self, y: Array) -> Any:
-        """The columns by which x moves as an intercept does, one for each output."""
-        n_outputs = prod(self.shape[1:])
-        places = np.arange(len(self.rows)).reshape(-1, n_outputs)
-        signs = np.broadcast_to(y.reshape(-1, 1), places.shape)
-        columns = np.broadcast_to(np.arange(n_outputs), places.shape)
-        entries = (signs.ravel(), (self.rows[places.ravel()], columns.ravel()))
-        return sparse.coo_array(entries, shape=(len(self.c), n_outputs)).tocsc()
-
-    def _check(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
-        """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
-        vanishing = self._find_vanishing(y)
-        B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
-        mended = self._mend(dual, B, target)
-        dual = self.cones.enter(mended)
-        if not _vanishes(B, dual, target):
-            dual = self._mix_centre(mended, y, B, target)
-        if not (np.isfinite(dual).all() and self.cones.depths(dual).min(initial=0.0) >= 0):
-            return None
-        v = x[self.rows].reshape(self.shape)
-        if (exact := self._find_exact(dual, v, y, B, target)) is not None:
-            return exact
-        u, left, rounding = self._declare(dual, y)
-        charge = float((FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean())).sum())
-        return Proof(u, self.offset - dot(self.b, dual) - charge, v, charge, y=y)
-
-    def _declare(self, dual: Array, y: Array | None) -> tuple[Array, Array, Array]:
-        """Return the u of multipliers, balanced under signs, and what is left of the equality, with its rounding."""
-        left = self.c + self.A.T @ dual
-        u = -left[self.rows].reshape(self.shape)
-        u = u if y is None else balance_exactly(u, y)
-        left[self.rows] += u.ravel()
-        # a sum of k products is off by at most k eps of their sizes
-        counts = np.diff(self.A.indptr) + 2
-        return u, left, counts * EPSILON * (np.abs(self.A).T @ np.abs(dual) + np.abs(self.c))
-
-    def _find_exact(self, dual: Array, v: Array, y: Array | None, B: Any, target: Array) -> Proof | None:
-        """Make a proof of multipliers with exact ones so near that these are in the cone too, moved inwards if so."""
-        key = b"" if y is None else y.tobytes()
-        for renewed in (False, True):
-            # how often rows are given to equations at most, as multipliers change; that costs more than what it serves
-            if key not in self._equations or (renewed and self._n_chosen[key] < 6):
-                self._equations[key] = self._choose_equations(dual, y, B)
-                self._n_chosen[key] += 1
-            elif renewed:
-                break
-            if (equations := self._equations[key]) is None:
-                return None
-            # shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to
-            # strictness
-            for share in (0.0, 1e-14, 1e-12, 1e-10):
-                mixed = dual
-                if share > 0:
-                    if (centre := self._know_centre(y, B, target)) is None:
-                        break
-                    mixed = (1 - share) * dual + share * centre
-                if (exact := self._verify(mixed, v, y, equations)) is not None:
-                    return exact
-        return None
-
-    def _choose_equations(self, dual: Array, y: Array | None, B: Any) -> Equations | None:
-        """Choose the equations to verify, and rows for them; None where those that are left out do not follow."""
-        # entries of B along signs are sums, and exact where they have one term
-        counts = np.diff(sparse.csr_array(self.A[:, self.rows]).indptr)
-        of_sums = abs(B) if y is None else abs(self.A) @ abs(self._find_vanishing(y))
-        inexact = sparse.diags_array(np.where(counts > 1, counts * EPSILON, 0.0))
-        of_rest = sparse.diags_array((np.arange(B.shape[1]) >= self._rest.shape[1]).astype(float))
-        chosen = Equations.choose(B, inexact @ of_sums @ of_rest, self.cones.depths(dual))
-        if chosen is None:
-            return None
-        # l misses an equation that is left out by no more than others if A x = 0 and c'x = 0 along its x, exactly
-        vanishing, whole = self._find_vanishing(y), sparse.csc_array(sparse.vstack([self.A, self.c[np.newaxis]]))
-        exact = all(_is_null(whole, vanishing, factors) for factors in chosen.dependence)
-        return chosen if exact else None
-
-    @cached_property
-    def _equations(self) -> dict[bytes, Equations | None]:
-        """The equations that multipliers satisfy, by the signs they are balanced under; None where none are chosen."""
-        return {}
-
-    @cached_property
-    def _n_chosen(self) -> Counter[bytes]:
-        """The number of times that equations were chosen, by the signs they are balanced under."""
-        return Counter()
-
-    def _verify(self, dual: Array, v: Array, y: Array | None, equations: Equations) -> Proof | None:
-        """Make a proof of how far exact multipliers are from these, if they are in the dual cone."""
-        u, *_ = self._declare(dual, y)
-        of_u = np.zeros_like(self.c)
-        of_u[self.rows] = u.ravel()
-        missed = sum_columns(self.A, dual, np.stack([self.c, of_u]))
-        of_rest, of_v = missed[self._rest.indices], missed[self.rows]
-        # y'u = 0 exactly, so y'(c + A'l) on v is missed by no more than all of its entries together
-        of_shifts = np.zeros(0) if y is None else of_v.reshape(len(y), -1).sum(axis=0) * (1 + len(y) * EPSILON)
-        shifts = equations.enclose(np.concatenate([of_rest, of_shifts]))
-        if shifts is None or not self.cones.surround(dual, shifts):
-            return None
-        slacks = (of_v + (np.abs(self.A).T @ shifts)[self.rows]) * (1 + sum_error(len(dual), 1.0))
-        bound = self.offset - dot(self.b, dual)
-        moved = float(np.abs(self.b) @ shifts) * (1 + sum_error(len(self.b), 1.0))
-        return Proof(u, bound - moved, v, moved, float(slacks.sum()), True, y)
-
-    def _charge(self, left: Array, x: Array) -> float:
-        """Bound ``left'x`` at the optimum, whose entries are of the size of those of the given point."""
-        sizes = np.abs(x)
-        return FURTHER * float(left @ sizes + left.sum() * sizes.mean())
-
-    def _mix_centre(self, dual: Array, y: Array | None, B: Any, target: Array) -> Array:
-        """Mix in as little of multipliers deep inside the dual cone as brings those of the equality into it."""
-        centre = self._know_centre(y, B, target)
-        for share in SHARES:
-            mixed = dual if centre is None else (1 - share) * dual + share * centre
-            if self.cones.depths(mixed).min(initial=0.0) >= 0:
-                return mixed
-        return self.cones.enter(dual)
-
-    def _know_centre(self, y: Array | None, B: Any, target: Array) -> Array | None:
-        key = b"" if y is None else y.tobytes()
-        if key not in self._centres:
-            self._centres[key] = self._find_centre(B, target)
-        return self._centres[key]
-
-    @cached_property
-    def _centres(self) -> dict[bytes, Array | None]:
-        """Multipliers deep inside the dual cone, by the signs they are balanced under; None where there are none."""
-        return {}
-
-    def _find_centre(self, B: Any, target: Array) -> Array | None:
-        """Find multipliers that satisfy the equality and are inside of the dual cone by a share of their size."""
-        inner = (float(np.abs(self.c).max(initial=0.0)) or 1.0) * self.cones.interior
-        # depths in their cones of such multipliers, relative to the cost, tried in turn
-        for share in (0.1, 1e-2, 1e-3):
-            # multipliers l of the cost target + share B'inner make l + share inner those of the target
-            found = solve_cones(B, self.b, target + share * (B.T @ inner), self.cones)
-            centre = self._mend(found.dual + share * inner, B, target) if found.solved else self.b
-            if found.solved and self.cones.depths(centre).min(initial=inf) > 0 and _vanishes(B, centre, target):
-                return centre
-        return None
-
-    def _mend(self, dual: Array, B: Any, target: Array) -> Array:
-        """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
-        if not B.shape[1]:
-            return dual
-        largest = float(np.abs(dual).max(initial=0.0)) or 1.0
-        weights = np.clip(self.cones.depths(dual) / largest, BORDER, 1.0)
-        check_time()
-        system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
-        for _ in in_time(range(REFINEMENTS)):
-            missed = B.T @ dual + target
-            if not missed.any():
-                break
-            dual = dual + weights * system.solve(-missed)
-        return dual
+def _charge(left: Array, x: Array) -> float:
+    """Bound ``left'x`` at the optimum, whose entries are up to `FURTHER` times the size of those of the given point."""
+    sizes = np.abs(x)
+    return FURTHER * float(left @ sizes + left.sum() * sizes.mean())
 
 
-def _is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
-    """Return True if a sum of directions is mapped to 0, in rational numbers."""
-    sums: dict[int, Fraction] = {}
-    for k, factor in in_time(factors.items()):
-        one = directions[:, [k]]
-        for at, entry in zip(one.indices.tolist(), one.data.tolist(), strict=True):
-            column, step = slice(whole.indptr[at], whole.indptr[at + 1]), factor * Fraction(entry)
-            for i, value in zip(whole.indices[column].tolist(), whole.data[column].tolist(), strict=True):
-                sums[i] = sums.get(i, Fraction(0)) + step * Fraction(value)
-    return not any(sums.values())
+def _charge_slack(proof: ConicProof, least: ConicProof) -> float:
+    """Bound what the slack of a proof is worth at margins of `FURTHER` times the size of those that were found."""
+    sizes = [float(np.abs(at.v).max(initial=0.0)) for at in (proof, least)]
+    return proof.slack * FURTHER * max(1.0, *sizes)
 
 
 class _LeastSquares:
@@ -759,18 +746,21 @@ class _LeastSquares:
 
     def __init__(self, B: sparse.csc_array) -> None:
         n_rows, counts = B.shape[0], np.diff(B.indptr)
-        is_dense = counts > DENSE * np.sqrt(sum(B.shape))
-        self.dense = np.flatnonzero(is_dense) if is_dense.sum() <= FEW_DENSE else np.empty(0, np.intp)
+        # columns with more entries than ten times the root of their number count as dense, if there are few
+        is_dense = counts > 10.0 * np.sqrt(sum(B.shape))
+        self.dense = np.flatnonzero(is_dense) if is_dense.sum() <= 32 else np.empty(0, np.intp)
         self.thin = np.setdiff1d(np.arange(B.shape[1]), self.dense)
         thin = B[:, self.thin]
-        corner = sparse.diags_array(np.full(len(self.thin), -REGULARISATION))
+        # makes the equations solvable where columns depend on each other; refinement makes it good
+        regularisation = 1e-13
+        corner = sparse.diags_array(np.full(len(self.thin), -regularisation))
         system = sparse.block_array([[sparse.eye_array(n_rows), thin], [thin.T, corner]], format="csc")
         self.n_rows = n_rows
         self.factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         self.border = np.zeros((system.shape[0], len(self.dense)))
         self.border[:n_rows] = B[:, self.dense].toarray()
         self.response = self.factor.solve(self.border)
-        self.complement = -REGULARISATION * np.eye(len(self.dense)) - self.border.T @ self.response
+        self.complement = -regularisation * np.eye(len(self.dense)) - self.border.T @ self.response
 
     def solve(self, right: Array) -> Array:
         """Return r, shape (n_rows,)."""
@@ -781,8 +771,51 @@ class _LeastSquares:
         return found[: self.n_rows]
 
 
-def _vanishes(B: Any, dual: Array, target: Array) -> bool:
-    """Return True if ``B'l + target`` is rounding."""
-    sizes = np.abs(B).T @ np.abs(dual) + np.abs(target)
-    # what may be left of the equality, relative to its terms: some ten units in the last place
-    return bool((np.abs(B.T @ dual + target) <= 1e-14 * sizes).all())
+def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return factors of the rows and of the variables of ``b - A x``; those of the variables at `rows` are 1.
+
+    They are powers of 2 that bring rows and variables in any units to sizes near 1: what is in small units would be
+    left to a solver's digits, as ``1e-9 c'z <= 1e-10`` holds everywhere to within 1e-9. Rows of one cone share a
+    factor, so that they stay in it.
+
+    The logarithms of the entries, with these and b as they are, are made small in squares by turns. A row's entries at
+    these variables count as one, their sum.
+
+    Examples
+    --------
+    >>> A = sparse.csc_array(np.array([[2.0**-32, -1.0], [0.0, 1.0]]))
+    >>> factors, units = find_units(A, np.array([0.0, 2.0**-33]), np.arange(2), np.array([0]))
+    >>> np.log2(factors), np.log2(units)
+    (array([32., 32.]), array([  0., -32.]))
+    """
+
+    def round_off(logarithms: Array) -> Array:
+        # to multiples of 4, as what is near 1 stays as it is; of their digits so few that equal columns are equal
+        return 4 * np.rint(np.round(logarithms / 4, 6))
+
+    n_rows, n_columns = A.shape
+    free = np.ones(n_columns, dtype=bool)
+    free[rows] = False
+    of_free = sparse.coo_array(A[:, np.flatnonzero(free)])
+    given = np.concatenate([np.abs(A[:, rows]).sum(axis=1), np.abs(b)])
+    at_given = np.concatenate([blocks, blocks])[given > 0]
+    kept = of_free.data != 0
+    place, column = blocks[of_free.coords[0][kept]], of_free.coords[1][kept]
+    sizes, known = np.log2(np.abs(of_free.data[kept])), np.log2(given[given > 0])
+    n_blocks = int(blocks.max(initial=-1)) + 1
+    of_rows, of_columns = np.zeros(n_blocks), np.zeros(int(free.sum()))
+    counts = np.bincount(place, minlength=n_blocks) + np.bincount(at_given, minlength=n_blocks)
+    uses = np.bincount(column, minlength=len(of_columns))
+    # sweeps over rows and columns, each of which halves what is missed or better
+    for _ in range(40):
+        total = np.bincount(place, sizes + of_columns[column], n_blocks) + np.bincount(at_given, known, n_blocks)
+        of_rows = -total / np.maximum(counts, 1)
+        of_columns = -np.bincount(column, sizes + of_rows[place], len(of_columns)) / np.maximum(uses, 1)
+    units = np.zeros(n_columns)
+    units[free] = round_off(of_columns)
+    # the largest entry of each cone is about 1 then
+    largest = np.full(n_blocks, -np.inf)
+    np.maximum.at(largest, place, sizes + units[free][column])
+    np.maximum.at(largest, at_given, known)
+    factors = -round_off(np.where(np.isfinite(largest), largest, 0.0))
+    return np.exp2(factors)[blocks] if n_rows else np.zeros(0), np.exp2(units)

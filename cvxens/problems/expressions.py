@@ -339,8 +339,8 @@ class StatedLoss(ConicLoss):
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the best b at which the constraints hold; where there is none, the b that comes closest."""
         b, none, conic = super().best_intercept(f, y), np.zeros((0, *f.shape[1:])), self.conic(f.shape)
-        at, found = np.zeros(len(conic.c)), b
-        at[conic.rows] = (y * (f + b)).ravel()
+        at, found = np.zeros(len(conic.form.c)), b
+        at[conic.form.rows] = (y * (f + b)).ravel()
         for room in ROOMS:
             if room > 0:
                 with suppress(SolverFailed):

@@ -316,3 +316,15 @@ def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> 
         rows = [[a - row[k] * b for a, b in zip(row, pivot, strict=True)] for row in rows]
         rows.insert(k, pivot)
     return {**{int(own[k]): -row[-1] for k, row in enumerate(rows)}, j: Fraction(1)}
+
+
+def is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
+    """Return True if a sum of directions is mapped to 0, in rational numbers."""
+    sums: dict[int, Fraction] = {}
+    for k, factor in in_time(factors.items()):
+        one = directions[:, [k]]
+        for at, entry in zip(one.indices.tolist(), one.data.tolist(), strict=True):
+            column, step = slice(whole.indptr[at], whole.indptr[at + 1]), factor * Fraction(entry)
+            for i, value in zip(whole.indices[column].tolist(), whole.data[column].tolist(), strict=True):
+                sums[i] = sums.get(i, Fraction(0)) + step * Fraction(value)
+    return not any(sums.values())

@@ -17,15 +17,6 @@ from cvxens.types import Array, Attempt
 
 Mask = NDArray[np.bool_]
 
-PASSES = 3
-"""Refinements of the solution of a linear system."""
-
-RIDGE = 1e-12
-"""The ridge on the diagonal of a system, relative to its largest entry; refinement takes it away again."""
-
-TOLERANCE = 1e-13
-"""The violation of an optimality condition that counts as rounding, relative to the sizes that a gradient adds up."""
-
 
 @dataclass(frozen=True, eq=False)
 class BoxProgram:
@@ -43,12 +34,6 @@ class BoxProgram:
 
         A primal active-set method: from a feasible d, which may be given, minimise over the free entries, fix those
         that reach a bound, and let go the one that most wants to leave its bound, or two of them where none is free.
-
-        Examples
-        --------
-        >>> bounds = np.zeros(2), np.full(2, np.inf)
-        >>> BoxProgram(np.eye(2), np.array([1.0, 1.0]), np.array([0.0, -3.0]), 1.0, *bounds).solve()
-        (array([0., 1.]), 2.0, array([False,  True]))
         """
         d = self._find_feasible() if start is None else start.copy()
         free = (self.low < d) & (d < self.high)
@@ -57,7 +42,8 @@ class BoxProgram:
             beta = self._minimise(d, free)
             # at the minimum Q d + p + beta y is 0 on what is free, and of a sign that keeps the others at their bounds
             gradient = self.Q @ d + self.p
-            tolerance = TOLERANCE * (size * float(np.abs(d).sum()) + float(np.abs(self.p).max()))
+            # a violation of an optimality condition that is rounding, relative to the sizes that a gradient adds up
+            tolerance = 1e-13 * (size * float(np.abs(d).sum()) + float(np.abs(self.p).max()))
             if free.any():
                 leaving = np.where(free, 0.0, self._rate_of_fall(d, gradient + beta * self.y))
                 if leaving.max() <= tolerance:
@@ -115,20 +101,13 @@ class BoxProgram:
 
 
 def solve_balanced(Q: Array, y: Array, right: Array, total: float) -> tuple[Array, float]:
-    """Solve ``Q x + beta y = right, y'x = total``; one of the solutions where Q is singular.
-
-    Examples
-    --------
-    >>> x, beta = solve_balanced(np.ones((2, 2)), np.ones(2), np.ones(2), 1.0)
-    >>> x.round(9), abs(round(beta, 9))
-    (array([0.5, 0.5]), 0.0)
-    """
+    """Solve ``Q x + beta y = right, y'x = total``; one of the solutions where Q is singular."""
     # [Q y; y' 0], factored with a ridge on Q, whose effect each refinement reduces by the ridge's share of Q
     n = len(y)
     system = np.zeros((n + 1, n + 1))
     system[:n, :n], system[:n, n], system[n, :n] = Q, y, y
-    ridged = system + np.diag(np.r_[np.full(n, RIDGE * max(float(np.abs(Q).max()), 1e-300)), 0.0])
+    ridged = system + np.diag(np.r_[np.full(n, 1e-12 * max(float(np.abs(Q).max()), 1e-300)), 0.0])
     factored, goal, x = lu_factor(ridged), np.r_[right, total], np.zeros(n + 1)
-    for _ in range(PASSES):
+    for _ in range(3):
         x += lu_solve(factored, goal - system @ x)
     return x[:n], float(x[n])

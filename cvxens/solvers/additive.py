@@ -14,7 +14,7 @@ gradients whose products are prefix sums. Only what the outer loop reaches is ce
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -61,13 +61,10 @@ Order: TypeAlias = NDArray[np.int32]
 WORTH_A_THREAD = 100_000
 """Sorted entries below which a product is faster in one thread; each share of a product has so many."""
 
-FEW = 16
-"""A part of the sample is sorted anew where it is smaller than the sample by this factor."""
-
 
 @dataclass(frozen=True, eq=False)
-class AdditiveKernel:
-    """K(x, x') = - sum_d scale_d |x_d - x'_d| on a sample, in memory for the sample.
+class AdditiveKernel(KernelMap):
+    """K(x, x') = a(x) + a(x') - sum_d scale_d |x_d - x'_d| on a sample, in memory for the sample.
 
     Where coefficients sum to 0, as y'u = 0 makes them in P2, a constant in the kernel does not matter, nor does a term
     in x alone or x' alone. So this is LL08's stump kernel and its simplified form (scale 1), histogram intersection
@@ -83,11 +80,13 @@ class AdditiveKernel:
         ``values[d, k] = X[rows[d, k], d]``, in the type of X.
     scale : ndarray of shape (n_features,)
         At least 0.
+    offsets : ndarray of shape (n_samples,) or 0
+        a, the parts in one sample, which do not matter where coefficients sum to 0.
 
     Examples
     --------
     >>> kernel = AdditiveKernel.of([[0.0, 1.0], [2.0, 1.0], [3.0, 0.0]])
-    >>> kernel.product(np.array([1.0, 0.0, 0.0]))
+    >>> kernel @ np.array([1.0, 0.0, 0.0])
     array([ 0., -2., -4.])
     """
 
@@ -95,6 +94,7 @@ class AdditiveKernel:
     rows: Order
     values: NDArray
     scale: Array
+    offsets: Array | float = 0.0
 
     @classmethod
     def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
@@ -102,9 +102,40 @@ class AdditiveKernel:
         features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
         return cls(features.X, features.order, features.values, _checked_scale(scale, features.n_features))
 
+    @classmethod
+    def from_kernel(cls, kernel: Any, X: Array) -> AdditiveKernel | None:
+        """Sort a sample for a kernel of `cvxens.kernels`; None for one that is not additive."""
+        scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
+        return None if scale is None else replace(cls.of(X, scale), offsets=kernel.diag(X) / 2)
+
     @property
     def n_samples(self) -> int:
         return self.rows.shape[1]
+
+    @property
+    def spread(self) -> float:
+        """The range of the entries of K without offsets: the ranges of the features, times their scales."""
+        return 2 * self.total_mass
+
+    def matrix(self) -> Array:
+        K = self.dense()
+        return K + K.T + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
+
+    def scores(self, c: Array) -> Array:
+        return self.product(c) + self._add_offsets(c)
+
+    __matmul__ = scores
+
+    def _add_offsets(self, c: Array) -> Array | float:
+        """Return ``(a 1' + 1 a') c``."""
+        return self.offsets * c.sum() + float((self.offsets * c).sum())
+
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
+        """Evaluate K c with running sums in twice the precision, and errors."""
+        # a 1'c + 1 a'c, of n terms each, and a itself is a sum over features
+        n_terms, largest = len(c) + len(self.scale) + 4, float(np.max(np.abs(self.offsets)))
+        error = self.product_error(c) + sum_error(n_terms, 2 * largest * float(np.abs(c).sum()))
+        return self.product(c, compensated=True) + self._add_offsets(c), np.full(len(c), error)
 
     @cached_property
     def total_mass(self) -> float:
@@ -120,7 +151,7 @@ class AdditiveKernel:
         return -float(ones @ self.product(ones)) / self.n_samples**2
 
     def product(self, v: Array, *, compensated: bool = False) -> Array:
-        """Return K v (n_samples,) in O(n_samples n_features), with running sums in twice the precision if asked."""
+        """Return K v (n_samples,) less offsets in O(n_samples n_features), summed in twice the precision if asked."""
         add_products = _add_compensated_products if compensated else _add_products
 
         def add(features: slice) -> tuple[NDArray, float]:
@@ -146,17 +177,19 @@ class AdditiveKernel:
 
     def among(self, chosen: NDArray[np.intp]) -> AdditiveKernel:
         """Return the kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
+        offsets = self.offsets[chosen] if isinstance(self.offsets, np.ndarray) else self.offsets
         # sorting m values costs m log m, picking them out of n sorted ones costs n
-        if len(chosen) * FEW < self.n_samples:
+        # sorting m values costs m log m, picking them out of n sorted ones costs n
+        if len(chosen) * 16 < self.n_samples:
             X = self.X[chosen]
             rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
-            return AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), self.scale)
+            return AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), self.scale, offsets)
         positions = np.full(self.n_samples, -1, np.int32)
         positions[chosen] = np.arange(len(chosen), dtype=np.int32)
         shape = len(self.scale), len(chosen)
         rows, values = np.empty(shape, np.int32), np.empty(shape, self.values.dtype)
         self._by_features(lambda d: _keep(self.rows[d], self.values[d], positions, rows[d], values[d]))
-        return AdditiveKernel(self.X[chosen], rows, values, self.scale)
+        return AdditiveKernel(self.X[chosen], rows, values, self.scale, offsets)
 
     def dense(self) -> Array:
         """Return the lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
@@ -253,70 +286,6 @@ def _fill_lower(X: Array, scale: Array, K: Array) -> None:
             K[i, j] = -distance
 
 
-@dataclass(frozen=True, eq=False)
-class AdditiveMap(KernelMap):
-    """K = a 1' + 1 a' - sum_d scale_d |x_d - x'_d| on a sample as the map of a problem; 2 a is its diagonal.
-
-    Products are by prefix sums, and measured with two floats a running sum.
-
-    Parameters
-    ----------
-    kernel : AdditiveKernel
-        The part in two samples.
-    offsets : ndarray of shape (n_samples,) or 0
-        a, the parts in one, which do not matter where coefficients sum to 0.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import HistogramIntersection
-    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), np.array([[3.0, 1.0], [2.0, 2.0]]))
-    >>> K @ np.array([1.0, 0.0])
-    array([4., 3.])
-    """
-
-    kernel: AdditiveKernel
-    offsets: Array | float = 0.0
-
-    @classmethod
-    def from_kernel(cls, kernel: Any, X: Array) -> AdditiveMap | None:
-        """Sort a sample; None for a kernel that is not additive."""
-        scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
-        return None if scale is None else cls(AdditiveKernel.of(X, scale), kernel.diag(X) / 2)
-
-    @property
-    def n_samples(self) -> int:
-        return self.kernel.n_samples
-
-    @property
-    def spread(self) -> float:
-        """The range of the entries of K without offsets: the ranges of the features, times their scales."""
-        return 2 * self.kernel.total_mass
-
-    def matrix(self) -> Array:
-        K = self.kernel.dense()
-        return K + K.T + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
-
-    def scores(self, c: Array) -> Array:
-        return self.kernel.product(c) + self._add_offsets(c)
-
-    __matmul__ = scores
-
-    def _add_offsets(self, c: Array) -> Array | float:
-        """Return ``(a 1' + 1 a') c``."""
-        return self.offsets * c.sum() + float((self.offsets * c).sum())
-
-    def among(self, chosen: NDArray[np.intp]) -> AdditiveMap:
-        """Return the map of some of the samples, given in ascending order."""
-        return AdditiveMap(self.kernel.among(chosen), np.broadcast_to(self.offsets, self.n_samples)[chosen])
-
-    def measure_scores(self, c: Array) -> tuple[Array, Array]:
-        """Evaluate K c with running sums in twice the precision, and errors."""
-        # a 1'c + 1 a'c, of n terms each, and a itself is a sum over features
-        n_terms, largest = len(c) + len(self.kernel.scale) + 4, float(np.max(np.abs(self.offsets)))
-        error = self.kernel.product_error(c) + sum_error(n_terms, 2 * largest * float(np.abs(c).sum()))
-        return self.kernel.product(c, compensated=True) + self._add_offsets(c), np.full(len(c), error)
-
-
 class Others(NamedTuple):
     """What a problem knows of samples that are not in it, whose multipliers stay as they are."""
 
@@ -345,25 +314,15 @@ class AdditiveSVM(SVMDual):
     Examples
     --------
     >>> problem = AdditiveSVM.of([[0.0], [2.0]], [1.0, -1.0], C=1.0)
-    >>> print(problem.certify(u=[0.5, 0.5], b=0.0))
-    primal                   -0.5
-    dual                     -0.5
-    gap                      1.98e-14  (relative 3.95e-14)
-    rounding                 1.98e-14
-    primal feasibility       0
-    dual feasibility         0
-    complementary slackness  0
-    stationarity             0
-    pricing slack            0
-    repair                   u moved by 0, b moved by 0
-    proven                   yes
+    >>> problem.certify(u=[0.5, 0.5], b=0.0).holds(1e-12)
+    True
     """
 
     others: ClassVar[Others] = Others()
 
     def __init__(self, kernel: AdditiveKernel, y: Array, C: Array) -> None:
-        self.kernel, self.gram, self.y = kernel, AdditiveMap(kernel), y
-        self.C = C
+        self.kernel = self.gram = kernel
+        self.y, self.C = y, C
 
     @classmethod
     def of(cls, X: Any, y: Any, C: Any, scale: Any = None) -> AdditiveSVM:
@@ -708,19 +667,12 @@ DENSE = 1500
 LINEAR_ACCURACY = 1e-4
 """The relative residual at which conjugate gradients stop: at 1e-3 some directions of 100,000 samples lead uphill."""
 
-MAX_PRODUCTS = 500
-"""Products with the kernel after which conjugate gradients are taken as they are."""
-
 RANK = 320
 """The steps that the coarse model of a system has, over all features: its factor costs a few products."""
 
-ALLOWANCE = 10.0
-"""The factor on the mean of what the coarse model leaves out, nearer to its largest eigenvalues. With 4 to 10, systems
-at C = 1 and 8 take a quarter to a third of the products that they take with 1, and a tenth of those without a model."""
-
 
 @dataclass(frozen=True)
-class State:
+class AdditivePoint:
     """An iterate: f = K c on the sample, 1'c = 0, and the intercept; f has what others add, 1'c = -balance."""
 
     c: Array
@@ -732,7 +684,7 @@ class State:
         return self.f + self.b
 
 
-def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, others: Others) -> State:
+def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: AdditivePoint, others: Others) -> AdditivePoint:
     """Take one Newton step, as long as it pays, then the best intercept.
 
     The multipliers of others stay, which are known by what they add to f.
@@ -748,7 +700,7 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, o
     moving = np.flatnonzero(free | (change != 0))
     delta, intercept = change[moving], b
     if free.any():
-        near, at = smoothed.restrict(moving), State(state.c[moving], state.f[moving], b)
+        near, at = smoothed.restrict(moving), AdditivePoint(state.c[moving], state.f[moving], b)
         delta, intercept = _find_direction(kernel.among(moving), near, at, delta, np.flatnonzero(free[moving]))
     whole = np.zeros(len(u))
     whole[moving] = delta
@@ -759,11 +711,11 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, o
     norm = float(delta @ own) - others.balance * (intercept - b), float(delta @ df[moving])
     t = smoothed.find_step(state.f + b, df + (intercept - b), norm, rounding)
     f = state.f + t * df
-    return State(state.c + t * whole, f, smoothed.find_intercept(f, b + t * (intercept - b), others.balance))
+    return AdditivePoint(state.c + t * whole, f, smoothed.find_intercept(f, b + t * (intercept - b), others.balance))
 
 
 def _find_direction(
-    kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, change: Array, free: Indices
+    kernel: AdditiveKernel, smoothed: SmoothedHinge, state: AdditivePoint, change: Array, free: Indices
 ) -> tuple[Array, float]:
     """Return the change of c on the samples that move, all others left out, and the new intercept.
 
@@ -814,7 +766,7 @@ def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right
     def times(x: Array) -> Array:
         return kernel.product(x) + stiffness * x
 
-    x, residual, _ = conjugate_gradients(times, right, precondition, is_solved, MAX_PRODUCTS)
+    x, residual, _ = conjugate_gradients(times, right, precondition, is_solved, 500)
     return x, float(residual.mean())
 
 
@@ -856,7 +808,9 @@ class CoarseModel:
         )
         # the mean of 2 scale int ([x >= t] - share below t)^2 dt within a range is a third of its width
         left_out = float((kernel.scale * widths.mean(axis=1)).sum()) / 3
-        self.inverse = 1 / (stiffness + ALLOWANCE * left_out)
+        # nearer to the largest eigenvalues of what is left out: with 4 to 10, systems at C = 1 and 8 take a quarter to
+        # a third of the products that they take with 1, and a tenth of those without a model
+        self.inverse = 1 / (stiffness + 10.0 * left_out)
         matrix = multiply_steps(self.steps, self.inverse)
         matrix[np.diag_indices_from(matrix)] += 1
         self.factor = cho_factor(matrix, lower=True, overwrite_a=True)
@@ -871,25 +825,6 @@ class CoarseModel:
         x = self.inverse * r
         return x - self.inverse * self.steps.scores(cho_solve(self.factor, self.steps.edges(x)))
 
-
-LARGE = 200_000
-"""Samples from which on a sample of them is solved first."""
-
-SHARE = 20
-"""The factor by which that sample is smaller."""
-
-GROWTH = 2.0
-"""By how much the step from the centre grows from one proximal problem to the next: a larger one leaves fewer of them,
-each with a Newton method that starts further from its solution."""
-
-ACCURACY = 0.05
-"""The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
-
-STEPS = 30
-"""Newton steps after which a proximal problem is certified, solved or not."""
-
-PATIENCE = 12
-"""Certified points in a row without progress after which rounding is to blame."""
 
 STIFFEST = 1e9
 """The largest step, in units of one over the kernel's total mass: beyond, 1/tau is lost beside K in the systems."""
@@ -968,11 +903,12 @@ class ProximalSearch:
     def __init__(self, problem: Any, tol: float, max_steps: float, clock: Deadline) -> None:
         self.problem, self.tol, self.max_steps = problem, tol, max_steps
         self.incumbent: BestPoint[Any] = BestPoint(clock)
-        self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
+        self.state = AdditivePoint(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         # no u moves by more than half its range where margins miss by 1, nor by more than a score of that size takes
         self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
-        self.accuracy = ACCURACY
+        # the residual, relative to u, at which a proximal problem is solved; it falls as the step grows
+        self.accuracy = 0.05
         self.n_steps = 0
 
     def take(self, u: Array) -> Any:
@@ -982,7 +918,7 @@ class ProximalSearch:
     def start_at(self, c: Array, b: float) -> None:
         """Start from the function K c + b: multipliers follow from its margins."""
         problem = self.problem
-        self.state = State(c, problem.kernel.product(c) + problem.others.f, b)
+        self.state = AdditivePoint(c, problem.kernel.product(c) + problem.others.f, b)
         # one proximal step from u = C/2: 0 far above the margin, C far below, between the two near it
         smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
         self.centre = np.clip(smoothed, 0.0, problem.C)
@@ -990,7 +926,7 @@ class ProximalSearch:
     def start_near(self, solution: Any) -> None:
         """Start from a solution, whose C may be another; multipliers at their bound stay there."""
         C, before = self.problem.C, solution.problem.C
-        self.state = State(self.problem.y * solution.u, solution.f, solution.b)
+        self.state = AdditivePoint(self.problem.y * solution.u, solution.f, solution.b)
         self.centre = np.where(solution.u >= before, C, np.minimum(solution.u, C))
 
     def run(self) -> Ending:
@@ -1003,18 +939,20 @@ class ProximalSearch:
             new = self.take(self.problem.y * self.state.c)
             # while the step still grows, a gap that has not fallen yet is no sign of rounding
             self.incumbent.waited += not solved or self._stiffest()
-            self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
+            self.state, self.centre = AdditivePoint(self.problem.y * new.u, new.f, new.b), new.u
             if not solved:
                 # six proximal problems back: 64 = 2^6
                 self.step = self.step / 64
             elif not self._stiffest():
-                self.step = GROWTH * self.step
-                self.accuracy = max(self.accuracy / GROWTH, 1e-10)
+                # a larger step leaves fewer problems, each with a Newton method that starts further from its solution
+                self.step = 2.0 * self.step
+                self.accuracy = max(self.accuracy / 2.0, 1e-10)
         return ending
 
     def _solve(self, smoothed: SmoothedHinge) -> bool:
         """Take Newton steps; return True once c = y u is reached with the accuracy asked for."""
-        for _ in range(STEPS):
+        # a proximal problem is certified after so many steps, solved or not
+        for _ in range(30):
             self.state = newton_step(self.problem.kernel, smoothed, self.state, self.problem.others)
             self.n_steps += 1
             # at the solution c = y u: the residual of the optimality condition, relative to u
@@ -1038,7 +976,8 @@ class ProximalSearch:
             return Ending.MAX_STEPS
         if time_is_up():
             return Ending.MAX_TIME
-        return Ending.ROUNDING if self.incumbent.waited >= PATIENCE else None
+        # after so many points without progress rounding is to blame
+        return Ending.ROUNDING if self.incumbent.waited >= 12 else None
 
 
 def _begin(search: ProximalSearch, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
@@ -1060,7 +999,8 @@ def _begin(search: ProximalSearch, start: Any, sample_size: int | None, random_s
 def _begin_with_sample(search: ProximalSearch, sample_size: int | None, random_state: Any) -> Ending | None:
     """Solve on a sample, with C scaled up by what it leaves out."""
     problem, n = search.problem, len(search.problem.y)
-    automatic = n // SHARE if n >= LARGE else 0
+    # a twentieth, of many samples
+    automatic = n // 20 if n >= 200_000 else 0
     size = min(automatic if sample_size is None else validation.whole("sample_size", sample_size, least=0), n)
     chosen = np.sort(validation.generator(random_state).permutation(n)[:size])
     if len(np.unique(problem.y[chosen])) < 2:

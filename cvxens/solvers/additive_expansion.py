@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.rounding import EPSILON
-from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive import AdditiveKernel
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.types import Array
@@ -23,20 +23,17 @@ COLUMNS = 200
 """Columns of the low-rank factor that condition a system: with all 500, steps took half the products, and twice the
 time."""
 
-LINEAR_ACCURACY = 1e-6
-"""The relative residual, in the norm of the conditioner, at which conjugate gradients stop."""
-
 
 @dataclass(frozen=True, eq=False)
 class ConditionedMatrix:
     """An additive matrix K and what is near it: P P' + diag(residual)."""
 
-    K: AdditiveMap
+    K: AdditiveKernel
     P: Array
     residual: Array
 
     @classmethod
-    def from_factor(cls, K: AdditiveMap, low: LowRankKernel) -> ConditionedMatrix:
+    def from_factor(cls, K: AdditiveKernel, low: LowRankKernel) -> ConditionedMatrix:
         """Take the first columns of a low-rank kernel such that the residual ``K - G G'`` is PSD."""
         # the first k columns of an incomplete Cholesky factor are that of rank k
         further = low.G[:, COLUMNS:]
@@ -59,7 +56,7 @@ class ConditionedMatrix:
         among, stiffness = self.K.among(free), weight / D[free]
         left, invert = right[free] / D[free] - (self.K @ d)[free], self._invert(free, stiffness)
         # r'M^-1 r with the conditioner M: in |r| the samples with the largest stiffness would count alone
-        enough = LINEAR_ACCURACY**2 * float(left @ invert(left))
+        enough = 1e-6**2 * float(left @ invert(left))
         d[free], *_ = conjugate_gradients(
             lambda x: among @ x + stiffness * x, left, invert, lambda _, __, size: size <= enough, 500
         )

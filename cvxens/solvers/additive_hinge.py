@@ -39,48 +39,11 @@ from cvxens.problems.duality import capped_simplex
 from cvxens.problems.losses import Hinge, SoftMinimumMargin
 from cvxens.types import Array
 
-N_SLICES = 8
-"""Slices of the features that threads share out. Scores are summed slice by slice, so that their number, which is not
-that of the threads, decides the last bits."""
-
-MOST = 0.6
-"""The share of the samples from which on those of one value are not listed: rows to be looked up cost about as much as
-the values themselves."""
-
 CHECK = 20
 """Iterations between two looks at the gap, which costs about as much as one of them."""
 
-FIRST_NORM = 1.6
-"""The norm of ``f -> sum_j f_j`` that steps begin with. Its bound sqrt(d) is met by functions that are the same on the
-sample; differences of iterates are far from that, of norm 1.0 to 1.3 on 10 to 100 features."""
-
-SAFE, LEAST_NORM, FORGOTTEN = 1.3, 1.2, 0.95
-"""The factor on a norm that was too small, the least norm, and by how much norms fall, and what is known of those that
-were too small, with each restart: the first steps go the same way in all features, later ones do not."""
-
-NEAR, ANY_PROGRESS, LONG = 0.2, 0.8, 0.36
-"""A restart follows where the fixed-point residual falls below the share NEAR of that after the last, or below the
-share ANY_PROGRESS and rises, or after a share LONG of all iterations: the constants of Lu & Yang (2024)."""
-
-FEWEST = 5
-"""Iterations between two restarts."""
-
-FIRST_WEIGHT = 3.0
-"""The primal weight that is begun with, in units of C: 0.8 (threenorm, 20,000 x 10, C = 0.1) to 8 (60,000 x 100) is
-where it ends."""
-
-FASTER = 4.0
-"""The largest factor between two prices on the way to that at which a share nu is missed."""
-
-DEAREST = 1e9
-"""The largest price, in units of D: rho is below its inverse, or 0, and another method is to find out."""
-
 BINS = 64
 """Bins of every feature to begin with; 16 to 256 take about as long (threenorm, 20,000 x 10 at nu = 0.3)."""
-
-REFINE = 0.3
-"""Bins are refined where stumps between them cost the bound more than this share of the gap that is left without them;
-shares from 0.1 to 1 take about as long."""
 
 PATIENCE = 1500
 """Iterations within which the gap is to fall by a third, or the method is left."""
@@ -96,14 +59,6 @@ class StepSums:
     ----------
     features : BinnedFeatures
         Without missing values.
-
-    Examples
-    --------
-    >>> sums = StepSums.from_features(BinnedFeatures([[1.0, 5.0], [1.0, 6.0], [3.0, 5.0]]))
-    >>> sums.counts, sums.starts
-    (array([2., 1., 2., 1.]), array([0, 2, 4]))
-    >>> sums.largest_edge(np.array([1.0, 2.0, -4.0]))
-    7.0
     """
 
     varying: NDArray[np.intp]  # the features, among all
@@ -123,7 +78,8 @@ class StepSums:
         def encode(row: int) -> tuple[Array, tuple[NDArray[Any], NDArray[np.int32], int]]:
             codes = features.rank(int(varying[row])).astype(kind)
             counts = np.bincount(codes, minlength=distinct[row]).astype(np.float64)
-            rest = int(counts.argmax()) if counts.max() >= MOST * n else -1
+            # rows to be looked up cost about as much as the values themselves
+            rest = int(counts.argmax()) if counts.max() >= 0.6 * n else -1
             listed = np.flatnonzero(codes != rest).astype(np.int32)
             return counts, (codes[listed], listed, rest)
 
@@ -135,7 +91,9 @@ class StepSums:
     def slices(self) -> list[tuple[int, int]]:
         """The features that a thread takes at a time."""
         n = len(self.varying)
-        ends = np.linspace(0, n, min(N_SLICES, n) + 1).astype(int)
+        # scores are summed slice by slice, so that their number, which is not that of the threads, decides the last
+        # bits
+        ends = np.linspace(0, n, min(8, n) + 1).astype(int)
         return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
 
     def cut(self, n_bins: int) -> NDArray[np.intp]:
@@ -186,7 +144,7 @@ class StepSums:
         """Return the largest edge of all stumps under signed weights; that of the constant is not among them."""
         return max(map_in_threads(lambda ends: _find_edge(*ends, self.listed, self.starts, s), self.slices))
 
-    def sweep(self, at: Functions, s: Array, pull: float, length: float, share: float) -> Swept:
+    def sweep(self, at: StepFunctions, s: Array, pull: float, length: float, share: float) -> Swept:
         """Take a step in all functions: ``f + length s``, then the proximal map of ``length / 2`` total variations.
 
         Before, they move to Halpern's mean: ``share`` of the reflection of the last step, and the rest of the anchor.
@@ -206,7 +164,7 @@ def _choose_kind(distinct: NDArray[np.intp]) -> type[np.uint16 | np.int32]:
     return np.uint16 if distinct.max() <= 2**16 else np.int32
 
 
-class Functions(NamedTuple):
+class StepFunctions(NamedTuple):
     """Values of functions of one feature each, one after the other: before a step, after it, and of the anchor."""
 
     before: Array
@@ -223,7 +181,7 @@ class Swept(NamedTuple):
     moved: float  # the squares of the change, over the sample, of all functions
 
 
-class Point(NamedTuple):
+class SplitPoint(NamedTuple):
     """All but the functions themselves."""
 
     u: Array
@@ -232,10 +190,10 @@ class Point(NamedTuple):
     scores: Array  # of the samples, without b
     ends: float  # sum_j m_j
 
-    def reflect(self, old: Point, anchor: Point, share: float) -> Point:
+    def reflect(self, old: SplitPoint, anchor: SplitPoint, share: float) -> SplitPoint:
         """Return Halpern's mean of the reflection of an old point in this one, and of the anchor."""
         ahead, rest = 2 * share, 1 - share
-        return Point(
+        return SplitPoint(
             ahead * self.u - share * old.u + rest * anchor.u,
             ahead * self.q - share * old.q + rest * anchor.q,
             ahead * self.b - share * old.b + rest * anchor.b,
@@ -328,7 +286,7 @@ def _sweep(
     listed: Listed,
     starts: NDArray[Any],
     counts: Array,
-    at: Functions,
+    at: StepFunctions,
     s: Array,
     settings: tuple[float, float, float],
     scores: Array,
@@ -372,7 +330,7 @@ def _sweep(
 
 
 @njit(cache=True, nogil=True)
-def _measure(first: int, last: int, starts: NDArray[Any], counts: Array, at: Functions, totals: Array) -> None:
+def _measure(first: int, last: int, starts: NDArray[Any], counts: Array, at: StepFunctions, totals: Array) -> None:
     """Sum up m_j, half the total variations, and the squares of the change."""
     ends, variation, moved = 0.0, 0.0, 0.0
     for j in range(first, last):
@@ -472,16 +430,19 @@ class AdditiveHinge:
         self.firsts = sums.cut(BINS)
         self.binned = sums.merge(self.firsts)
         size = len(self.firsts)
-        self.f = Functions(np.zeros(size), np.zeros(size), np.zeros(size))
+        self.f = StepFunctions(np.zeros(size), np.zeros(size), np.zeros(size))
         self.scale = 1.0
         if game:
             even = capped_simplex(np.full(len(y), 1 / len(y)), prices)
             # rho is at most the largest edge under any multipliers, so C is at least this
             self.scale = 1 / max(sums.largest_edge(y * even), abs(float(y @ even)), 1 / len(y))
-        self.at = Point(0.5 * self.scale * prices, 0.0, 0.0, np.zeros(len(y)), 0.0)
+        self.at = SplitPoint(0.5 * self.scale * prices, 0.0, 0.0, np.zeros(len(y)), 0.0)
         self.swept, self.after = Swept(self.at.scores, 0.0, 0.0, 0.0), self.at
-        self.norm, self.least_norm = min(FIRST_NORM, self.largest_norm), min(LEAST_NORM, self.largest_norm)
-        self.weight = FIRST_WEIGHT * self.scale * float(prices.mean())
+        # the norm of f -> sum_j f_j: its bound sqrt(d) is met by functions that are the same on the sample; differences
+        # of iterates are far from that, of norm 1.0 to 1.3 on 10 to 100 features
+        self.norm, self.least_norm = min(1.6, self.largest_norm), min(1.2, self.largest_norm)
+        # 0.8 (threenorm, 20,000 x 10, C = 0.1) to 8 (60,000 x 100) units of C is where it ends
+        self.weight = 3.0 * self.scale * float(prices.mean())
         self.n_iterations = self.since = 0
         self.best_u, self.bound = self.at.u, -inf
         self.gap = inf
@@ -541,15 +502,16 @@ class AdditiveHinge:
         residual -= 2 * float(du @ (y * changed)) / self.norm
         residual = sqrt(max(residual, 0.0))
         self.n_iterations += 1
-        self.swept, self.after = swept, Point(u, q, b, swept.scores, swept.ends)
+        self.swept, self.after = swept, SplitPoint(u, q, b, swept.scores, swept.ends)
         is_too_long = norm > self.norm and self.norm < self.largest_norm
         if self.since == 0:
             self.first_residual = residual
-        fell = residual <= NEAR * self.first_residual
-        turned = self.last_residual < residual <= ANY_PROGRESS * self.first_residual
-        late = self.since >= LONG * self.n_iterations
+        # with the constants of Lu & Yang (2024)
+        fell = residual <= 0.2 * self.first_residual
+        turned = self.last_residual < residual <= 0.8 * self.first_residual
+        late = self.since >= 0.36 * self.n_iterations
         self.last_residual = residual
-        if is_too_long or (self.since >= FEWEST and (fell or turned or late)):
+        if is_too_long or (self.since >= 5 and (fell or turned or late)):
             self._restart(is_too_long, norm)
             return
         self.since += 1
@@ -560,7 +522,7 @@ class AdditiveHinge:
         """Begin anew after the last step, with other lengths of steps, and at another price."""
         after, anchor = self.after, self.anchor
         if is_too_long:
-            self.norm = self.least_norm = min(self.largest_norm, SAFE * max(norm, self.norm))
+            self.norm = self.least_norm = min(self.largest_norm, 1.3 * max(norm, self.norm))
         else:
             in_f = float(self.binned.counts @ (self.f.after - self.f.anchor) ** 2)
             in_f += len(after.u) * (after.b - anchor.b) ** 2
@@ -568,15 +530,18 @@ class AdditiveHinge:
             if in_f > 0 and in_u > 0:
                 # the geometric mean of the last weight and the ratio of the distances
                 self.weight = sqrt(self.weight * sqrt(in_u / in_f))
-            self.least_norm = max(min(LEAST_NORM, self.largest_norm), FORGOTTEN * self.least_norm)
-            self.norm = max(self.least_norm, FORGOTTEN * self.norm)
+            # the first steps go the same way in all features, later ones do not
+            self.least_norm = max(min(1.2, self.largest_norm), 0.95 * self.least_norm)
+            self.norm = max(self.least_norm, 0.95 * self.norm)
         self.at = after
         if self.game:
-            factor = FASTER
+            # C moves by a factor of 4 at most
+            factor = 4.0
             z, size = self._measure()
             if (r := (1 - float(self.prices @ np.maximum(0.0, 1 - z))) / size if size > 0 else 0.0) > 0:
-                factor = min(max(1 / (r * self.scale), 1 / FASTER), FASTER)
-            factor = min(factor, DEAREST / self.scale)
+                factor = min(max(1 / (r * self.scale), 1 / 4.0), 4.0)
+            # rho is below the inverse of the dearest price, in units of D, or 0, and another method is to find out
+            factor = min(factor, 1e9 / self.scale)
             self.scale *= factor
             self.at, self.weight = after._replace(u=after.u * factor), self.weight * factor
         self._start()
@@ -601,7 +566,8 @@ class AdditiveHinge:
             self.bound, self.best_u = bound, u
         largest = max(abs(value), abs(self.bound), self.size)
         self.gap = (value - self.bound) / largest if 0 < largest < inf else inf
-        if bound_of_bins - bound > REFINE * (value - bound_of_bins):
+        # from 0.1 to 1 of what is left without them takes about as long
+        if bound_of_bins - bound > 0.3 * (value - bound_of_bins):
             self._refine()
 
     def _find_bound(self, u: Array, sums: StepSums) -> float:
@@ -614,7 +580,7 @@ class AdditiveHinge:
         """Cut bins where stumps inside them have edges above 1: functions stay what they are, and so does the rest."""
         firsts = np.union1d(self.firsts, self.sums.find_peaks(self.y * self.after.u, self.firsts, 1.0))
         old_bins = np.searchsorted(self.firsts, firsts, side="right") - 1
-        self.f = Functions(*(values[old_bins] for values in self.f))
+        self.f = StepFunctions(*(values[old_bins] for values in self.f))
         self.firsts, self.binned = firsts, self.sums.merge(firsts)
 
     def _read(self) -> Lead:

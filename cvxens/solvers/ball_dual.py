@@ -22,27 +22,6 @@ from cvxens.limits import check_time
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
-LEAST_SHARE = 0.05
-"""The least share of the mean product of inequality and multiplier that a step aims at."""
-
-CENTRED = 1e-3
-"""The least share of the mean that any product may have."""
-
-BEHIND = 10.0
-"""How far the dual residual may be behind the mean product, in units of where both started."""
-
-SHORTEST = 1e-8
-"""The length of a step below which rounding has the last word."""
-
-SMALL = 1e-6
-"""The relative gap from which on one that has not halved within `PATIENCE` steps is at what rounding allows."""
-
-PATIENCE = 10
-"""See `SMALL`."""
-
-MOST_STEPS = 500
-"""Steps; some forty are usual."""
-
 
 @dataclass(frozen=True, eq=False)
 class BallDual:
@@ -77,12 +56,14 @@ class BallDual:
         residual = self._measure_residual(multipliers, products, shift)
         ratio = float(np.abs(residual).max()) / float(room @ multipliers)
         gaps: list[float] = []
-        for _ in range(MOST_STEPS):
+        # some forty are usual
+        for _ in range(500):
             check_time()
             gap, off = float(room @ multipliers), float(np.abs(residual).max())
             gaps.append(gap)
             objective = abs(float(self.targets @ u))
-            if gap <= SMALL * objective and len(gaps) > PATIENCE and gap > gaps[-PATIENCE - 1] / 2:
+            # at what rounding allows: not halved within ten steps
+            if gap <= 1e-6 * objective and len(gaps) > 10 and gap > gaps[-11] / 2:
                 break
             if gap <= tol * objective and off <= tol * float(np.abs(self.targets).max()):
                 break
@@ -93,14 +74,15 @@ class BallDual:
             shrinking = np.concatenate([-direction, direction, products @ direction])
             growth = (aim + multipliers * shrinking) / room - multipliers
             length = 1.0
-            while length > SHORTEST:
+            while length > 1e-8:
                 ahead = u + length * direction, products + length * along
                 room_ahead, tried = self._measure_room(*ahead), multipliers + length * growth
                 of_each = room_ahead * tried
                 residual = self._measure_residual(tried, ahead[1], shift + length * change)
                 mean = float(of_each.mean())
-                inside = room_ahead.min() > 0 and tried.min() > 0 and of_each.min() >= CENTRED * mean
-                limit = BEHIND * ratio * mean * len(room)
+                inside = room_ahead.min() > 0 and tried.min() > 0 and of_each.min() >= 1e-3 * mean
+                # how far the dual residual may be behind the mean product, in units of where both started
+                limit = 10.0 * ratio * mean * len(room)
                 if inside and float(np.abs(residual).max()) <= max(limit, tol * tol * scale):
                     break
                 length *= 0.8
@@ -108,7 +90,7 @@ class BallDual:
                 break
             (u, products), room, multipliers = ahead, room_ahead, tried
             shift += length * change
-            share = max(LEAST_SHARE, (1 - length) ** 2)
+            share = max(0.05, (1 - length) ** 2)
         return u
 
     def _multiply(self, u: Array) -> Array:

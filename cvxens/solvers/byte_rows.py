@@ -27,9 +27,6 @@ BLOCK = 2048
 WORTH_A_THREAD = 2_000_000
 """Entries of a matrix from which on a product with a vector is worth a second thread."""
 
-FIRST = 16
-"""Values that are looked at first: most that are no bytes show it there."""
-
 
 def as_bytes(values: Any) -> Any:
     """Return an array as int8 if that loses nothing but signs of zeros, else as it is; -128 has no negation.
@@ -41,7 +38,8 @@ def as_bytes(values: Any) -> Any:
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fi":
         return values
-    for part in (values.ravel()[:FIRST], values):
+    # most that are no bytes show it in the first few
+    for part in (values.ravel()[:16], values):
         # NaN becomes anything
         with np.errstate(invalid="ignore"):
             small = np.clip(part, -127, 127).astype(np.int8)
@@ -59,17 +57,6 @@ class GrowingRows:
         The length of the rows.
     dtype : type, optional
         np.float64 to keep it in that from the beginning.
-
-    Examples
-    --------
-    >>> rows = GrowingRows(2)
-    >>> rows.add(np.array([[1.0, -1.0]]))
-    >>> rows.values
-    array([[ 1, -1]], dtype=int8)
-    >>> rows.add(np.array([[0.5, 3.0]]))
-    >>> rows.values
-    array([[ 1. , -1. ],
-           [ 0.5,  3. ]])
     """
 
     def __init__(self, n_samples: int, dtype: type[np.int8 | np.float64] = np.int8) -> None:

@@ -31,9 +31,6 @@ GAP = 1e-12
 MAX_STEPS = 2000
 """Steps of conjugate gradients; hundreds mean that gamma is far below what the preconditioner leaves out."""
 
-LOST = 1e-12
-"""Eigenvalues below this, relative to the largest, are rounding."""
-
 
 class SupportsMatmul(Protocol):
     """A symmetric PSD matrix that may be multiplied with, and need not be written out: an array, a `TreeMatrix`."""
@@ -57,9 +54,10 @@ def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
     if time_is_up():
         return columns[:, :0]
     values, vectors = np.linalg.eigh(columns[chosen])
-    if values[0] < -LOST * n * values[-1] or values[-1] < 0:
+    # smaller eigenvalues, relative to the largest, are rounding
+    if values[0] < -1e-12 * n * values[-1] or values[-1] < 0:
         raise make_psd_error()
-    kept = values > LOST * values[-1]
+    kept = values > 1e-12 * values[-1]
     return columns @ (vectors[:, kept] / np.sqrt(values[kept]))
 
 

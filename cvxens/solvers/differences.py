@@ -24,20 +24,6 @@ class Differences:
 
     With the parent p(j) of a column in the tree, ``h_j / a_j = sign_j h_p(j) / a_p(j) + D_j``. So w, v and t satisfy
     ``v_j = a_j w_j + sum over children c of j of sign_c v_c``, and t is such a sum over the children of the root.
-
-    Examples
-    --------
-    >>> H = np.array([[-1.0, -2.0, 0.5], [-1.0, 2.0, 0.0], [1.0, 2.0, 0.0], [1.0, 2.0, 0.0], [1.0, 2.0, 0.0]])
-    >>> found = Differences.from_columns(H)
-    >>> found.D.toarray().T
-    array([[ 0. , -2. ,  0. ,  0. ,  0. ],
-           [-2. ,  0. ,  0. ,  0. ,  0. ],
-           [ 0.5,  0. ,  0. ,  0. ,  0. ]])
-    >>> found.sizes, found.children.toarray()
-    (array([1., 2., 1.]), array([[0., 1., 0.],
-           [0., 0., 0.],
-           [1., 0., 0.],
-           [0., 0., 0.]]))
     """
 
     D: Any  # sparse, (n_samples, n_columns)

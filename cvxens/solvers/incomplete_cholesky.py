@@ -20,9 +20,6 @@ from cvxens.types import Array
 BLOCK = 64
 """Samples that the diagonal is evaluated for at a time."""
 
-NEGATIVE = 1e-9
-"""A residual below minus this, relative to the largest diagonal entry, makes a kernel indefinite."""
-
 Kernel = Callable[[Any, Any], Array]
 """Maps samples X and Z to the matrix of k(x, z), shape (len(X), len(Z))."""
 
@@ -160,7 +157,7 @@ def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp],
 def _clear_pivots(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:
     """Return the residual, exactly 0 at the pivots and elsewhere clear of rounding."""
     residual[pivots] = 0.0
-    if residual.min() < -NEGATIVE * size:
+    if residual.min() < -1e-9 * size:
         found = f"found a residual of {residual.min():.3g} at sample {int(residual.argmin())}, so it is not PSD"
         raise InvalidInput("kernel", found, "add the kernel's constant or a ridge")
     return np.maximum(residual, 0.0)

@@ -7,16 +7,17 @@ fixed limit, or the limit itself. With multipliers w of the rows A, `free` of F,
 
     A v + s = limit      F v = rhs      v + t = upper      A'w + F'free + xi - z = gain      s w = v z = t xi = mu
 
-`Newton` solves these equations to first order, as normal equations with one unknown per row. A step is Mehrotra's
-(1992): a *predictor* aims at mu = 0, how far it gets sets the next mu, and a *corrector* takes back the products of
-changes that the first order leaves out. Then come *centrality correctors* of Gondzio (1996): where the step is short,
-the products that would be far from mu a little further on are moved towards it. A path can be interrupted, take rows in
-and give rows up, and be followed further: column generation does all three (Gondzio, Gonzalez-Brevis & Munari 2016).
+`NewtonEquations` solves these equations to first order, as normal equations with one unknown per row. A step is
+Mehrotra's (1992): a *predictor* aims at mu = 0, how far it gets sets the next mu, and a *corrector* takes back the
+products of changes that the first order leaves out. Then come *centrality correctors* of Gondzio (1996): where the step
+is short, the products that would be far from mu a little further on are moved towards it. A path can be interrupted,
+take rows in and give rows up, and be followed further: column generation does all three (Gondzio, Gonzalez-Brevis &
+Munari 2016).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,33 +28,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 
 from cvxens.limits import TimeUp, check_time
-from cvxens.problems.losses import TINY, Loss
+from cvxens.problems.losses import Loss
+from cvxens.rounding import TINY
 from cvxens.solvers.byte_rows import BLOCK, GrowingRows, combine, map_parts, multiply
+from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.steps import StepRow, StepRows
 from cvxens.types import Array
 
-WORTH_SINGLE_PRECISION = 2_000_000
-"""Entries of a matrix from which on the normal equations are first factored in single precision, at half the cost."""
 
-
-class Rows:
+class ProgramRows:
     """A growing matrix A (n_rows, n_samples), kept in bytes as long as all its values are small integers.
 
     With several `signs` it stands for ``[sign_1 A, sign_2 A, ...]`` over as many copies of the samples, which are kept
     once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares.
-
-    Examples
-    --------
-    >>> rows = Rows(3)
-    >>> rows.add(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]))
-    >>> rows.times(np.array([1.0, 2.0, 4.0])), rows.combine(np.array([1.0, 3.0]))
-    (array([3., 7.]), array([4., 2., 4.]))
-    >>> rows.gram(np.array([1.0, 2.0, 4.0]), np.float64)
-    array([[7., 3.],
-           [3., 7.]])
     """
 
     def __init__(self, n_samples: int, signs: Array | None = None) -> None:
@@ -155,18 +144,6 @@ SPARE_ROOM = 0.1
 LEAST_VIOLATION = 1e-8
 """Rows that are violated by less, relative to the limit, count as violated by this: what they spare is no rounding."""
 
-LEAST_SHARE = 1e-3
-"""A path starts with every v at least at this share of its upper bound: a vertex of the simplex method has zeros."""
-
-LEAST_ROOM = 1e-4
-"""The same of a start near a solution."""
-
-FAR = 2.0
-"""Edges above this multiple of a fixed limit are too far off."""
-
-FAR_FROM_GAP = 100.0
-"""Edges above a free limit by this multiple of the gap are too far off."""
-
 
 @dataclass(frozen=True)
 class MaxSum:
@@ -187,14 +164,14 @@ class MaxSum:
 
     def interior(self, v: Array, program: Program) -> Array:
         """Return a point far from the bounds of the box, from one that may be on them."""
-        # at most 0.45 of upper, so that t = upper - v is larger than v
-        return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
+        # at most 0.45 of upper, so that t = upper - v is larger than v; a vertex of the simplex method has zeros
+        return np.clip(v, 1e-3 * program.upper, 0.9 * program.upper) / 2
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
         """Return the limit, and slacks far from 0 for edges A v, feasible or not; s w are to be `product`."""
         return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
 
-    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+    def make_room(self, at: InteriorPoint, largest: float) -> tuple[float, float] | None:
         """Return the factor on v, and the limit, that leave room to a row; None if it is too far off."""
         limit = self.limit
         largest = max(limit, largest)
@@ -202,14 +179,15 @@ class MaxSum:
         # limit / largest brings the largest edge to the limit; what is spared beyond is a tenth of the violation, or of
         # the gap where that is larger: next to the boundary the next step would be short
         scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
-        return (scale, limit) if largest <= FAR * limit else None
+        # twice the limit is too far off, as are below edges that exceed it by 100 gaps
+        return (scale, limit) if largest <= 2.0 * limit else None
 
     def spare(self, v: Array, largest: float, gap: float) -> tuple[float, float]:
         """Return the factor on v that leaves room to the largest edge, as a share of the gap says, and the limit."""
         room = SPARE_ROOM * min(1.0, gap / max(float((np.abs(self.gain) * v).sum()), TINY))
         return min(1.0, self.limit / largest * (1 - room)) if largest > 0 else 1.0, self.limit
 
-    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
+    def gap(self, at: InteriorPoint, margins: Array, edges: Array, upper: Array) -> float:
         """Return the objective at (free, w) less that at v, scaled to be feasible."""
         # the best slacks are xi = max(0, gain - A'w - F'free); shrunk to the limit, v is feasible
         objective = self.limit * at.w.sum() + upper @ np.maximum(self.gain - margins, 0)
@@ -251,17 +229,17 @@ class MinLimit:
         limit = float(edges.max()) + product * len(edges)
         return limit, limit - edges
 
-    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+    def make_room(self, at: InteriorPoint, largest: float) -> tuple[float, float] | None:
         """Raise the limit, unless by much more than the gap."""
         violation = max(largest - at.limit, 0.0)
         room = SPARE_ROOM * max(violation, at.total, LEAST_VIOLATION * abs(at.limit))
-        return (1.0, at.limit + violation + room) if violation <= FAR_FROM_GAP * at.total else None
+        return (1.0, at.limit + violation + room) if violation <= 100.0 * at.total else None
 
     def spare(self, v: Array, largest: float, gap: float) -> tuple[float, float]:
         """Return a limit that leaves room to the largest edge."""
         return 1.0, largest + SPARE_ROOM * gap
 
-    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
+    def gap(self, at: InteriorPoint, margins: Array, edges: Array, upper: Array) -> float:
         """Return the largest edge at v over its sum, less the soft minimum margin at w over its sum."""
         # the first free multiplier is -rho, which is no part of the margins
         margin = -self.loss.value((margins - at.free[0]) / at.w.sum())
@@ -273,14 +251,14 @@ class MinLimit:
 class Program:
     """An objective subject to ``0 <= v <= upper``, ``A v <= limit`` and ``F v = totals``; the rows are F, then A."""
 
-    rows: Rows
+    rows: ProgramRows
     n_free: int  # rows of F
     upper: Array  # in (0, 1]
     objective: MaxSum | MinLimit
 
 
 @dataclass(frozen=True)
-class Iterate:
+class InteriorPoint:
     """A point inside, or a direction."""
 
     v: Array
@@ -302,35 +280,35 @@ class Iterate:
         """The mean of these products; 0 at the optimum, all alike on the central path."""
         return self.total / (len(self.w) + 2 * len(self.v))
 
-    def advance(self, d: Iterate, steps: tuple[float, float]) -> Iterate:
+    def advance(self, d: InteriorPoint, steps: tuple[float, float]) -> InteriorPoint:
         """Return the point after a step along d, of one length in v, t, s, another in the multipliers."""
         p, q = steps
         v, t, s = self.v + p * d.v, self.t + p * d.t, self.s + p * d.s
         z, xi, free, w = self.z + q * d.z, self.xi + q * d.xi, self.free + q * d.free, self.w + q * d.w
-        return Iterate(v, t, z, xi, free, w, s, self.limit + p * d.limit)
+        return InteriorPoint(v, t, z, xi, free, w, s, self.limit + p * d.limit)
 
-    def max_steps(self, d: Iterate) -> tuple[float, float]:
+    def max_steps(self, d: InteriorPoint) -> tuple[float, float]:
         """Return the longest steps along d that stay inside, in v, t, s and in the multipliers."""
         return (
             min(_max_step(self.s, d.s), _max_step(self.v, d.v), _max_step(self.t, d.t)),
             min(_max_step(self.w, d.w), _max_step(self.z, d.z), _max_step(self.xi, d.xi)),
         )
 
-    def absorb(self, excess: Array) -> Iterate:
+    def absorb(self, excess: Array) -> InteriorPoint:
         """Let z or xi grow until xi - z has grown by `excess`."""
         return replace(self, z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
 
 
-def cold_start(v: Array, program: Program) -> Iterate:
+def cold_start(v: Array, program: Program) -> InteriorPoint:
     """Return a point with all products alike, far from the boundary, feasible or not, from v."""
     v = program.objective.interior(v, program)
     # mu is half of the mean of v, so that z = mu / v is about a half: of the size of the objective's coefficients
     t, product = program.upper - v, float(v.mean()) / 2
     limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
-    return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
+    return InteriorPoint(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
 
 
-def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[Iterate, float]:
+def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[InteriorPoint, float]:
     """Return a point inside near a solution of a similar program, its v and the multipliers of its rows, and their gap.
 
     Slacks and the multipliers of the box follow from these; where a product of the two would be below the mean that the
@@ -338,11 +316,11 @@ def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[Itera
     enough from the boundary to take long steps.
     """
     objective, k = program.objective, program.n_free
-    v = np.clip(v, LEAST_ROOM * program.upper, (1 - LEAST_ROOM) * program.upper)
+    v = np.clip(v, 1e-4 * program.upper, (1 - 1e-4) * program.upper)
     edges = program.rows.times(v)[k:]
     margins = program.rows.combine(np.concatenate([free, w]))
     largest = float(edges.max())
-    at = Iterate(v, program.upper - v, np.zeros_like(v), np.zeros_like(v), free, w, np.zeros_like(w), largest)
+    at = InteriorPoint(v, program.upper - v, np.zeros_like(v), np.zeros_like(v), free, w, np.zeros_like(w), largest)
     gap = max(objective.gap(at, margins, edges, program.upper), LEAST_VIOLATION * float(v.sum()))
     scale, limit = objective.spare(v, largest, gap)
     v, edges = scale * v, scale * edges
@@ -355,10 +333,10 @@ def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[Itera
     missing = objective.gain - program.rows.combine(np.concatenate([free, w]))
     z = np.where(missing >= 0, product / v, product / t - missing)
     xi = np.where(missing >= 0, product / v + missing, product / t)
-    return Iterate(v, t, z, xi, free, w, s, limit), gap
+    return InteriorPoint(v, t, z, xi, free, w, s, limit), gap
 
 
-def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
+def append_rows(at: InteriorPoint, edges: Array, program: Program) -> InteriorPoint:
     """Return the point with further rows A, whose edges at v are given, as the last ones of the program.
 
     It is moved until it is inside them, their multipliers on the central path; where they are too far off, the path is
@@ -376,7 +354,7 @@ def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
     return replace(at, v=scale * at.v, t=t, s=s, w=w_all, limit=limit).absorb(-program.rows.combine(w))
 
 
-def drop_rows(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
+def drop_rows(at: InteriorPoint, kept: NDArray[np.bool_], program: Program) -> InteriorPoint:
     """Return the point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
     return replace(at, w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
@@ -389,46 +367,12 @@ def _max_step(x: Array, dx: Array) -> float:
     return 1 / steepest if steepest > 0 else inf
 
 
-MAX_STEPS = 60
-"""Steps, each with a factoring, after which the best point so far is returned."""
-
-CORRECTORS = 3
-"""At most so many correctors a step; each costs two products with the rows."""
-
-LONG_ENOUGH = 0.9
-"""The step length, of a full step of 1, that needs no corrector."""
-
-LENGTHEN = 0.3
-"""What a corrector is to lengthen the step by; Gondzio (1996) has 0.1, but here factors cost far more than products."""
-
-WORTHWHILE = 0.01
-"""What a corrector must lengthen the step by to be taken: gamma times delta of Gondzio (1996), 0.1 x 0.1."""
-
-SPREAD = 10.0
-"""Products may differ from their target by this factor before a corrector moves them: Gondzio's beta, 0.1 to 10."""
-
-TO_THE_BOUNDARY = 0.99
-"""The share of the longest step inside that is taken: on the boundary products are 0, and theta is infinite."""
-
-PATIENCE = 5
-"""Steps without progress after which the path has ended: rounding is all that is left."""
-
-ROUNDING = 1e-15
-"""Products of a sum below this, relative to the sum of v, are rounding."""
-
-MAX_REFINEMENTS = 10
-"""Steps of conjugate gradients, after which single precision is given up and double taken as it is."""
-
-REFINED: Mapping[type, float] = {np.float32: 1e-7, np.float64: 1e-14}
-"""Residual of the Newton equations, relative to their right-hand side."""
-
-
 def _cut(steps: tuple[float, float]) -> tuple[float, float]:
     return min(1.0, steps[0]), min(1.0, steps[1])
 
 
 @dataclass(frozen=True)
-class Products:
+class ComplementarityProducts:
     """The changes that a direction is to make of the products s w, v z and t xi."""
 
     s: Array
@@ -436,26 +380,26 @@ class Products:
     t: Array
 
     @classmethod
-    def aim_at(cls, target: float, at: Iterate, second: Iterate | None = None) -> Products:
+    def aim_at(cls, target: float, at: InteriorPoint, second: InteriorPoint | None = None) -> ComplementarityProducts:
         """Aim at `target` for all, less the second-order terms of the direction `second` (Mehrotra 1992)."""
         s, v, t = target - at.s * at.w, target - at.v * at.z, target - at.t * at.xi
         if second is None:
             return cls(s, v, t)
         return cls(s - second.s * second.w, v - second.v * second.z, t - second.t * second.xi)
 
-    def recentre(self, target: float, trial: Iterate) -> Products:
+    def recentre(self, target: float, trial: InteriorPoint) -> ComplementarityProducts:
         """Move products that would be far from the target at `trial` into its neighbourhood (Gondzio 1996)."""
 
         def change(wanted: Array, product: Array) -> Array:
-            # those far above are moved by no more than SPREAD targets, lest they rule the direction
-            near = np.clip(product, target / SPREAD, target * SPREAD)
-            return wanted + np.maximum(near - product, -SPREAD * target)
+            # those far above are moved by no more than 10 targets, lest they rule the direction
+            near = np.clip(product, target / 10.0, target * 10.0)
+            return wanted + np.maximum(near - product, -10.0 * target)
 
         s, v, t = trial.s * trial.w, trial.v * trial.z, trial.t * trial.xi
-        return Products(change(self.s, s), change(self.v, v), change(self.t, t))
+        return ComplementarityProducts(change(self.s, s), change(self.v, v), change(self.t, t))
 
 
-class Newton:
+class NewtonEquations:
     """The Newton equations of a program at a point, reduced to one unknown per row.
 
     With p_s, p_v and p_t the changes wanted of the products, r = limit - A v - s and q = gain - A'w - F'free + z - xi:
@@ -468,7 +412,7 @@ class Newton:
     as long as a few steps of conjugate gradients make up for that, then in double precision.
     """
 
-    def __init__(self, program: Program, at: Iterate, dtype: type) -> None:
+    def __init__(self, program: Program, at: InteriorPoint, dtype: type) -> None:
         self.program, self.at, self.dtype = program, at, dtype
         rows, k = program.rows, program.n_free
         edges = rows.times(at.v)
@@ -482,7 +426,7 @@ class Newton:
     def gap(self) -> float:
         return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
 
-    def find_direction(self, wanted: Products) -> Iterate:
+    def find_direction(self, wanted: ComplementarityProducts) -> InteriorPoint:
         """Return the direction that restores feasibility and changes the products as wanted, to first order."""
         check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
@@ -500,7 +444,7 @@ class Newton:
         free, dw = multipliers[:k], multipliers[k:]
         change, dv = self._restore_balance(self.theta * (g - rows.combine(multipliers)))
         dz, dxi = (wanted.v - at.z * dv) / at.v, (wanted.t + at.xi * dv) / at.t
-        return Iterate(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
+        return InteriorPoint(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
 
     def _restore_balance(self, dv: Array) -> tuple[Array, Array]:
         """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
@@ -533,13 +477,14 @@ class Newton:
 
     def _solve(self, right: Array) -> Array:
         """Solve the normal equations by conjugate gradients, preconditioned by the factors."""
-        shape = len(right), len(right)
-        image = LinearOperator(shape, self._image, dtype=np.float64)
-        inverse = LinearOperator(
-            shape, lambda rest: cho_solve(self._cholesky, rest, check_finite=False), dtype=np.float64
-        )
-        x, unfinished = cg(image, right, rtol=REFINED[self.dtype], maxiter=MAX_REFINEMENTS, M=inverse)
-        if not unfinished or self.dtype is np.float64:
+        enough = {np.float32: 1e-7, np.float64: 1e-14}[self.dtype] ** 2 * float(right @ right)
+
+        def invert(rest: Array) -> Array:
+            return np.asarray(cho_solve(self._cholesky, rest, check_finite=False))
+
+        # after ten steps single precision is given up, and double taken as it is
+        x, _, ended = conjugate_gradients(self._image, right, invert, lambda _, r, __: float(r @ r) <= enough, 11)
+        if ended or self.dtype is np.float64:
             return x
         self.dtype = np.float64
         self._factor()
@@ -551,27 +496,31 @@ class Newton:
         return rows.times(self.theta * rows.combine(x)) + self.diagonal * x
 
 
-def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
+def follow_path(program: Program, at: InteriorPoint, target: float) -> tuple[InteriorPoint, float]:
     """Step until the gap is at most `target`, or time is up; returns the best point and its gap."""
     # bin by bin, double precision costs nothing
-    is_large = program.rows.values.size >= WORTH_SINGLE_PRECISION and not program.rows.n_steps
+    # of many entries they are first factored in single precision, at half the cost
+    is_large = program.rows.values.size >= 2_000_000 and not program.rows.n_steps
     dtype: type = np.float32 if is_large else np.float64
     best, lowest, worse = at, inf, 0
     with suppress(TimeUp, np.linalg.LinAlgError):
-        for _ in range(MAX_STEPS):
-            newton = Newton(program, at, dtype)
+        # steps, each with a factoring
+        for _ in range(60):
+            newton = NewtonEquations(program, at, dtype)
             gap = newton.gap()
             best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
-            if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
+            # after 5 steps without progress, or where products are a sum's rounding, the path has ended
+            if gap <= target or worse == 5 or at.total <= 1e-15 * at.v.sum():
                 break
             d = _correct_direction(newton)
             p, q = at.max_steps(d)
-            at = at.advance(d, _cut((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
+            # on the boundary products are 0, and theta is infinite
+            at = at.advance(d, _cut((0.99 * p, 0.99 * q)))
             dtype = newton.dtype
     return best, lowest
 
 
-def _correct_direction(newton: Newton) -> Iterate:
+def _correct_direction(newton: NewtonEquations) -> InteriorPoint:
     """Return Mehrotra's direction with as many of Gondzio's correctors as lengthen the step.
 
     They keep products alike, which is what a point needs that will be started from again, and cost little beside the
@@ -579,21 +528,24 @@ def _correct_direction(newton: Newton) -> Iterate:
     """
     at = newton.at
     # the predictor aims at 0; how far it gets says how small a target the corrector may have
-    d = newton.find_direction(Products.aim_at(0.0, at))
+    d = newton.find_direction(ComplementarityProducts.aim_at(0.0, at))
     after = at.advance(d, _cut(at.max_steps(d))).complementarity
     # mu (mu_after / mu)^3: Mehrotra's rule, as in Nocedal & Wright, *Numerical optimization* (2006), section 14.2
     target = at.complementarity * (after / at.complementarity) ** 3
-    wanted = Products.aim_at(target, at, d)
+    wanted = ComplementarityProducts.aim_at(target, at, d)
     d = newton.find_direction(wanted)
-    for _ in range(CORRECTORS):
+    # each costs two products with the rows, and a step of 0.9 needs none
+    for _ in range(3):
         steps = _cut(at.max_steps(d))
-        if min(steps) > LONG_ENOUGH:
+        if min(steps) > 0.9:
             break
-        further = _cut((steps[0] + LENGTHEN, steps[1] + LENGTHEN))
+        # Gondzio (1996) lengthens by 0.1, but here factors cost far more than products
+        further = _cut((steps[0] + 0.3, steps[1] + 0.3))
         # the equations are linear: all correctors so far and the new one are solved for as one direction
         wanted = wanted.recentre(target, at.advance(d, further))
         better = newton.find_direction(wanted)
-        if min(at.max_steps(better)) < min(steps) + WORTHWHILE:
+        # gamma times delta of Gondzio (1996), 0.1 x 0.1
+        if min(at.max_steps(better)) < min(steps) + 0.01:
             break
         d = better
     return d

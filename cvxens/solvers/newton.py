@@ -29,9 +29,6 @@ from cvxens.types import Array
 MAX_STEPS = 100
 """Newton steps; a handful is usual from a warm start."""
 
-FLATNESS = 1e-3
-"""The share of its slope at which a line search is done: the next step leaves the point anyway."""
-
 LITTLE = 0.1
 """The share of what a model has gained that another solution on a support has to gain, to be followed by one more.
 
@@ -185,21 +182,6 @@ def minimise_expansion(
 
     At the minimum ``weight c = y u``; with ``D = loss''`` the step solves ``weight d + D K d = y u - weight c``. Yields
     coefficients until there were so many steps or rounding hides a descent.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import HistogramIntersection
-    >>> from cvxens.problems.losses import SquaredHinge
-    >>> from cvxens.solvers import incomplete_cholesky
-    >>> from cvxens.solvers.additive import AdditiveMap
-    >>> from cvxens.solvers.additive_expansion import ConditionedMatrix
-    >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, 1.0])
-    >>> K = AdditiveMap.from_kernel(HistogramIntersection(), X)
-    >>> low, loss = incomplete_cholesky(HistogramIntersection(), X, rank=1), SquaredHinge(2.0)
-    >>> *_, c = minimise_expansion(ConditionedMatrix.from_factor(K, low), y, loss, 1.0, y)
-    >>> f = K @ c
-    >>> bool(np.allclose(c, y * loss.multipliers(y * f)))
-    True
     """
     d, df, c, f = c, K @ c, np.zeros(len(y)), np.zeros(len(y))
     u = loss.multipliers(y * f)
@@ -228,7 +210,8 @@ def find_length(loss: SmoothLoss, z: Array, dz: Array, rest: tuple[float, float]
             u = loss.multipliers(z + t * dz)
             return rise + t * bend - float(u @ dz), bend + float(loss.curvature(u) @ dz**2)
 
-    return find_root(slope, 1.0, tolerance=FLATNESS * abs(here), low=0.0)
+    # the next step leaves the point anyway
+    return find_root(slope, 1.0, tolerance=1e-3 * abs(here), low=0.0)
 
 
 def solve_definite(gram: Array, ridge: float, right: Array) -> Array:
@@ -285,10 +268,6 @@ def find_root(
     return t
 
 
-SWEEPS = 20
-"""Sweeps of descent between two solutions on the support."""
-
-
 @dataclass(frozen=True)
 class QuadraticModel:
     """min over V of R'(V - W) + 1/2 sum_t (V - W)_t'B_t (V - W)_t + sum_j size_j |V_j|, V_j >= low_j.
@@ -296,13 +275,6 @@ class QuadraticModel:
     Descent by rows finds those that are not 0. There the penalty is smooth, and Newton's method goes on; what would
     pass 0 on its way becomes 0. Both only go downhill. Of one output rows are numbers: their signs are found, and the
     optimum for given signs is exact.
-
-    Examples
-    --------
-    >>> model = QuadraticModel(np.eye(2)[np.newaxis], np.ones(2), np.full(2, -np.inf))
-    >>> model.minimise(np.zeros((2, 2)), np.array([[-3.0, 4.0], [0.5, 0.5]]))
-    array([[ 2.4, -3.2],
-           [ 0. ,  0. ]])
     """
 
     B: Array  # (n_outputs, n_rows, n_rows), or (1, n_rows, n_rows) where that of all is the same; PSD, made definite
@@ -403,7 +375,8 @@ def measure_rows(V: Array) -> Array:
 def descend(B: Array, R: Array, V: Array, size: Array, low: Array) -> None:
     """Sweeps of block descent on the model; V and its gradient R are changed in place."""
     n_matrices, n_outputs = len(B), V.shape[1]
-    for _ in range(SWEEPS):
+    # sweeps between two solutions on the support
+    for _ in range(20):
         still = True
         for a in range(len(V)):
             # the least of a model with the largest curvature of all outputs: exact where they have the same

@@ -26,12 +26,6 @@ from cvxens.types import Array
 GROWTH = 5.0
 """The factor on sigma after a step that closed most of the gap; its square after one that did not."""
 
-STEEPEST = 1e3
-"""The largest sigma to start with from nothing, in units of the penalty's weight over the mean of |H_i|^2."""
-
-INEXACT = 0.1
-"""The share of the complementarity gap, and of the tolerance, down to which a proximal step is solved."""
-
 
 class SmoothedHinge(NamedTuple):
     """The hinge loss of prices C rounded off around a centre: ``-psi_i'(z) = clip(p_i + tau_i (1 - z), 0, C_i)``.
@@ -151,7 +145,8 @@ class ProximalHinge:
                 break
             smoothed = SmoothedHinge(self.y, self.C, u, np.full(len(u), sigma))
             try:
-                ahead, u_ahead = self._proximal(rows, at, smoothed, INEXACT * self.tol * max(0.0, best.dual))
+                # a step is solved to a tenth of the tolerance, or of the gap of complementarity
+                ahead, u_ahead = self._proximal(rows, at, smoothed, 0.1 * self.tol * max(0.0, best.dual))
             except TimeUp:
                 break
             if not ahead.solved:
@@ -178,9 +173,9 @@ class ProximalHinge:
         sigma = float(self.C.mean()) / min(1.0, max(1e-6, float(np.partition(off, rank)[rank])))
         if at.w.any():
             return sigma
-        # the Newton matrix weight I + sigma sum_i H_i H_i' should not be all loss yet: sigma |H_i|^2 <= STEEPEST weight
+        # the Newton matrix weight I + sigma sum_i H_i H_i' should not be all loss yet: sigma |H_i|^2 <= 1e3 weight
         square = float(np.einsum("ji,ji->", rows, rows)) / rows.shape[1]
-        return STEEPEST * self.weight / max(square, STEEPEST * self.weight / sigma)
+        return 1e3 * self.weight / max(square, 1e3 * self.weight / sigma)
 
     def _proximal(self, rows: Array, at: Iterate, smoothed: SmoothedHinge, allowed: float) -> tuple[Iterate, Array]:
         """Take one proximal step, repeated with more samples until those left out stay where they are."""
@@ -194,7 +189,7 @@ class ProximalHinge:
 
             # loss(z) + u'z - sum u = sum_i C_i max(0, 1 - z_i) + u_i (z_i - 1): what z and u miss complementarity by
             def tolerate(_: Array, z: Array, u: Array, C: Array = near.C) -> float:
-                return max(allowed, INEXACT * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
+                return max(allowed, 0.1 * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
 
             ahead = problem.minimise(replace(at, f=at.f[kept]), tolerate)
             ahead = replace(ahead, f=ahead.w @ rows + self.offset)

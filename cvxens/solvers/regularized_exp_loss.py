@@ -20,12 +20,6 @@ from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import find_root, minimise_expansion
 from cvxens.types import Array, Attempt, Solution
 
-MAX_STEPS = 1000
-"""Newton steps; tens are usual, more where lam is tiny against K."""
-
-STALLED = 1e-6
-"""The relative gap within which a stall through rounding counts as an optimum."""
-
 
 def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) -> Solution:
     """Solve KIE06 (15) by damped Newton steps in the coefficients eta.
@@ -65,7 +59,8 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
     value, gap = _evaluate(problem, eta)
     # first a multiple of K y, from where no margin is above 1
     first = y / (float(np.abs(K @ y).max()) or 1.0)
-    for ahead in chain([eta], minimise_expansion(K, y, loss, weight, first, MAX_STEPS)):
+    # tens of steps are usual, more where lam is tiny against K
+    for ahead in chain([eta], minimise_expansion(K, y, loss, weight, first, 1000)):
         after, missed = _evaluate(problem, ahead)
         if missed <= tol * abs(after):
             u = loss.multipliers(y * (K @ ahead))
@@ -74,7 +69,8 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
         if ahead is not eta and not after < value:
             break
         eta, value, gap = ahead, after, missed
-    if gap <= STALLED * abs(value):
+    # there a stall through rounding counts as an optimum
+    if gap <= 1e-6 * abs(value):
         return _report(problem, eta, start)
     raise SolverFailed([Attempt("Newton", f"stalled at a gap of {gap:.3g}", time.perf_counter() - start)])
 

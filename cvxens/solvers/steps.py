@@ -45,16 +45,6 @@ class StepRows:
         Finite where rows have a threshold.
     y : ndarray of shape (n_samples,)
         The signs of the rows, -1 and +1.
-
-    Examples
-    --------
-    >>> steps = StepRows(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0]))
-    >>> steps.add([StepRow(0, 0.5, 1.0, -1.0), StepRow(0, 1.5, 1.0, -1.0)])
-    >>> steps.times(np.array([1.0, 2.0, 4.0])), steps.combine(np.array([1.0, 3.0]))
-    (array([1., 5.]), array([-4.,  2.,  4.]))
-    >>> steps.gram(np.array([1.0, 2.0, 4.0]))
-    array([[7., 3.],
-           [3., 7.]])
     """
 
     def __init__(self, X: Array, y: Array) -> None:

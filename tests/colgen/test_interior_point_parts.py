@@ -18,7 +18,7 @@ from cvxens.solvers.interior_point import (
     MaxSum,
     MinLimit,
     Program,
-    Rows,
+    ProgramRows,
     append_rows,
     cold_start,
     drop_rows,
@@ -37,7 +37,7 @@ VALUES = {
 def test_products_are_those_of_the_array(kind, n_rows, n_samples):
     rng = np.random.default_rng(0)
     array = VALUES[kind](rng, (n_rows, n_samples))
-    rows = Rows(n_samples)
+    rows = ProgramRows(n_samples)
     for part in np.array_split(array, 3):
         rows.add(part)
     v, w, theta = rng.normal(size=n_samples), rng.normal(size=n_rows), rng.random(n_samples) ** 8
@@ -51,7 +51,7 @@ def test_products_are_those_of_the_array(kind, n_rows, n_samples):
 
 
 def test_values_become_floats_once_they_must_and_rows_are_removed_in_place():
-    rows = Rows(2)
+    rows = ProgramRows(2)
     rows.add(np.array([[1.0, -127.0], [2.0, 3.0]]))
     assert rows.values.dtype == np.int8
     rows.add(np.array([[128.0, 0.5]]))
@@ -65,7 +65,7 @@ def test_values_become_floats_once_they_must_and_rows_are_removed_in_place():
 def test_products_are_the_same_bits_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(byte_rows, "WORTH_A_THREAD", 1)
     rng = np.random.default_rng(3)
-    rows = Rows(999)
+    rows = ProgramRows(999)
     rows.add(rng.choice([-1.0, 1.0], (7, 999)))
     v, w = rng.normal(size=999), rng.normal(size=7)
     products = []
@@ -76,7 +76,7 @@ def test_products_are_the_same_bits_for_any_number_of_threads(monkeypatch):
 
 
 def program_of(rng, n_rows, n_samples, n_free, limit):
-    rows = Rows(n_samples)
+    rows = ProgramRows(n_samples)
     rows.add(
         np.vstack([np.resize([1.0, -1.0], n_samples)[None]] * n_free + [rng.choice([-1.0, 1.0], (n_rows, n_samples))])
     )
@@ -86,7 +86,7 @@ def program_of(rng, n_rows, n_samples, n_free, limit):
 def game_of(rng, n_rows, n_samples, n_free, nu):
     """The least limit of the edges of multipliers that add up to 1 beneath prices."""
     D = rng.uniform(0.9, 1.0, n_samples) / (0.9 * nu * n_samples)
-    rows = Rows(n_samples)
+    rows = ProgramRows(n_samples)
     rows.add(np.vstack([np.ones((1, n_samples)), *[np.resize([1.0, -1.0], (1, n_samples))] * n_free]))
     rows.add(rng.choice([-1.0, 1.0], (n_rows, n_samples)))
     return Program(rows, 1 + n_free, D / D.max(), MinLimit(SoftMinimumMargin(D), 1 / D.max()))

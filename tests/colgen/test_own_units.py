@@ -122,7 +122,7 @@ def test_inequalities_that_a_variable_of_no_cost_satisfies_are_left_out():
         lambda z: Term(cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,)
     )
     # t >= 1 - z and t >= 0 alone
-    assert conic.cones.nonnegative == len(conic.b) == 8
+    assert conic.form.cones.nonnegative == len(conic.form.b) == 8
     assert conic.prove_at(np.array([0.0, 2.0, 1.0, -1.0])).strict
 
 

@@ -1,10 +1,9 @@
 from dataclasses import replace
 from functools import partial
 
-import dask.array as da
 import numpy as np
 import pytest
-from dask_samples import cut, sharded, two_classes
+from dask_samples import bits, fit, sharded, two_classes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
@@ -13,12 +12,12 @@ from cvxens import InfiniteEnsembleSVC
 from cvxens.dask import DaskInfiniteEnsembleSVC, additive
 from cvxens.dask.additive import (
     AdditiveSearch,
-    Curve,
-    Doubtful,
+    AdditiveVote,
     Knots,
+    NearKink,
     SVMOverRows,
     bound_form,
-    choose_reach,
+    evaluate_along,
     integrate,
     interpolate,
     measure_variance,
@@ -27,47 +26,34 @@ from cvxens.dask.additive import (
     sum_by_knots,
     sum_floats,
     sum_moments,
-    try_lengths,
 )
-from cvxens.dask.sums import to_float
-from cvxens.errors import InvalidInput
+from cvxens.dask.tallies import to_float
+from cvxens.dask.votes import choose_reach
 from cvxens.limits import limit_time
 from cvxens.solvers.additive import AdditiveKernel, AdditiveSVM, Others, ProximalSearch, solve_additive_svm
 
 
-def parts_of(model):
-    predictor, certificate = model._predictor, model.certificate_
-    return predictor.values.tolist(), predictor.intercept, certificate.primal, certificate.dual
+def one_shard(n, d=2, **options):
+    """A sample of so many rows, its only shard, and its knots."""
+    X, y = two_classes(n, d)
+    sample = sharded(X, y, **options)
+    (shard,) = sample.workers.compute(sample.shards)
+    return X, sample, shard, Knots.from_sample(sample)
 
 
-@pytest.mark.parametrize("n_values", [None, 7])
-def test_the_machine_is_the_same_bits_for_all_shards_and_that_of_one_machine(n_values):
-    X, y = two_classes(30, 2)
-    X = X if n_values is None else np.round(2 * X)
-    one, many = (
-        DaskInfiniteEnsembleSVC(C=0.1, tol=1e-9).fit(cut(X, ends), cut(y, ends)) for ends in ([], [1, 1, 20, 24])
-    )
-    assert parts_of(one) == parts_of(many)
-    assert one.certificate_.holds(1e-9)
-    alone = InfiniteEnsembleSVC(C=0.1, tol=1e-10).fit(X, y)
-    assert one.certificate_.dual == pytest.approx(alone.certificate_.dual, rel=1e-9)
-    assert one.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-9)
-    new = np.random.default_rng(3).normal(size=(20, 2))
-    scores = one.decision_function(cut(new, [8]))
-    assert isinstance(scores, da.Array)
-    assert np.array_equal(scores.compute(), one.to_local().decision_function(new))
-    assert np.array_equal(one.predict(new), one.to_local().predict(new))
-    assert len(one.to_local().shape_functions_) == 2
+def assert_brackets(certificate, alone):
+    """One machine's optimum is between both values of a certificate."""
+    rounding = alone.rounding + certificate.rounding
+    assert -np.inf < certificate.dual <= alone.primal + rounding
+    assert certificate.primal >= alone.dual - rounding
 
 
 def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monkeypatch):
     monkeypatch.setattr(additive, "MOST_VALUES", 10)
     X, y = two_classes(40, 2)
-    model = DaskInfiniteEnsembleSVC(C=1.0, tol=1e-3).fit(cut(X, [9]), cut(y, [9]))
-    alone = InfiniteEnsembleSVC(C=1.0, tol=1e-8).fit(X, y)
+    model = fit(DaskInfiniteEnsembleSVC(C=1.0, tol=1e-3), [9], X, y)
     assert model.certificate_.holds(1e-3)
-    assert model.certificate_.dual <= alone.certificate_.primal
-    assert model.certificate_.primal >= alone.certificate_.dual
+    assert_brackets(model.certificate_, InfiniteEnsembleSVC(C=1.0, tol=1e-8).fit(X, y).certificate_)
     # steps of 20 rows in 2 bins
     rng = np.random.default_rng(0)
     X, s = rng.normal(size=(600, 1)), np.rint(rng.normal(size=600) * 2**40).astype(np.int64)
@@ -90,8 +76,6 @@ def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monk
 def test_the_default_price_is_that_of_one_machine():
     X, y = two_classes(50, 3)
     assert 4 / measure_variance(sharded(X, y, [9])) == pytest.approx(InfiniteEnsembleSVC().fit(X, y).C_, rel=1e-9)
-    with pytest.raises(InvalidInput, match="C: found 'large'"):
-        DaskInfiniteEnsembleSVC(C="large").fit(cut(X, []), cut(y, []))
 
 
 @settings(max_examples=15)
@@ -129,10 +113,7 @@ def make_knots(lists):
 
 
 def test_scores_and_edges_by_knots_are_adjoint():
-    X, y = two_classes(300, 2)
-    sample = sharded(X, y)
-    knots = Knots.from_sample(sample)
-    (shard,) = sample.workers.compute(sample.shards)
+    X, _, shard, knots = one_shard(300)
     rng = np.random.default_rng(0)
     G, s = rng.normal(size=knots.values.shape), rng.integers(-(2**40), 2**40, 300)
     scores = interpolate(shard.values, shard.codes, knots, G, 0.0)
@@ -144,30 +125,26 @@ def test_scores_and_edges_by_knots_are_adjoint():
 
 
 def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_rows_are_at_a_bound():
-    X, y = two_classes(40, 2)
-    sample = sharded(X, y, weights=np.linspace(0.5, 1.5, 40))
-    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    _, _, shard, knots = one_shard(40, weights=np.linspace(0.5, 1.5, 40))
     G = np.zeros(knots.values.shape)
     z = np.linspace(-1, 3, 40)
     for width in (0.0, 1.0):
-        u = Curve(knots, G, 0.0, 2.0, width).multipliers(shard, z) / (2.0 * shard.weights)
+        u = AdditiveVote(knots, G, 0.0, 2.0, width).multipliers(shard, z) / (2.0 * shard.weights)
         assert (u[z < 1 - width / 2] == 1).all()
         assert (u[z >= 1 + width / 2] == 0).all()
         assert (np.diff(u) <= 0).all()
-    at = Curve(knots, G, 0.0, 2.0, exponent=-40, factors=(0.5, 1.0))
+    at = AdditiveVote(knots, G, 0.0, 2.0, exponent=-40, factors=(0.5, 1.0))
     signed = at.signed(shard, np.full(40, 1.5))
     assert signed.tolist() == np.where(shard.y > 0, 1.5 * 2.0**40, -0.75 * 2.0**40).tolist()
 
 
 def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_are_those_of_the_hinge():
-    X, y = two_classes(60, 2)
-    sample = sharded(X, y)
-    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    _, _, shard, knots = one_shard(60)
     rng = np.random.default_rng(0)
     G, V = rng.normal(size=(2, *knots.values.shape))
-    at, steps = Curve(knots, G, 0.1, 0.7), np.array([1.0, 0.25])
-    losses, counts = try_lengths(shard, at, V, 0.3, steps)
-    z, dz = at.margins(shard), Curve(knots, V, 0.3, 0.7).margins(shard)
+    at, steps = AdditiveVote(knots, G, 0.1, 0.7), np.array([1.0, 0.25])
+    losses, counts = evaluate_along(shard, at, V, 0.3, steps)
+    z, dz = at.margins(shard), AdditiveVote(knots, V, 0.3, 0.7).margins(shard)
     for step, own, of_levels in zip(steps, losses, counts, strict=True):
         ahead = z + step * dz
         assert to_float(own) == pytest.approx(0.7 * np.maximum(0, 1 - ahead).sum(), rel=1e-14)
@@ -211,12 +188,10 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
 
 
 def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion():
-    X, y = two_classes(40, 3)
-    sample = sharded(X, y)
-    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    X, _, shard, knots = one_shard(40, 3)
     s = np.random.default_rng(0).normal(size=40)
     s -= s.mean()
-    rows = Doubtful(np.arange(40, dtype=np.uint64), shard.values, shard.codes, shard.y, shard.weights)
+    rows = NearKink(np.arange(40, dtype=np.uint64), shard.values, shard.codes, shard.y, shard.weights)
     in_doubt = np.arange(40) >= 30
     settled, doubt = (sum_floats(rows, knots, np.where(own, s, 0.0)) for own in (~in_doubt, in_doubt))
     for edges, own in ((settled + doubt, s), (settled, np.where(in_doubt, 0.0, s))):
@@ -231,8 +206,8 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
         at, firsts = AdditiveSearch(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
-        told = additive.settle, at, 1.5, 3
-        found.append(sample.ask(*told, each=firsts, combine=partial(merge_settled, 3)))
+        told = additive.split_shard, at, 1.5, 3
+        found.append(sample.map_reduce(*told, each=firsts, combine=partial(merge_settled, 3)))
     (sums, rows), *others = found
     assert rows.y.tolist().count(1.0) == rows.y.tolist().count(-1.0) == 3
     assert sums[2].sum() == 40
@@ -253,22 +228,20 @@ def test_the_machine_is_the_same_bits_over_random_partitions(monkeypatch, most):
     draw_rows_of(monkeypatch, most)
     rng = np.random.default_rng(0)
     X, y = two_classes(120, 3, noise=1.0)
-    known = parts_of(DaskInfiniteEnsembleSVC(C=0.1).fit(cut(X, []), cut(y, [])))
+    known = bits(fit(DaskInfiniteEnsembleSVC(C=0.1), [], X, y))
     # shards of no row and of one among them
     for ends in ([0], [1], [119], [120], [60, 60, 61], *(np.sort(rng.integers(0, 121, k)) for k in (2, 4, 9))):
-        assert parts_of(DaskInfiniteEnsembleSVC(C=0.1).fit(cut(X, list(ends)), cut(y, list(ends)))) == known
+        assert bits(fit(DaskInfiniteEnsembleSVC(C=0.1), ends, X, y)) == known
 
 
 def test_rows_that_are_all_in_doubt_or_none_and_a_draw_of_them_reach_the_optimum(monkeypatch):
     X, y = two_classes(60, 2)
     draw_rows_of(monkeypatch, 40)
     for C, labels in ((1e-4, y), (1e-4, np.where(np.arange(60) < 30, 1.0, -1.0)), (0.5, y)):
-        model = DaskInfiniteEnsembleSVC(C=C).fit(cut(X, [9]), cut(labels, [9]))
+        model = fit(DaskInfiniteEnsembleSVC(C=C), [9], X, labels)
         alone = InfiniteEnsembleSVC(C=C, tol=1e-8).fit(X, labels).certificate_
         assert model.certificate_.holds(1e-3)
-        rounding = alone.rounding + model.certificate_.rounding
-        assert model.certificate_.dual <= alone.primal + rounding
-        assert model.certificate_.primal >= alone.dual - rounding
+        assert_brackets(model.certificate_, alone)
 
 
 @settings(max_examples=5)
@@ -279,12 +252,10 @@ def test_ties_with_different_labels_are_solved_in_any_unit(seed, n, unit, C):
     rng = np.random.default_rng(seed)
     X, y = unit * rng.integers(0, 3, (n, 2)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    certificate = DaskInfiniteEnsembleSVC(C=C, tol=1e-4).fit(cut(X, [3]), cut(y, [3])).certificate_
+    certificate = fit(DaskInfiniteEnsembleSVC(C=C, tol=1e-4), [3], X, y).certificate_
     alone = InfiniteEnsembleSVC(C=C, tol=1e-6).fit(X, y).certificate_
     assert certificate.holds(1e-4)
-    rounding = alone.rounding + certificate.rounding
-    assert certificate.dual <= alone.primal + rounding
-    assert certificate.primal >= alone.dual - rounding
+    assert_brackets(certificate, alone)
 
 
 @pytest.mark.parametrize("limits", [{"MAX_STEPS": 2}, {"max_time": 1e-9}])
@@ -295,8 +266,7 @@ def test_a_fit_that_is_cut_short_is_certified_all_the_same(monkeypatch, limits):
     X, y = two_classes(30, 2)
     model = DaskInfiniteEnsembleSVC(C=0.5, max_time=limits.get("max_time"))
     with pytest.warns(ConvergenceWarning, match="the relative gap is"):
-        model.fit(cut(X, [9]), cut(y, [9]))
+        fit(model, [9], X, y)
     alone = InfiniteEnsembleSVC(C=0.5, tol=1e-8).fit(X, y).certificate_
-    assert -np.inf < model.certificate_.dual <= alone.primal
-    assert model.certificate_.primal >= alone.dual
+    assert_brackets(model.certificate_, alone)
     assert model.history_[-1].objective == model.certificate_.primal

@@ -7,14 +7,11 @@ from contextlib import contextmanager
 import dask
 import numpy as np
 import pytest
-from dask_samples import cut, two_classes
+from dask_samples import bits, fit, three_classes, two_classes
 from distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from test_dask_additive import parts_of
-from test_dask_classes import all_bits, three_classes
-from test_dask_estimators import bits
 
 from cvxens.dask import DaskInfiniteEnsembleSVC, DaskLPBoostClassifier
 from cvxens.dask.shards import ShardedSample
@@ -50,7 +47,7 @@ def start(n_workers, processes=False):
 @contextmanager
 def after_questions(number, act, *told):
     """Act when shards are asked for this time; yields a list that grows with every question."""
-    ask, asked = ShardedSample.ask, []
+    ask, asked = ShardedSample.map_reduce, []
 
     def counted(self, *what, **options):
         asked.append(what)
@@ -59,7 +56,7 @@ def after_questions(number, act, *told):
         return ask(self, *what, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ShardedSample, "ask", counted)
+        patch.setattr(ShardedSample, "map_reduce", counted)
         yield asked
 
 
@@ -71,42 +68,41 @@ def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_pa
     X, y = two_classes(40, 2)
     boosted, machine = DaskLPBoostClassifier(C=0.1, tol=1e-2), DaskInfiniteEnsembleSVC(C=0.05)
     saved = clone(boosted).set_params(checkpoint=tmp_path / "fit.checkpoint", max_columns=3)
+    several, named = clone(boosted).set_params(tol=0.1), three_classes(30)
     with dask.config.set(scheduler="sync"):
-        alone = bits(clone(boosted).fit(cut(X, []), cut(y, [])))
-        of_machine = parts_of(clone(machine).fit(cut(X, []), cut(y, [])))
-        several, named = clone(boosted).set_params(tol=0.1), three_classes(30)
-        of_several = all_bits(several.fit(*(cut(own, []) for own in named)))
+        alone, of_machine = (bits(fit(clone(model), [], X, y)) for model in (boosted, machine))
+        of_several = bits(fit(several, [], *named))
     for n_workers in (1, 2):
         with start(n_workers) as cluster, Client(cluster) as client:
             for ends in PARTITIONS:
-                model = clone(boosted).set_params(client=client).fit(cut(X, ends), cut(y, ends))
+                model = fit(clone(boosted).set_params(client=client), ends, X, y)
                 assert model.client_ is client
                 assert bits(model) == alone
-            assert parts_of(machine.fit(cut(X, ends), cut(y, ends))) == of_machine
+            assert bits(fit(machine, ends, X, y)) == of_machine
             # begun on one worker, resumed on two
             if n_workers == 1:
                 with pytest.warns(ConvergenceWarning, match="max_columns"):
-                    saved.fit(cut(X, [7]), cut(y, [7]))
+                    fit(saved, [7], X, y)
             else:
-                resumed = saved.set_params(max_columns=None).fit(cut(X, [30]), cut(y, [30]))
+                resumed = fit(saved.set_params(max_columns=None), [30], X, y)
                 assert resumed.certificate_.holds(1e-2)
                 assert len(resumed.history_) > 1
-                assert all_bits(several.fit(*(cut(own, [10, 15]) for own in named))) == of_several
+                assert bits(fit(several, [10, 15], *named)) == of_several
             X_late = X.copy()
             X_late[38, 1] = np.nan
             with pytest.raises(InvalidInput, match="found nan in feature 1 in row 38 "):
-                clone(boosted).fit(cut(X_late, ends), cut(y, ends))
+                fit(clone(boosted), ends, X_late, y)
 
 
 def test_a_killed_worker_costs_no_bit():
     X, y = two_classes(40, 2)
     boosted = DaskLPBoostClassifier(C=0.1, tol=1e-2)
     with dask.config.set(scheduler="sync"):
-        alone = bits(clone(boosted).fit(cut(X, []), cut(y, [])))
+        alone = bits(fit(clone(boosted), [], X, y))
     with start(2, processes=True) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
         with after_questions(15, os.kill, victim, signal.SIGKILL) as asked:
-            model = boosted.fit(cut(X, [20, 30]), cut(y, [20, 30]))
+            model = fit(boosted, [20, 30], X, y)
         assert len(asked) > 20
         assert model.client_ is client
         assert bits(model) == alone
@@ -121,7 +117,7 @@ def test_a_client_that_disconnects_is_one_error_with_the_best_state():
                 after_questions(number, client.close),
                 pytest.raises(WorkersLost, match="the workers were lost") as lost,
             ):
-                model.set_params(client=client).fit(cut(X, [20]), cut(y, [20]))
+                fit(model.set_params(client=client), [20], X, y)
             best = lost.value.best
             if isinstance(model, DaskLPBoostClassifier):
                 assert 0 < best.bound < best.solution.objective < 12

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cvxens.dask.sums import add, sum_exactly, to_float
+from cvxens.dask.tallies import add, sum_exactly, to_float
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 

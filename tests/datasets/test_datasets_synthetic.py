@@ -96,7 +96,11 @@ def test_seeds_reproduce_bit_for_bit(make):
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from([*GENERATORS, make_slope, make_three_circles, make_random_function]), st.integers(2, 6), st.integers(0, 2**32))
+@given(
+    st.sampled_from([*GENERATORS, make_slope, make_three_circles, make_random_function]),
+    st.integers(2, 6),
+    st.integers(0, 2**32),
+)
 def test_both_classes_are_always_present(make, n_samples, seed):
     X, y = make(n_samples, random_state=seed)
     assert set(y) == {-1.0, 1.0}

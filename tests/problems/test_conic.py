@@ -73,7 +73,7 @@ functions = pytest.mark.parametrize("name", FUNCTIONS)
 def bound_of(conic, u, y=None):
     """Return multipliers near u, a bound at them, and what rounding may do to that."""
     proof = conic.prove(u, y)
-    rounding = 4 * EPSILON * (abs(proof.bound) + abs(conic.offset)) if np.isfinite(proof.bound) else 0.0
+    rounding = 4 * EPSILON * (abs(proof.bound) + abs(conic.form.offset)) if np.isfinite(proof.bound) else 0.0
     return proof.u, proof.bound, rounding
 
 
@@ -202,10 +202,10 @@ def test_what_multipliers_miss_of_the_equality_is_made_good(monkeypatch, missed)
     monkeypatch.setattr(conic_module, "REFINEMENTS", 0)
     conic, (express, _) = make("hinge"), FUNCTIONS["hinge"]
     # at margins below the kink the multipliers are 1 and those of t >= 0 are 0
-    vanishing = conic._rest
-    at = conic.b - conic.A[:, conic.rows] @ (-2 * np.ones(N))
-    found = conic_module.solve_cones(conic.A @ vanishing, at, vanishing.T @ conic.c, conic.cones)
-    proof = conic._check((1 + missed) * found.dual, np.zeros(conic.A.shape[1]), None)
+    form, dual = conic.form, conic.dual()
+    at = form.b - form.A[:, form.rows] @ (-2 * np.ones(N))
+    found = conic_module.solve_cones(dual.B, at, dual.target, form.cones)
+    proof = dual.prove((1 + missed) * found.dual, np.zeros(len(form.c)))
     assert proof.strict
     assert proof.charge > 1e-4
     for z in (np.zeros(N), np.ones(N), -np.ones(N), y, -3 * y, np.linspace(-2, 2, N)):

@@ -14,7 +14,7 @@ from cvxens.kernels import DecisionStump, Gaussian, HistogramIntersection, Middl
 from cvxens.limits import limit_threads
 from cvxens.problems import RegularizedExpLoss, RhoSVM
 from cvxens.solvers import additive, solve_regularized_exp_loss, solve_rho_svm
-from cvxens.solvers.additive import AdditiveMap
+from cvxens.solvers.additive import AdditiveKernel
 
 KERNELS = {
     "middle stumps": lambda X: MiddleStump(X).prepare(X),
@@ -33,7 +33,7 @@ def test_products_are_those_of_the_matrix_within_their_error(name, n, d, seed):
     if not kernel.diag(X).any():
         return
     v, exact = random.normal(size=n), kernel(X, X)
-    K = AdditiveMap.from_kernel(kernel, X)
+    K = AdditiveKernel.from_kernel(kernel, X)
     product, errors = K.measure_scores(v)
     error = float(errors.max())
     assert error <= 1e-11 * np.abs(exact).max() * np.abs(v).sum()
@@ -46,8 +46,8 @@ def test_products_are_those_of_the_matrix_within_their_error(name, n, d, seed):
 
 
 def test_kernels_that_are_not_additive_have_no_such_matrix():
-    assert AdditiveMap.from_kernel(Gaussian(0.3), np.eye(3)) is None
-    assert AdditiveMap.from_kernel(lambda X, Z: X @ Z.T, np.eye(3)) is None
+    assert AdditiveKernel.from_kernel(Gaussian(0.3), np.eye(3)) is None
+    assert AdditiveKernel.from_kernel(lambda X, Z: X @ Z.T, np.eye(3)) is None
 
 
 def make_whole(model, X):

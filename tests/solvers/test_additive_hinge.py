@@ -87,7 +87,7 @@ def test_bins_are_sums_over_the_stumps_between_them(seed, n_bins):
     assert binned.largest_edge(s) == pytest.approx(np.abs(rises[cuts]).max(initial=0.0))
     # scores of a step in all functions over bins are those of the values in them
     zeros, at = np.zeros(len(firsts)), np.empty(len(values))
-    f = additive_hinge.Functions(zeros.copy(), rng.normal(size=len(firsts)), zeros)
+    f = additive_hinge.StepFunctions(zeros.copy(), rng.normal(size=len(firsts)), zeros)
     swept = binned.sweep(f, s, 0.1, 0.3, 0.5)
     at[:] = f.after[np.searchsorted(firsts, np.arange(len(values)), side="right") - 1]
     place = [np.flatnonzero(feature == j)[0] + np.searchsorted(distinct[j], X[:, j]) for j in range(3)]

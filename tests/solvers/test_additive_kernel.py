@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
 from cvxens.limits import limit_threads
 from cvxens.solvers import additive
@@ -77,9 +76,3 @@ def test_sorted_features_are_shared():
     additive = AdditiveKernel.of(features)
     assert additive.rows.base is features.entry_rows
     assert additive.X is features.X
-
-
-@pytest.mark.parametrize("scale", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan]])
-def test_bad_scales(scale):
-    with pytest.raises(InvalidInput, match="scale"):
-        AdditiveKernel.of([[0.0, 1.0], [1.0, 0.0]], scale)

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from cvxens.datasets import make_threenorm
-from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import InfiniteSVM
 from cvxens.solvers import solve_svm_primal
@@ -82,14 +81,3 @@ def test_an_ensemble_is_the_sum_of_its_stumps():
     assert_allclose(ensemble(X), ensemble.intercept + ensemble.weight * votes.sum(axis=1), atol=1e-12)
     again = MODEL.cells.sample(25, random_state=1)
     assert (again.thresholds == ensemble.thresholds).all()
-
-
-@pytest.mark.parametrize("k", [0, 1.5, True])
-def test_bad_numbers_of_stumps(k):
-    with pytest.raises(InvalidInput, match="k: found"):
-        MODEL.cells.sample(k)
-
-
-def test_bad_samples():
-    with pytest.raises(InvalidInput, match="4 features"):
-        MODEL(X[:, :2])

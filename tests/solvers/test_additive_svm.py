@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 
 from cvxens.certificates import Certificate
 from cvxens.datasets import make_threenorm, make_twonorm
-from cvxens.errors import InvalidInput
 from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, additive, solve_svm_dual, solve_svm_path
 from cvxens.solvers.additive import (
@@ -215,47 +214,6 @@ def test_history_is_of_certified_points():
     assert best.objective == solution.objective
     assert best.size == solution.n_support
     assert max(level.bound for level in solution.history) <= min(level.objective for level in solution.history)
-
-
-@pytest.mark.parametrize(
-    ("change", "argument"),
-    [
-        ({"y": Y[:-1]}, "y"),
-        ({"y": np.ones(300)}, "y"),
-        ({"C": 0.0}, "C"),
-        ({"C": np.ones(3)}, "C"),
-        ({"C": -np.ones(300)}, "C"),
-        ({"X": np.full((300, 5), np.nan)}, "X"),
-        ({"X": AdditiveKernel.of(X), "scale": np.ones(5)}, "scale"),
-    ],
-)
-def test_bad_problems(change, argument):
-    with pytest.raises(InvalidInput) as error:
-        AdditiveSVM.of(**{"X": X, "y": Y, "C": 1.0, **change})
-    assert error.value.argument == argument
-
-
-@pytest.mark.parametrize(
-    ("options", "argument"),
-    [
-        ({"tol": 0.0}, "tol"),
-        ({"start": np.ones(3)}, "start"),
-        ({"start": solve_additive_svm(AdditiveSVM.of(X[:3], [1.0, -1.0, 1.0], 1.0))}, "start"),
-        ({"max_time": -1.0}, "max_time"),
-        ({"max_steps": 0}, "max_steps"),
-        ({"sample_size": -1}, "sample_size"),
-        ({"sample_size": 50, "random_state": "a"}, "random_state"),
-    ],
-)
-def test_bad_options(options, argument):
-    with pytest.raises(InvalidInput) as error:
-        solve_additive_svm(PROBLEM, **options)
-    assert error.value.argument == argument
-
-
-def test_bad_paths():
-    with pytest.raises(InvalidInput, match="Cs"):
-        solve_svm_path(solve_additive_svm, PROBLEM, [1.0, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,17 @@ from cvxens.problems import (
     SVMDual,
     SVMPrimal,
 )
+from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
+from cvxens.solvers.rho_svm import uniform
 
 X = np.arange(6.0)[:, None]
 Y = np.array([1.0, 1.0, -1.0, 1.0, -1.0, -1.0])
 K = Laplacian(0.5)(X, X)
 CODES = np.stack([Y, -Y], axis=1)[:, :1]
+MEMBERS = np.full((6, 2), True)
+LOW_RANK = solvers.incomplete_cholesky(Laplacian(0.5), X, 3)
+ADDITIVE = AdditiveSVM.of(X, Y, 0.1)
+MODEL = AdditiveModel.of(solve_additive_svm(ADDITIVE))
 
 PROBLEMS = {
     "solve_entropy_projection": EntropyProjection(K, Y, np.full(6, 1 / 6), 0.1),
@@ -54,31 +60,99 @@ def test_tolerances(name):
             getattr(solvers, name)(PROBLEMS[name], tol=wrong)
 
 
-@pytest.mark.parametrize("kernel", [None, "laplacian", 3, K, Stump, int, Laplacian])
-def test_kernels_that_are_no_functions(kernel):
-    with pytest.raises(InvalidInput, match=r"^kernel: found"):
-        solvers.incomplete_cholesky(kernel, X, 3)
+def prime(updates, **options):
+    """Begin with updates, which look at their arguments then."""
+    return next(updates(np.copy, uniform(2), **options))
 
 
-@pytest.mark.parametrize("returned", [None, 1.0, np.ones(6), np.ones((2, 2)), np.full((6, 6), np.nan), "K"])
-def test_kernels_that_return_no_matrix(returned):
-    with pytest.raises(InvalidInput, match=r"^kernel: found"):
-        solvers.incomplete_cholesky(lambda X, Z: returned, X, 3)
+EXPERTS = {"K": K, "Y": Y, "gamma": 0.01, "members": MEMBERS}
+FACTORED = {"kernel": Laplacian(0.5), "X": np.linspace(0, 6, 100)[:, np.newaxis], "rank": 30}
+STUMPS = {"X": X, "y": Y, "C": 1.0}
+
+REFUSED = [
+    (solvers.svm_path, {"K": K, "y": Y}, "C_max", [0, -1.0, np.nan, -np.inf, "far", None, [1.0], np.ones(2)]),
+    (
+        solvers.incomplete_cholesky,
+        FACTORED,
+        "kernel",
+        [
+            *(None, "laplacian", 3, K, Stump, int, Laplacian, Stump()),
+            *(lambda X, Z, found=found: found for found in (None, 1.0, np.ones(6), np.ones((2, 2)), "K")),
+            *(lambda X, Z: np.full((6, 6), np.nan), lambda X, Z: Laplacian(0.5)(X, Z)[:, :1]),
+            # no PSD ones
+            *(lambda X, Z: -Laplacian(0.5)(X, Z), lambda X, Z: np.cos(3 * (X + Z.T)) + 0.1),
+        ],
+    ),
+    (solvers.incomplete_cholesky, FACTORED, "rank", [0]),
+    (solvers.incomplete_cholesky, FACTORED, "tol", [0.0]),
+    (solvers.incomplete_cholesky, FACTORED, "X", [X[0]]),
+    (LOW_RANK.softened, {}, "ridge", [0.0]),
+    (solvers.solve_low_rank_rho_svm, {"y": Y}, "K", [None, K, "kernel", Laplacian(0.5)]),
+    (solvers.solve_low_rank_rho_svm, {"K": LOW_RANK}, "y", [Y[:-1]]),
+    (solvers.solve_low_rank_rho_svm, {"K": LOW_RANK, "y": Y}, "tol", [0.0]),
+    (solvers.solve_low_rank_rho_svm, {"K": LOW_RANK, "y": Y}, "max_updates", [-1]),
+    (solvers.solve_rho_svm, {"problem": RhoSVM(K, Y)}, "warm_gap", [np.nan, None]),
+    (solvers.solve_rho_svm, {"problem": RhoSVM(K, Y)}, "max_updates", [-1, 2.5]),
+    (solvers.partial_svms, {"y": Y}, "K", [np.diag([np.nan, *Y[1:]]), K[:, :5], K[0], np.triu(K), -np.eye(6), None]),
+    (solvers.partial_svms, {"K": K}, "y", [Y[:-1]]),
+    (solvers.partial_svms, {"K": K, "y": Y}, "tol", [0.0]),
+    (solvers.partial_svms, {"K": K, "y": Y}, "epsilon", [-1.0]),
+    (solvers.partial_svms, {"K": K, "y": Y}, "max_updates", [0]),
+    (solvers.partial_svms(K, Y, max_updates=1).decision_function, {}, "rows", [np.ones((3, 5)), np.ones(6)]),
+    (prime, {"updates": solvers.fixed_updates}, "eta", [0.0]),
+    (prime, {"updates": solvers.adaptive_updates}, "epsilon", [0.0]),
+    (prime, {"updates": solvers.adaptive_updates}, "least_epsilon", [-1.0, 0.0]),
+    (solvers.update_bound, {"n_samples": 10}, "nu", [0.0]),
+    (solvers.update_bound, {"nu": 0.1}, "n_samples", [1]),
+    (solvers.solve_reg_adaboost, {"problem": RegularizedExpLoss(K, Y, 0.01)}, "max_rounds", [0]),
+    (solvers.bound_error, {"radius": 1.0, "n_samples": 5}, "loss", [-1.0]),
+    (solvers.bound_error, {"loss": 1.0, "n_samples": 5}, "radius", [0.0]),
+    (solvers.bound_error, {"loss": 1.0, "radius": 1.0}, "n_samples", [0]),
+    (solvers.bound_error, {"loss": 1.0, "radius": 1.0, "n_samples": 5}, "delta", [1.0]),
+    (
+        solvers.draw_members,
+        {"n_samples": 10, "n_experts": 3},
+        "sample_share",
+        [0, -0.5, 1.1, (0.9, 0.5), (0.0, 0.5), (0.5, 0.9, 1.0), "half", None, np.nan, True, ()],
+    ),
+    (solvers.draw_members, {"n_experts": 3, "sample_share": 0.5}, "n_samples", [0, -1, 2.5, "a", None]),
+    (
+        solvers.least_squares_experts,
+        EXPERTS,
+        "K",
+        [K[0], -K, K - 0.5, np.where(K < 0.5, 0, K), np.triu(K), np.where(K == 1, np.nan, K)],
+    ),
+    (solvers.iterated_least_squares_experts, EXPERTS, "tol", [0]),
+    *(
+        (experts, EXPERTS, argument, wrong)
+        for experts in (solvers.least_squares_experts, solvers.iterated_least_squares_experts)
+        for argument, wrong in {
+            "K": [K[:, :5]],
+            "Y": [Y[:5], np.ones((6, 2, 2)), np.full(6, np.inf)],
+            "gamma": [0, np.nan],
+            "members": [MEMBERS[:5], MEMBERS[:, 0], MEMBERS.astype(int), MEMBERS[:, :0], MEMBERS & [True, False]],
+            "n_jobs": [0, 0.5, "two", np.inf, [1], 10**400],
+        }.items()
+    ),
+    (AdditiveKernel.of, {"X": [[0.0, 1.0], [1.0, 0.0]]}, "scale", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan]]),
+    (AdditiveSVM.of, STUMPS, "y", [Y[:-1], np.ones(6)]),
+    (AdditiveSVM.of, STUMPS, "C", [0.0, np.ones(3), -np.ones(6)]),
+    (AdditiveSVM.of, STUMPS, "X", [np.full((6, 1), np.nan)]),
+    (AdditiveSVM.of, {**STUMPS, "X": AdditiveKernel.of(X)}, "scale", [np.ones(1)]),
+    (solve_additive_svm, {"problem": ADDITIVE}, "tol", [0.0]),
+    (solve_additive_svm, {"problem": ADDITIVE}, "start", [np.ones(3), solve_additive_svm(ADDITIVE.among([0, 1, 2]))]),
+    (solve_additive_svm, {"problem": ADDITIVE}, "max_time", [-1.0]),
+    (solve_additive_svm, {"problem": ADDITIVE}, "max_steps", [0]),
+    (solve_additive_svm, {"problem": ADDITIVE}, "sample_size", [-1]),
+    (solve_additive_svm, {"problem": ADDITIVE, "sample_size": 5}, "random_state", ["a"]),
+    (solvers.solve_svm_path, {"solve": solve_additive_svm, "problem": ADDITIVE}, "Cs", [[1.0, 0.0]]),
+    (MODEL.cells.sample, {}, "k", [0, 1.5, True]),
+    (MODEL, {}, "X", [np.ones((2, 4))]),
+]
 
 
-@pytest.mark.parametrize("n_jobs", [0, 0.5, "two", np.inf, [1], 10**400])
-def test_numbers_of_jobs_of_experts(n_jobs):
-    with pytest.raises(InvalidInput, match=r"^n_jobs: found"):
-        solvers.least_squares_experts(K, Y, 0.1, np.full((6, 2), True), n_jobs=n_jobs)
-
-
-@pytest.mark.parametrize("C_max", [0, -1.0, np.nan, -np.inf, "far", None, [1.0], np.ones(2)])
-def test_ends_of_a_path(C_max):
-    with pytest.raises(InvalidInput, match=r"^C_max: found"):
-        solvers.svm_path(K, Y, C_max=C_max)
-
-
-@pytest.mark.parametrize("kernel", [None, K, "kernel", Laplacian(0.5)])
-def test_kernels_of_low_rank(kernel):
-    with pytest.raises(InvalidInput, match=r"^K: found"):
-        solvers.solve_low_rank_rho_svm(kernel, Y)
+@pytest.mark.parametrize(("solve", "given", "argument", "wrong"), REFUSED)
+def test_what_cannot_be_worked_with_is_named(solve, given, argument, wrong):
+    for value in wrong:
+        with pytest.raises(InvalidInput, match=f"^{argument}: found"):
+            solve(**{**given, argument: value})

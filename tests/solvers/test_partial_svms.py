@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cvxens.datasets import make_twonorm
-from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, incomplete_cholesky, partial_svms, solve_rho_svm
@@ -86,27 +85,3 @@ def test_hypotheses_of_fixed_updates_weigh_alike():
     ensemble = combine_updates(updates, Y)
     assert_allclose(ensemble.weights, [0.05] * 9 + [0.0])
     assert ensemble.bound == np.inf
-
-
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("K", lambda: partial_svms(K + np.diag([np.nan, *Y[1:]]), Y)),
-        ("K", lambda: partial_svms(K[:, :7], Y)),
-        ("K", lambda: partial_svms(K[0], Y)),
-        ("K", lambda: partial_svms(np.triu(K), Y)),
-        ("K", lambda: partial_svms(-np.eye(50), Y)),
-        ("K", lambda: partial_svms(None, Y)),
-        ("y", lambda: partial_svms(K, Y[:-1])),
-        ("tol", lambda: partial_svms(K, Y, tol=0.0)),
-        ("epsilon", lambda: partial_svms(K, Y, epsilon=-1.0)),
-        ("least_epsilon", lambda: partial_svms(K, Y, least_epsilon=0.0)),
-        ("max_updates", lambda: partial_svms(K, Y, max_updates=0)),
-        ("rows", lambda: partial_svms(K, Y, max_updates=1).decision_function(np.ones((3, 7)))),
-        ("rows", lambda: partial_svms(K, Y, max_updates=1).decision_function(np.ones(50))),
-    ],
-)
-def test_bad_input_is_named(argument, call):
-    with pytest.raises(InvalidInput) as error:
-        call()
-    assert error.value.argument == argument

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from cvxens.datasets import make_threenorm
-from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import incomplete_cholesky, solve_low_rank_rho_svm, solve_rho_svm
@@ -132,25 +131,3 @@ def test_more_rank_brings_the_exact_optimum_nearer():
     ]
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 1e-6
-
-
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("kernel", lambda: incomplete_cholesky(Stump(), X, 10)),
-        ("kernel", lambda: incomplete_cholesky(lambda X, Z: -gaussian(X, Z), X, 10)),
-        ("kernel", lambda: incomplete_cholesky(lambda X, Z: np.cos(3 * (X[:, :1] + Z[:, :1].T)) + 0.1, X, 30)),
-        ("kernel", lambda: incomplete_cholesky(lambda X, Z: gaussian(X, Z)[:, :1], X, 10)),
-        ("rank", lambda: incomplete_cholesky(gaussian, X, 0)),
-        ("tol", lambda: incomplete_cholesky(gaussian, X, 10, tol=0.0)),
-        ("X", lambda: incomplete_cholesky(gaussian, X[0], 10)),
-        ("ridge", lambda: incomplete_cholesky(gaussian, X, 5).softened(0.0)),
-        ("y", lambda: solve_low_rank_rho_svm(incomplete_cholesky(gaussian, X, 5), Y[:-1])),
-        ("tol", lambda: solve_low_rank_rho_svm(incomplete_cholesky(gaussian, X, 5), Y, tol=0.0)),
-        ("max_updates", lambda: solve_low_rank_rho_svm(incomplete_cholesky(gaussian, X, 5), Y, max_updates=-1)),
-    ],
-)
-def test_bad_input_is_named(argument, call):
-    with pytest.raises(InvalidInput) as error:
-        call()
-    assert error.value.argument == argument

@@ -12,11 +12,10 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 
 from cvxens.datasets import make_twonorm
-from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import EntropyProjection, RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, growing_updates, solve_rho_svm, update_bound
-from cvxens.solvers.rho_svm import combine_updates, take_until, uniform
+from cvxens.solvers.rho_svm import take_until, uniform
 
 X, Y = make_twonorm(40, 3, random_state=0)
 K = Stump()(X) + 0.01 * np.eye(40)
@@ -75,12 +74,6 @@ def test_tk07_algorithm_1_step_by_step(problem):
         assert_allclose(after.u, then, rtol=1e-6, atol=1e-15)  # of weights whose sum is 1
     assert step_of_algorithm_1(Q, updates[-1].u, epsilon) is None
     assert updates[-1].eta == 0
-    # section 3.2: the ensemble is over t = 1, ..., T
-    ensemble = combine_updates(updates, y)
-    assert ensemble.n_hypotheses == max(1, len(updates) - 1)
-    if len(updates) > 1:
-        expected = np.average([each.u for each in updates[:-1]], axis=0, weights=[each.eta for each in updates[:-1]])
-        assert_allclose(ensemble.coefficients, y * expected, atol=1e-12)
 
 
 @settings(deadline=None, max_examples=15)
@@ -223,19 +216,3 @@ def test_updates_stall_at_the_optimum_in_closed_form(rule):
 @pytest.mark.parametrize("margins", [np.zeros_like, np.ones_like], ids=["zero", "constant"])
 def test_kernels_that_tell_nothing_stall_at_once(rule, margins):
     assert len(list(rule(margins, uniform(5)))) == 1
-
-
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("eta", lambda: next(fixed_updates(np.copy, uniform(2), 0.0))),
-        ("epsilon", lambda: adaptive_updates(np.copy, uniform(2), epsilon=0.0)),
-        ("least_epsilon", lambda: adaptive_updates(np.copy, uniform(2), least_epsilon=-1.0)),
-        ("nu", lambda: update_bound(10, 0.0)),
-        ("n_samples", lambda: update_bound(1, 0.1)),
-    ],
-)
-def test_bad_input_is_named(argument, call):
-    with pytest.raises(InvalidInput) as error:
-        call()
-    assert error.value.argument == argument

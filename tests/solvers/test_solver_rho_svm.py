@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from cvxens.datasets import make_twonorm
-from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import rho_svm as module
@@ -109,20 +108,17 @@ def test_duplicated_samples_share_the_weight_of_one():
     assert_allclose(twice.duals["u"].reshape(-1, 2).sum(axis=1), single.duals["u"], atol=1e-7)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_not_separable_has_the_optimum_0(scale):
-    K = scale * Stump()(np.repeat(X[:20], 2, axis=0))
-    problem = RhoSVM(K, np.tile([1.0, -1.0], 20))
-    solution = solve_rho_svm(problem)
-    assert solution.objective == pytest.approx(0, abs=1e-13 * scale)
-    assert problem.certify(solution).dual == pytest.approx(0, abs=1e-13 * scale)
+TWICE = Stump()(np.repeat(X[:20], 2, axis=0))
 
 
-@pytest.mark.parametrize("K", [np.zeros((4, 4)), np.ones((4, 4)), np.diag([0.0, 1.0, 2.0, 3.0])])
-def test_kernels_without_a_margin(K):
-    problem = RhoSVM(K, [1.0, -1.0, 1.0, -1.0])
+@pytest.mark.parametrize(
+    "K", [TWICE, 1e-6 * TWICE, 1e6 * TWICE, np.zeros((4, 4)), np.ones((4, 4)), np.diag([0.0, 1.0, 2.0, 3.0])]
+)
+def test_kernels_without_a_margin_have_the_optimum_0(K):
+    problem, rounding = RhoSVM(K, np.resize([1.0, -1.0], len(K))), 1e-13 * max(float(K.max()), 1e-6)
     solution = solve_rho_svm(problem)
-    assert solution.objective == pytest.approx(0, abs=1e-13)
+    assert solution.objective == pytest.approx(0, abs=rounding)
+    assert problem.certify(solution).dual == pytest.approx(0, abs=rounding)
     assert solution.duals["u"].sum() == pytest.approx(1)
 
 
@@ -143,12 +139,3 @@ def test_the_take_over_may_come_at_once():
     assert early.objective == pytest.approx(late.objective, rel=1e-9)
     none = solve_rho_svm(problem, max_updates=0)
     assert none.objective == pytest.approx(late.objective, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("tol", 0.0), ("tol", "a"), ("warm_gap", np.nan), ("warm_gap", None), ("max_updates", -1), ("max_updates", 2.5)],
-)
-def test_bad_options_are_named(argument, value):
-    with pytest.raises(InvalidInput, match=f"^{argument}: "):
-        solve_rho_svm(RhoSVM(SOFTENED, Y), **{argument: value})

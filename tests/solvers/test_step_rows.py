@@ -12,7 +12,7 @@ from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_threenorm
 from cvxens.hypotheses import Constant, Perceptron, Stump
 from cvxens.solvers import steps
-from cvxens.solvers.interior_point import Rows
+from cvxens.solvers.interior_point import ProgramRows
 from cvxens.solvers.steps import StepRow, StepRows
 
 
@@ -46,7 +46,7 @@ def test_rows_behind_the_first_few_are_taken_bin_by_bin(monkeypatch):
     X, y = random.normal(size=(30, 2)), random.choice([-1.0, 1.0], 30)
     stumps = [Stump(0, 0.1, 1), Stump(1, -0.3, -1), Constant(1), Stump(0, 0.5, -1)]
     values = y * np.array([stump(X) for stump in stumps])
-    plain, binned = Rows(30, np.array([1.0, -1.0])), Rows(30, np.array([1.0, -1.0]))
+    plain, binned = ProgramRows(30, np.array([1.0, -1.0])), ProgramRows(30, np.array([1.0, -1.0]))
     for rows in (plain, binned):
         rows.add(y[np.newaxis])
     binned.follow(X, y)

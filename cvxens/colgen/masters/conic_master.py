@@ -105,7 +105,7 @@ class ConicMaster(FastMaster):
             # its limits of 0 stay
             yield tighter.conic(self.conic.shape).form, penalty
             return
-        form, n_columns = self.conic.form, len(self.conic.c)
+        form, n_columns = self.conic.form, len(self.conic.form.c)
         for room in ROOMS[1:]:
             yield form.tighten(x[:n_columns], room), penalty.tighten(x[n_columns : n_columns + len(penalty.c)], room)
 

@@ -29,7 +29,7 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.linear_dual import LinearDual, Stack
 from cvxens.solvers import interior_point
 from cvxens.solvers.byte_rows import multiply
-from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
+from cvxens.solvers.interior_point import InteriorPoint, MaxSum, MinLimit, Program, ProgramRows
 from cvxens.solvers.steps import StepRows
 from cvxens.types import Array, Attempt
 
@@ -364,7 +364,7 @@ class InteriorPointMaster(FastMaster):
             self.program.rows.follow(self.features, y)
         self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
         self.idle = np.empty(0, np.intp)
-        self.at: Iterate | None = None
+        self.at: InteriorPoint | None = None
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
@@ -372,7 +372,7 @@ class InteriorPointMaster(FastMaster):
         total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
         # a unit of a mean score of some group can cost no more than about 4 times the prices of all slacks
         stack = stack_dual(formulation, y, 4.0 * total / float(np.max(dual.hinges[0].prices)))
-        price, rows = float(stack.upper.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
+        price, rows = float(stack.upper.max()), ProgramRows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
         if self.penalty.edge_limit is not None:
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
@@ -505,7 +505,7 @@ class InteriorPointMaster(FastMaster):
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
 
-    def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> Iterate:
+    def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> InteriorPoint:
         """Return a first point over the columns of the working set."""
         if not len(self._weights_near):
             return interior_point.cold_start(self._v, self.program)

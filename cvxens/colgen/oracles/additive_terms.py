@@ -23,9 +23,6 @@ from cvxens.types import Array
 PAIR_COST = 2.0
 """What a unit of weight of a tree costs beside a step: of so many more trees the best has a larger edge by chance."""
 
-N_KNOTS = 8
-"""Places at which lines of a feature bend, between parts of equal mass."""
-
 COLUMNS_A_ROUND = 50
 """The most steps, and the most lines, that are answered."""
 
@@ -128,7 +125,8 @@ def list_ramps(
     sides = check_sides(signs, X.shape[1])
     sided = bool(sides.any())
     features = range(X.shape[1]) if features is None else features
-    binned = BinnedFeatures(X, features, n_bins=N_KNOTS + 1, sample_weight=sample_weight)
+    # lines bend at 8 places, between parts of equal mass
+    binned = BinnedFeatures(X, features, n_bins=9, sample_weight=sample_weight)
     for j, knots in zip(features, binned.thresholds, strict=True):
         if len(knots) < 2:
             # a step says all of two values

@@ -17,9 +17,6 @@ from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import samples, signed_weights, whole
 
-KINDS = (1, -1, 0)
-"""The sides of ramps: above their thresholds, below, and lines."""
-
 
 class Ramps:
     """All ramps of single features, lines and the constant: the exact oracle over this infinite set.
