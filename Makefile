@@ -45,11 +45,9 @@ notebooks: $(VENV)/.test
 fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)
 	$(VENV)/bin/python tests/dask/killed_workers.py 20
-	$(VENV)/bin/python tests/fuzz/fuzzer.py $(PROBLEMS) $(FIRST)
-	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
+	for what in solvers attacks formulations interactions; do \
+		$(VENV)/bin/python tests/fuzz/fuzz.py $$what $(PROBLEMS) $(FIRST) || exit 1; done
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
-	$(VENV)/bin/python tests/fuzz/formulations.py $(PROBLEMS) $(FIRST)
-	$(VENV)/bin/python tests/fuzz/interactions.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/colgen/gaps_and_levels.py $(PROBLEMS) $(FIRST)
 
 # what fits into an hour on two cores, the pages included, or with SPLITS=100 all of it, from where it was left

@@ -18,7 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 FILE = Path(__file__).with_name("names.tsv")
-HEADINGS = ("name", "what it is", "source")
 Entry: TypeAlias = tuple[str, str, str]
 """A name, what it is, and its source."""
 
@@ -33,7 +32,7 @@ def print_names(groups: Mapping[str, Sequence[Entry]]) -> None:
     out = make_console()
     for title, entries in groups.items():
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
-        for heading in HEADINGS:
+        for heading in ("name", "what it is", "source"):
             table.add_column(heading, overflow="fold")
         for name, what, source in entries:
             table.add_row(Text(name, "bold"), Text(what), Text(source, "dim"))
@@ -54,7 +53,7 @@ def write_names() -> None:
     """Write every group to the file, a line for each name."""
     with FILE.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, delimiter="\t", lineterminator="\n")
-        writer.writerow(("group", *HEADINGS))
+        writer.writerow(("group", "name", "what it is", "source"))
         writer.writerows((title, *entry) for title, entries in describe_rooms().items() for entry in entries)
 
 
@@ -79,9 +78,8 @@ def describe_rooms() -> dict[str, list[Entry]]:
 def _describe(room: Any, sources: Mapping[str, str] | None = None) -> list[Entry]:
     """Return name, first sentence of the docstring and source of the things of a room that have one."""
     if sources is None:
-        things = {name: getattr(room, name) for name in room.__all__}
-        sources = {name: thing.source for name, thing in things.items() if hasattr(thing, "source")}
-    summaries = {name: str(getdoc(getattr(room, name))).partition("\n\n")[0] for name in sources}
+        sources = {name: thing.source for name in room.__all__ if hasattr(thing := vars(room)[name], "source")}
+    summaries = {name: str(getdoc(vars(room)[name])).partition("\n\n")[0] for name in sources}
     return [(name, " ".join(summaries[name].split()), source) for name, source in sources.items()]
 
 

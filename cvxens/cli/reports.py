@@ -13,7 +13,7 @@ from rich.text import Text
 from cvxens.certificates import Certificate
 from cvxens.cli.names import make_console
 from cvxens.crosscheck import Row, Sample, Side
-from cvxens.report.words import describe_proofs
+from cvxens.report.content import describe_proofs
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""

@@ -1,9 +1,7 @@
 """Bands: how far the functions of single features may differ among all ensembles that are almost as good as the best.
 
-Of all ensembles over an oracle's hypotheses whose objective is at most a **level**, a little above the optimum, one has
-the largest value of a linear function c'w of the weights. That is a convex program over the same hypotheses, and it is
-solved by the same column generation: a master over the columns so far (`problems.level_sets`), and an oracle, for the
-edges ``H'(y u) + c / t``. Two such functions are of use:
+Two linear functions of the weights are of use, whose ranges over all ensembles within a level are found by
+`colgen.near_optimal`:
 
 - the **shape** of feature d at a value v, less its mean over the sample, ``g_d(v) - mean_i g_d(x_id)``: c_j is h_j
   there less its mean over the sample for the hypotheses of d, and 0 for all others. If row k has the value v, this is
@@ -17,11 +15,9 @@ other features, or d itself, are constant: of these there are no hypotheses. The
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum, inf
-from typing import Any, NamedTuple
-from warnings import warn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,32 +25,18 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
-from cvxens.colgen.masters.level_program import LevelProgram
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced, ask, evaluate, negate, with_signs
-from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.colgen.near_optimal import End, Ensemble, LevelSet, Part, RangeSearch
+from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, evaluate, negate, with_signs
+from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant
-from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
-from cvxens.problems import Problem
-from cvxens.problems.duality import Edges, balance_exactly
+from cvxens.limits import limit_time
+from cvxens.problems.duality import balance_exactly
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.level_sets import LevelSet, check_penalty
-from cvxens.rounding import EPSILON, sum_error
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
 N_POINTS = 10
 """Values of a feature at which its band is found where nobody says how many: each is two programs."""
-
-MOST_ROUNDS = 60
-"""Rounds after which a band stays as wide as it is proven: some five are usual."""
-
-A_ROUND = 4
-"""Columns of either set that enter for each pair of multipliers that is priced."""
-
-SHARES = (0.4, 0.8)
-"""Shares of the best multipliers so far in those that are priced beside a program's own."""
-
-WORTHLESS = 1e-9
-"""The price of a level that is worth nothing, relative to what it is if all of it goes into weights."""
 
 CONSTANTS = (Constant(1), Constant(-1))
 """Hypotheses of no feature."""
@@ -270,14 +252,7 @@ def find_bands(
         masses = validation.weights(
             "sample_weight", np.ones(len(sample)) if sample_weight is None else sample_weight, len(sample)
         )
-        return _RangeSearch(formulation, make_oracle, sample, y, masses, run, within, tol).find(features, points, names)
-
-
-class _Set(NamedTuple):
-    """The hypotheses of one feature, or all others."""
-
-    oracle: Any  # an `Oracle`; None where there are no others
-    sample: Array  # in which the other features, or this one, are constant
+        return _BandSearch(formulation, make_oracle, sample, y, masses, run, within, tol).find(features, points, names)
 
 
 class _Constants:
@@ -298,43 +273,7 @@ class _Constants:
         return Priced(constant, answer.edge_bound + 2 * EPSILON * abs(total) * self.largest)
 
 
-class _Function(NamedTuple):
-    """A linear function of the weights: of the hypotheses of one feature, and of no other."""
-
-    tilt: Array | None  # a: c_j = a'h_j; None for c_j = 1
-    sign: float  # 1 for its largest value, -1 for its smallest one
-
-    def coefficients(self, H: Array, own: NDArray[np.bool_]) -> Array:
-        """Return c for the columns H (n_samples, n_columns), of which some are the feature's own."""
-        return self.sign * np.where(own, 1.0 if self.tilt is None else self.tilt @ H, 0.0)
-
-
-@dataclass
-class _End:
-    """One end of a range: the value that was reached, and the bound on it."""
-
-    function: _Function
-    reached: float
-    bound: float = inf
-    centre: tuple[Any, ...] = ()
-
-
-class _Known:
-    """The columns of a master, and which of them are of the feature at hand."""
-
-    def __init__(self, hypotheses: Sequence[Hypothesis], H: Array, own: NDArray[np.bool_]) -> None:
-        self.hypotheses, self.H, self.own = dict.fromkeys(hypotheses), H, own
-
-    def add(self, hypothesis: Hypothesis, values: Array, own: bool) -> bool:
-        """Add a column; False where it is there."""
-        if hypothesis in self.hypotheses:
-            return False
-        self.hypotheses[hypothesis] = None
-        self.H, self.own = np.column_stack([self.H, values]), np.append(self.own, own)
-        return True
-
-
-class _RangeSearch:
+class _BandSearch:
     """Finds bands around the ensemble of a run."""
 
     def __init__(
@@ -352,36 +291,26 @@ class _RangeSearch:
         if loss.is_searched:
             found = f"found {type(loss).__name__}, whose bounds are those of one problem"
             raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
-        check_penalty(formulation)
         if not run.certificate.proven and np.isfinite(run.certificate.dual):
             raise InvalidInput("make_oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
-        self.is_free = not formulation.nonnegative
-        self.formulation = replace(formulation, nonnegative=True)
+        self.formulation, self.is_free = formulation, not formulation.nonnegative
         self.make_oracle, self.X, self.tol, self.within = make_oracle, X, tol, within
         self.y = formulation.signs(y, len(X))
         self.shares = masses / masses.sum()
-        self.u = np.asarray(run.u)
         used = np.flatnonzero(run.weights).tolist()
         signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
-        self.hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
-        values = [np.asarray(evaluate(hypothesis, X), np.float64) for hypothesis in self.hypotheses]
-        self.H = np.column_stack(values) if values else np.empty((len(X), 0))
-        self.w, self.b = np.abs(run.weights[used]), np.asarray(run.intercept)
+        hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
+        H = np.column_stack([np.empty((len(X), 0)), *(np.asarray(evaluate(h, X), np.float64) for h in hypotheses)])
+        self.ensemble = Ensemble(hypotheses, H, np.abs(run.weights[used]), np.asarray(run.intercept), np.asarray(run.u))
         value = formulation.sense * run.certificate.primal
         self.level = value + within * abs(value)
-        penalty: Any = formulation.terms[1]
-        # where no hypothesis has a weight, what the level leaves room for
-        most = penalty.total if penalty.total is not None else abs(self.level) / penalty.edge_limit
-        self.size = float(self.w.sum()) or float(most)
-        # what a unit of the level is worth if all of it goes into weights; a level of 0 has no units of its own
-        self.worth = self.size / (abs(self.level) or 1.0)
         known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
         # a value for each feature that it has somewhere
         self.base = X[known.argmax(axis=0), np.arange(X.shape[1])]
         oracle = make_oracle(X)
         # one that does not say is taken for one that has them
         self.has_constants = bool(getattr(oracle, "constant", True))
-        for column in (*run.columns, *ask(oracle, self.y * self.u, ()).columns):
+        for column in (*run.columns, *ask(oracle, self.y * self.ensemble.u, ()).columns):
             self._find_features(column.hypothesis, np.asarray(evaluate(column.hypothesis, X)))
 
     def find(self, features: Iterable[int] | None, points: Mapping[int, Any] | int, names: Sequence[str]) -> Bands:
@@ -389,7 +318,7 @@ class _RangeSearch:
         n_features = self.X.shape[1]
         validation.one_each("feature_names", names, n_features, "feature")
         weights = np.zeros(n_features)
-        for hypothesis, values, w in zip(self.hypotheses, self.H.T, self.w, strict=True):
+        for hypothesis, values, w in zip(self.ensemble.hypotheses, self.ensemble.H.T, self.ensemble.w, strict=True):
             weights[self._find_features(hypothesis, values)] += w
         ranked = [int(d) for d in np.argsort(-weights, kind="stable") if weights[d] > 0]
         chosen = ranked if features is None else [int(d) for d in features]
@@ -440,150 +369,47 @@ class _RangeSearch:
         most = validation.whole("points", points)
         return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp))]
 
-    def _split(self, d: int) -> tuple[_Set, _Set]:
-        """Return the hypotheses of a feature that varies, and all others, constants among them."""
-        alone, without = self._with_only(d), self._without(d)
-        own, varies = self._make_oracle(alone), not (without[0] == without).all()
-        others = self._make_oracle(without) if varies else _Constants(own) if self.has_constants else None
-        return _Set(own, alone), _Set(others, without)
-
-    def _make_oracle(self, sample: Array) -> Oracle:
-        oracle = self.make_oracle(sample)
-        return with_signs(oracle, free=self.is_free)
-
-    def _is_own(self, hypothesis: Hypothesis, values: Array, own: _Set, others: _Set) -> bool:
-        """Return True if a hypothesis depends on the feature at hand, and on it alone; raise if on others too."""
-        if np.array_equal(evaluate(hypothesis, others.sample), values):
-            return False
-        if np.array_equal(evaluate(hypothesis, own.sample), values):
-            return True
-        raise _refuse_several(hypothesis)
-
     def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
         """Find the band of one feature; False beside it where an end is not as near as was asked for."""
-        n, (own, others) = len(self.X), self._split(d)
+        n, alone, without = len(self.X), self._with_only(d), self._without(d)
+        own, varies = self._make_oracle(alone), not (without[0] == without).all()
+        others = self._make_oracle(without) if varies else _Constants(own) if self.has_constants else None
+
+        def read(hypothesis: Hypothesis) -> tuple[Array, int]:
+            # a hypothesis of the feature at hand is the first part, and one of no or another feature the second
+            values = np.asarray(evaluate(hypothesis, self.X))
+            if np.array_equal(evaluate(hypothesis, without), values):
+                return values, 1
+            if np.array_equal(evaluate(hypothesis, alone), values):
+                return values, 0
+            raise _refuse_several(hypothesis)
+
+        level_set = LevelSet(self.formulation, self.y, self.level, self.ensemble.H)
+        search = RangeSearch(level_set, self.ensemble, read, free=self.is_free, tol=self.tol)
         tilts = [balance_exactly((np.arange(n) == row) - self.shares, np.ones(n)) for row in rows.tolist()]
-        is_own = np.array([self._is_own(h, v, own, others) for h, v in zip(self.hypotheses, self.H.T, strict=True)])
-        columns = _Known(self.hypotheses, self.H, is_own.astype(bool))
-        functions = [_Function(tilt, sign) for tilt in (*tilts, None) for sign in (-1.0, 1.0)]
-        ends = [_End(f, float(f.coefficients(columns.H, columns.own) @ self.w)) for f in functions]
+        none = np.zeros(n)
+        ends = [
+            search.begin([Part(own, sign * tilt, sign * constant, CONSTANTS), Part(others, none)])
+            for tilt, constant in (*((tilt, 0.0) for tilt in tilts), (none, 1.0))
+            for sign in (-1.0, 1.0)
+        ]
+        found = np.array([end.reached for end in ends[1::2]])
         # no importance is below 0
         ends[-2].bound = 0.0
         # by these functions alone; without a hypothesis of the feature, nothing would depend on them
         for tilt in tilts:
             for s in (tilt, -tilt):
-                for column in ask(own.oracle, s, ()).columns[:1]:
-                    columns.add(*self._take(column, s, own, others))
-        for end in ends:
-            self._bound(end, columns, own, others, self.worth * self.u, self.worth)
-        program = self._make_program()
+                for column in ask(own, s, ()).columns[:1]:
+                    search.take(column, s)
         # neighbouring points one after the other: what is best at one of them is not far from it at the next
-        for end in (*ends[::2], *ends[1::2]):
-            if time_is_up():
-                break
-            with suppress(TimeUp):
-                self._improve(end, columns, own, others, program)
-        done = all(end.bound - end.reached <= self.tol * self.size for end in ends)
-        found = np.array([float(f.coefficients(self.H, is_own) @ self.w) for f in functions[1::2]])
-        ranges = [
-            Range(*(np.array(part) for part in parts))
-            for parts in (
-                _take_ends(ends[:-2], found[:-1]),
-                _take_ends(ends[-2:], found[-1:]),
-            )
-        ]
-        return Band(d, self.X[rows, d].astype(np.float64), *ranges), done
-
-    def _make_program(self) -> LevelProgram | None:
-        """Return a live program where the formulation is a linear one; None where cvxpy models it, round by round."""
-        if not LevelProgram.supports(self.formulation):
-            return None
-        try:
-            return LevelProgram(self.formulation, self.y, self.level)
-        except ImportError as error:
-            warn(f"{error}; cvxpy models the programs of every round instead", SolverFallbackWarning, stacklevel=5)
-            return None
-
-    def _improve(self, end: _End, columns: _Known, own: _Set, others: _Set, program: LevelProgram | None) -> None:
-        """Generate columns for an end until what was reached is near enough to its bound."""
-        loss, penalty = self.formulation.terms
-        balanced = self.y if self.formulation.intercept else None
-        for _ in range(MOST_ROUNDS):
-            if end.bound - end.reached <= self.tol * self.size:
-                return
-            check_time()
-            level_set = LevelSet(Problem(self.formulation, columns.H, self.y), self.level)
-            if program is not None:
-                program.add(columns.H[:, program.n_columns :])
-            c = end.function.coefficients(columns.H, columns.own)
-            reached = (program or level_set).maximise(c)
-            w = np.append(self.w, np.zeros(len(c) - len(self.w)))
-            outer = penalty.repair(reached.w), np.asarray(reached.b)
-            if (inside := level_set.move_inside((w, self.b), outer)) is not None:
-                # c is a sum over the sample, and c'w one over the columns
-                lost = sum_error(len(self.y) + len(c), float(np.abs(columns.H).max(initial=1.0)) * 2 * inside[0].sum())
-                end.reached = max(end.reached, float(c @ inside[0]) - lost)
-            u, price = loss.repair(reached.u, balanced), reached.price
-            if not price > 0:
-                # c'w is at most 0, so the level is worth nothing
-                u, price = self.u, WORTHLESS * self.worth
-            at: tuple[Any, Any] = price * u, price
-            new = self._bound(end, columns, own, others, *at)
-            for share in SHARES if end.bound - end.reached > self.tol * self.size else ():
-                mean_u, mean_price = (
-                    share * best + (1 - share) * now for best, now in zip(end.centre, at, strict=True)
-                )
-                new += self._bound(end, columns, own, others, mean_u, mean_price)
-            if not sum(columns.add(*one) for one in new):
-                return
-
-    def _bound(
-        self, end: _End, columns: _Known, own: _Set, others: _Set, priced_u: Array, price: float
-    ) -> list[tuple[Hypothesis, Array, bool]]:
-        """Bound an end by multipliers t u and a price t of the level; return the columns whose edges are the largest.
-
-        The bound is convex in the two, so means of them are as valid, and in-out smoothing prices between the best
-        point so far, the `centre` of an end, and a program's vertex.
-        """
-        formulation, function = self.formulation, end.function
-        penalty: Any = formulation.terms[1]
-        u = priced_u / price
-        s = self.y * (balance_exactly(u, self.y) if formulation.intercept else u)
-        raised = columns.H.T @ s + function.coefficients(columns.H, columns.own) / price
-        limit = penalty.edge_limit if penalty.edge_limit is not None else float(raised.max())
-        largest, found = float(raised.max()), []
-        tilted, added = (
-            (s, function.sign / price) if function.tilt is None else (s + function.sign * function.tilt / price, 0.0)
+        done = search.find((*ends[::2], *ends[1::2]))
+        shape, importance = (
+            _take_ends(ends[at], found[of]) for at, of in ((slice(-2), slice(-1)), (slice(-2, None), slice(-1, None)))
         )
-        # constants are hypotheses of no feature, and of the others where they are any
-        for part, weights, plus, left_out in ((own, tilted, added, CONSTANTS), (others, s, 0.0, ())):
-            if part.oracle is None:
-                continue
-            answer = ask(part.oracle, weights, left_out)
-            bound = answer.outside_bound if left_out and np.isfinite(answer.outside_bound) else answer.edge_bound
-            if not np.isfinite(bound):
-                raise InvalidInput("make_oracle", "found one that does not bound edges", "give one such as stumps")
-            # s + a / t and c / t are rounded once
-            lost = 2 * EPSILON * (float(np.abs(weights).sum()) * getattr(part.oracle, "largest", 1.0) + abs(plus))
-            largest = max(largest, bound + plus + lost)
-            for column in answer.columns[:A_ROUND]:
-                hypothesis, values, is_own = self._take(column, weights, own, others)
-                if is_own == (part is own) and float(values @ weights) + plus > limit:
-                    found.append((hypothesis, values, is_own))
-        bound = LevelSet(Problem(formulation, columns.H, self.y), self.level).bound(self.y * s, price, largest)
-        if bound < end.bound or not end.centre:
-            # u is shrunk by what t grows by
-            end.centre = priced_u, price / penalty.shrink(Edges(largest, inf))
-        end.bound = min(end.bound, bound)
-        return found
+        return Band(d, self.X[rows, d].astype(np.float64), shape, importance), done
 
-    def _take(self, column: Column, s: Array, own: _Set, others: _Set) -> tuple[Hypothesis, Array, bool]:
-        """Return the hypothesis of an oracle's column with its sign, its values on the sample, and whose it is."""
-        hypothesis = column.hypothesis
-        if self.is_free and float(column.values @ s) < 0:
-            hypothesis = negate(hypothesis)
-        values = np.asarray(evaluate(hypothesis, self.X))
-        return hypothesis, values, self._is_own(hypothesis, values, own, others)
+    def _make_oracle(self, sample: Array) -> Oracle:
+        return with_signs(self.make_oracle(sample), free=self.is_free)
 
 
 def _refuse_several(hypothesis: Hypothesis) -> InvalidInput:
@@ -591,13 +417,7 @@ def _refuse_several(hypothesis: Hypothesis) -> InvalidInput:
     return InvalidInput("make_oracle", f"found {hypothesis}, of several features", remedy)
 
 
-def _take_ends(ends: Sequence[_End], found: Array) -> tuple[list[float], ...]:
-    """Return least, lowest, found, highest and most of ends that come in pairs, the smallest value first."""
-    low, high = ends[::2], ends[1::2]
-    return (
-        [0.0 - end.bound for end in low],
-        [0.0 - end.reached for end in low],
-        found.tolist(),
-        [end.reached for end in high],
-        [end.bound for end in high],
-    )
+def _take_ends(ends: Sequence[End], found: Array) -> Range:
+    """Return the range of ends that come in pairs, the smallest value first."""
+    reached, bounds = np.array([(end.reached, end.bound) for end in ends]).T
+    return Range(0.0 - bounds[::2], 0.0 - reached[::2], found, reached[1::2], bounds[1::2])

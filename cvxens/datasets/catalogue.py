@@ -54,9 +54,6 @@ def breast_cancer() -> Dataset:
     )
 
 
-BUNDLED = {"breast_cancer": breast_cancer}
-
-
 def available() -> tuple[str, ...]:
     """Return the names that `load` knows, in alphabetical order.
 
@@ -70,7 +67,7 @@ def available() -> tuple[str, ...]:
     >>> "breast_cancer" in available()
     True
     """
-    return tuple(sorted({*BUNDLED, *_entries()}))
+    return tuple(sorted({"breast_cancer", *_entries()}))
 
 
 def load(name: str, *, sparse: bool = False) -> Dataset:
@@ -107,12 +104,12 @@ def load(name: str, *, sparse: bool = False) -> Dataset:
     array([-1., -1., -1.])
     """
     validation.instance("name", name, str)
-    if name in BUNDLED:
-        data = BUNDLED[name]()
+    if name == "breast_cancer":
+        data = breast_cancer()
         return data.as_csr() if sparse else data
     entries = _entries()
     if name not in entries:
-        raise _unknown(name, {*BUNDLED, *entries})
+        raise _unknown(name, available())
     entry = entries[name]
     sources = [open_source(path) for path in entry.files]
     for source, digest in zip(sources, entry.digests, strict=True):
@@ -159,7 +156,7 @@ def _unknown(name: str, known: Collection[str]) -> InvalidInput:
     if _directory() is None:
         return InvalidInput(
             "name",
-            f"found {name!r}, but no data directory; without one there is only {', '.join(BUNDLED)}",
+            f"found {name!r}, but no data directory; without one there is only breast_cancer",
             f"set {VARIABLE} to a directory with a {MANIFEST}, or use load_file(path)",
         )
     close = ", ".join(get_close_matches(name, known, n=5, cutoff=0.5))

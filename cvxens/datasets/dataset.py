@@ -14,9 +14,6 @@ from cvxens.types import Array
 
 Split = tuple[NDArray, NDArray]
 
-MISSING = frozenset({"", "?", "NA", "NaN", "nan", "None"})
-"""Texts that are no label."""
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -103,7 +100,7 @@ def clean_labels(y: Any) -> NDArray:
         raise InvalidInput("y", f"found shape {labels.shape}", "give one label per sample, (n_samples,)")
     if labels.dtype.kind not in "biuf":
         labels = labels.astype(str)
-        if absent := MISSING.intersection(labels):
+        if absent := {"", "?", "NA", "NaN", "nan", "None"}.intersection(labels):
             raise InvalidInput("y", f"found the missing label '{min(absent)}'", "remove its samples")
         if not all(map(NUMBER.fullmatch, labels)):
             return labels

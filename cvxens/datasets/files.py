@@ -16,7 +16,7 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
@@ -37,31 +37,6 @@ MEBIBYTE = 2**20
 
 DENSE_LIMIT = 256 * MEBIBYTE
 """Bytes that a dense matrix may take if its file holds something smaller."""
-
-DECOMPRESSORS: dict[bytes, Callable[[BytesIO], Any]] = {
-    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ\x00": lzma.LZMAFile,
-}
-"""Openers of packed files, by their first bytes."""
-
-MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-"""Encodings that a text begins with a mark of, in the order in which they are tried."""
-
-MAGIC = {b"PAR1": "parquet", b"\xd0\xcf\x11\xe0": "xls"}
-"""Formats by their first bytes; a zip archive is of arrays or a workbook."""
-
-JSON = re.compile(rb"\s*(\[\s*[\[{]|\{\s*[\"}])")
-"""The beginning of a list of records, or of a record."""
-
-LIBSVM_LINE = re.compile(rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
-MOST_FEATURES = 2**22
-
-HEADERS: Mapping[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype]]] = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-"""Readers of shape, order and type, by the version of numpy's format; the third is of names that are not Latin."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +63,12 @@ class Source:
             raise self.error("found an Excel workbook that is old or has a password", "save it as .xlsx or as CSV")
         if self.binary:
             return self.binary
-        if JSON.match(self.content):
+        # the beginning of a list of records, or of a record
+        if re.match(rb"\s*(\[\s*[\[{]|\{\s*[\"}])", self.content):
             return "json"
         lines = islice(re.finditer(rb"[^\r\n]+", self.content), 20)
-        if any(LIBSVM_LINE.fullmatch(line.group().strip()) for line in lines):
+        libsvm = rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?"
+        if any(re.fullmatch(libsvm, line.group().strip()) for line in lines):
             return "libsvm"
         if b"\0" in self.content:
             remedy = "give CSV, JSON, LIBSVM/SVMlight, npz, Parquet or Excel; of text in UTF-16, say --encoding utf-16"
@@ -103,11 +80,14 @@ class Source:
         """The format where it is none of text, "" where it may be."""
         if self.content.startswith(b"PK\x03\x04"):
             return "xlsx" if b"xl/workbook" in self.content else "npz"
-        return next((name for magic, name in MAGIC.items() if self.content.startswith(magic)), "")
+        magic = {b"PAR1": "parquet", b"\xd0\xcf\x11\xe0": "xls"}
+        return magic.get(self.content[:4], "")
 
     def recode(self, encoding: str = "") -> Source:
         """Return text of an encoding, by default that of the mark that it begins with, as UTF-8."""
-        name = encoding or next((name for mark, name in MARKS.items() if self.content.startswith(mark)), "")
+        # the mark of UTF-16 begins one of UTF-32
+        marks = {"utf-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "utf-16": (b"\xff\xfe", b"\xfe\xff")}
+        name = encoding or next((name for name, ends in marks.items() if self.content.startswith(ends)), "")
         if not name:
             return self
         if self.binary:
@@ -184,11 +164,12 @@ def open_source(path: str | os.PathLike[str], encoding: str = "") -> Source:
 
 def _decompress(path: Path, raw: bytes) -> bytes:
     """Return the bytes of a file, inflated if they are packed; `DataFileError` if they inflate to too much."""
-    decompress = next((open_ for magic, open_ in DECOMPRESSORS.items() if raw.startswith(magic)), None)
-    if decompress is None:
+    openers = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+    open_packed: Any = next((open_ for magic, open_ in openers.items() if raw.startswith(magic)), None)
+    if open_packed is None:
         return raw
     try:
-        return read_bounded(decompress(BytesIO(raw)), inflation_limit(len(raw)))
+        return read_bounded(open_packed(BytesIO(raw)), inflation_limit(len(raw)))
     except Oversized as error:
         found = f"found a compressed file of {len(raw) / MEBIBYTE:,.1f} MiB that inflates to {error}"
         remedy = "inflate it yourself if you trust it, and give the file that comes of it"
@@ -299,8 +280,8 @@ def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> A
 
 def _number_features(source: Source, n_features: int) -> tuple[str, ...]:
     """Return the names ``x0``, ``x1``, ..., which take memory too; `DataFileError` beyond 2^22 features."""
-    if n_features > MOST_FEATURES:
-        raise source.error(f"found {n_features} features", f"check the largest index; up to {MOST_FEATURES} are read")
+    if n_features > 2**22:
+        raise source.error(f"found {n_features} features", f"check the largest index; up to {2**22} are read")
     return tuple(f"x{j}" for j in range(n_features))
 
 
@@ -313,9 +294,11 @@ def _check_header(archive: ZipFile, member: ZipInfo) -> None:
         # numpy evaluates no more than 10,000 bytes of a header
         start = BytesIO(stream.read(2**16))
     version = np.lib.format.read_magic(start)
-    if version not in HEADERS:
+    # the third version is of names that are not Latin
+    if version not in {(1, 0), (2, 0)}:
         raise ValueError(f"{member.filename} in version {version} of numpy's format")
-    shape, _, dtype = HEADERS[version](start)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(start)
     if dtype.kind not in PLAIN or not dtype.itemsize:
         raise ValueError(f"{member.filename} of type {dtype}, whose values are not plain")
     if start.tell() + prod(shape) * dtype.itemsize != member.file_size:

@@ -47,9 +47,6 @@ from cvxens.tables import (
     spell,
 )
 
-TARGETS = frozenset({"target", "class", "label", "y"})
-"""Names that say that a column is the target, in lower case."""
-
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
 
@@ -306,7 +303,7 @@ def _read_samples(source: Source, n_features: int) -> Samples:
     for suffix in ("", "_test", "_train"):
         X = features_of(source, arrays, suffix)
         if X is not None:
-            X = X.toarray() if hasattr(X, "toarray") else X
+            X = X if isinstance(X, np.ndarray) else X.toarray()
             return Samples(X, arrays.get(f"y{suffix}"), (f"of the archive's parts, X{suffix} is taken",) * bool(suffix))
     raise source.error(f"found no X, only {', '.join(arrays) or 'nothing'}", "save X, and y if it is known")
 
@@ -384,7 +381,7 @@ class FileTable:
             if target not in names:
                 raise self.source.error(f"found no column {target!r} for --target", f"name one of {', '.join(names)}")
             return target
-        named = [name for name in names if name.lower() in TARGETS]
+        named = [name for name in names if name.lower() in {"target", "class", "label", "y"}]
         if named and names[-1] not in named:
             raise self.source.error(
                 f"found {names[-1]!r} as the last column, which is the target by default, beside a column {named[0]!r}",

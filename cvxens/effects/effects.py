@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens import validation
-from cvxens.effects.functions import Interaction, MainEffect, find_cells, make_points
-from cvxens.effects.pieces import take_apart
+from cvxens.effects.functions import Interaction, MainEffect, find_cells, make_points, take_apart
 from cvxens.effects.purification import purify, purify_further
 from cvxens.errors import InvalidInput
 from cvxens.features import column

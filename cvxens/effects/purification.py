@@ -9,12 +9,6 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 
 from cvxens.types import Array
 
-NEGLIGIBLE = 1e-10
-"""Eigenvalues, of the largest one, below which rows and columns count as of separate parts of the table."""
-
-ACCURATE, MOST_STEPS = 1e-14, 2000
-"""Where the least squares of more features end: what is left of the means, in the units of the table."""
-
 
 def purify(table: Array, masses: Array) -> tuple[Array, Array, Array, Array]:
     """Split a table T into a pure interaction, a function of the rows, one of the columns, and a constant.
@@ -57,7 +51,8 @@ def purify(table: Array, masses: Array) -> tuple[Array, Array, Array, Array]:
     matrix = np.block([[np.eye(len(i)), A], [A.T, np.eye(len(j))]])
     weighted = masses[..., None] * table
     sums = np.concatenate([weighted.sum(axis=1)[i], weighted.sum(axis=0)[j]])
-    found = np.linalg.lstsq(matrix, sums / scale[:, None], rcond=NEGLIGIBLE)[0] / scale[:, None]
+    # eigenvalues below that share of the largest one are of separate parts of the table
+    found = np.linalg.lstsq(matrix, sums / scale[:, None], rcond=1e-10)[0] / scale[:, None]
     a, b = np.zeros((len(r), table.shape[2])), np.zeros((len(c), table.shape[2]))
     a[i], b[j] = found[: len(i)], found[len(i) :]
     a[r == 0] = np.einsum("j,ijk->ik", c, table[r == 0] - b)
@@ -118,6 +113,7 @@ def purify_further(table: Array, masses: Array) -> tuple[Array, list[Array]]:
     found = []
     for values in np.moveaxis(table, -1, 0):
         goal = (root * values).ravel()
-        found.append(spread(lsmr(operator, goal, atol=ACCURATE, btol=ACCURATE, conlim=0, maxiter=MOST_STEPS)[0]))
+        # what is left of the means, in the units of the table
+        found.append(spread(lsmr(operator, goal, atol=1e-14, btol=1e-14, conlim=0, maxiter=2000)[0]))
     parts = [np.stack(of_outputs, axis=-1) for of_outputs in zip(*found, strict=True)]
     return table - sum(np.expand_dims(part, k) for k, part in enumerate(parts)), parts

@@ -162,17 +162,7 @@ class CodedColumn(Column):
 
 @dataclass(frozen=True, eq=False)
 class CodedOracle:
-    """Prices hypotheses with codes: exactly over all codes where these are few, else over some at random.
-
-    Examples
-    --------
-    >>> from cvxens.colgen.oracles import Stumps
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> pairs = Pairs.from_labels(np.array([0, 1, 2]), 3)
-    >>> priced = CodedOracle(Stumps(X), pairs, np.random.default_rng(0)).price(pairs.signs / 9)
-    >>> print(priced.columns[0].hypothesis, round(priced.columns[0].edge, 3), round(priced.edge_bound, 3))
-    x[0] >= 0.5 -> -1 for +-- 0.556 0.556
-    """
+    """Prices hypotheses with codes: exactly over all codes where these are few, else over some at random."""
 
     oracle: Oracle
     pairs: Pairs

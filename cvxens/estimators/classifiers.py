@@ -193,13 +193,7 @@ class LPBoostClassifier(Ensemble, Classifier):
 
 
 def _least_mean_hinge(z: Array, weights: Array) -> float:
-    """Return the least weighted mean of max(0, 1 - t z_i) over t >= 0, which is linear between the t = 1/z_i.
-
-    Examples
-    --------
-    >>> _least_mean_hinge(np.array([2.0, 4.0, -1.0]), np.ones(3) / 3)
-    0.5
-    """
+    """Return the least weighted mean of max(0, 1 - t z_i) over t >= 0, which is linear between the t = 1/z_i."""
     order = np.argsort(z)
     # its slope at t is minus the sum of the z_i below 1/t
     rises = np.cumsum(weights[order] * z[order]) > 0
@@ -429,7 +423,7 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     def _state(self, sample: Sample) -> Formulation:
         given: Any = self.formulation
         formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
-        if isinstance(formulation, type) or not hasattr(formulation, "terms"):
+        if not isinstance(formulation, Formulation):
             raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
         if formulation.on_scores:
             remedy = "use CGEnsSLSClassifier, or a loss on margins"

@@ -328,16 +328,6 @@ def compare_optima(constrained: Certificate, free: Certificate, sense: float) ->
     """Bound how much worse one optimum is than another, both of a minimum (`sense` 1) or of a maximum (-1).
 
     The optimum of a minimum is between the dual and the primal value; what is not proven bounds nothing.
-
-    Examples
-    --------
-    >>> from cvxens.certificates import Certificate
-    >>> loose, tight = (
-    ...     Certificate.between(primal, dual, residuals={}, repair={}, rounding=0.0)
-    ...     for primal, dual in ((3.0, 2.5), (1.0, 1.0))
-    ... )
-    >>> compare_optima(loose, tight, 1)
-    (1.5, 2.0)
     """
     rounding = (constrained.rounding or 0.0) + (free.rounding or 0.0)
     least = sense * (constrained.dual - free.primal) - rounding if constrained.proven else 0.0

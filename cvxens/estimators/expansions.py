@@ -34,7 +34,7 @@ from cvxens.estimators.base import check_shape, estimator, refuse_intercept, rou
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Sample
-from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.kernel import Kernel, close_ranges
 from cvxens.limits import Deadline, Pace, interruptible, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
 from cvxens.problems.losses import EntropicMinimumMargin, Exponential, SquaredHinge
@@ -75,54 +75,14 @@ LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 """Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
 
 
-@dataclass(frozen=True, eq=False)
-class FixedKernel:
-    """A kernel between two samples, with the ranges `box` (2, n_features), if they are those of the training sample.
+def prepare(kernel: KernelFunction, X: Any) -> tuple[KernelFunction, Any]:
+    """Return a kernel and features of its own with the same matrix on a sample, sooner evaluated many times."""
+    return kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
 
-    There is no threshold beyond them, so hypotheses say of a sample outside what they say of the nearest one inside.
-    """
 
-    function: KernelFunction
-    box: Array | None
-
-    @classmethod
-    def from_sample(cls, kernel: Any, gamma: Any, X: Array, masses: Array | None = None) -> FixedKernel:
-        """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
-        made = TrainingKernel.from_sample(kernel, gamma, X, masses).kernel
-        if not isinstance(made, Kernel) or made.is_data_independent:
-            return cls(made, None)
-        low, high = X.min(axis=0), X.max(axis=0)
-        # a radius is read off the corner that is the farthest from 0
-        farthest = np.where(np.abs(low) > np.abs(high), low, high)
-        return cls(made.with_ranges_of(np.stack([low, high, farthest])), np.stack([low, high]))
-
-    def __call__(self, X: Any, Z: Any) -> Any:
-        """Evaluate between samples X, from anywhere, and Z, within the ranges."""
-        return self.function(self.clip(X), Z)
-
-    def prepare(self, X: Any) -> tuple[FixedKernel, Any]:
-        """Return a kernel and features of its own with the same matrix on a sample, sooner evaluated many times."""
-        if not isinstance(self.function, Kernel):
-            return self, X
-        function, features = self.function.prepare(self.clip(X))
-        return FixedKernel(function, None), features
-
-    def multiply(self, X: Any) -> AdditiveKernel | None:
-        """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
-        kernel, features = self.prepare(X)
-        return AdditiveKernel.from_kernel(kernel.function, features)
-
-    def expand(self, X: Array, vectors: Array, coefficients: Array) -> Array:
-        """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
-        joined = np.concatenate([X, vectors]) if len(X) * len(vectors) > BLOCK else None
-        matrix = None if joined is None else self.multiply(joined)
-        if matrix is None:
-            return expand(self, X, vectors, coefficients)
-        return (matrix @ np.concatenate([np.zeros(len(X)), coefficients]))[: len(X)]
-
-    def clip(self, X: Any) -> Any:
-        """Return the nearest samples within the ranges, of which hypotheses say the same."""
-        return X if self.box is None else np.clip(X, *self.box)
+def sort_additive(kernel: KernelFunction, X: Any) -> AdditiveKernel | None:
+    """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
+    return AdditiveKernel.from_kernel(*prepare(kernel, X))
 
 
 class Trained(NamedTuple):
@@ -141,7 +101,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(KernelMachine):
+class ExpansionClassifier(KernelMachine):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -162,7 +122,7 @@ class KernelExpansion(KernelMachine):
     ----------
     certificate_ : Certificate
         Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
-    kernel_ : FixedKernel
+    kernel_ : Kernel or callable
         The kernel as a function of two samples, with what it took from the training sample.
     support_ : ndarray of int, shape (n_support,)
         Training samples that scores are expanded over.
@@ -175,7 +135,7 @@ class KernelExpansion(KernelMachine):
     """
 
     certificate_: Certificate = field(init=False)
-    kernel_: FixedKernel = field(init=False)
+    kernel_: KernelFunction = field(init=False)
     support_: NDArray[np.intp] = field(init=False)
     support_vectors_: Array = field(init=False)
     dual_coef_: Array = field(init=False)
@@ -196,48 +156,49 @@ class KernelExpansion(KernelMachine):
         check_is_fitted(self)
         found = []
         for part in self._parts():
-            kernel = part.kernel_.function
+            kernel = part.kernel_
             if not isinstance(kernel, Kernel):
                 raise AttributeError(
                     f"shape_functions_: the function {kernel!r} is not known to be a sum over features"
                 )
-            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
+            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_))
         return self._show(found)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
-        inside = replace(sample, X=self.kernel_.clip(validation.samples(sample.X)))
+        checked = replace(sample, X=validation.samples(sample.X))
         norm = float(c @ self._expand(self.support_vectors_, c))
-        return self._certify_scores(self.kernel_, inside, self._expand(inside.X, c), norm)
+        return self._certify_scores(self.kernel_, checked, self._expand(checked.X, c), norm)
 
     @abstractmethod
-    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
+    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
+        """Hold a function with scores f and squared norm `norm` against the optimum on a sample."""
 
-    def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
+    def _fix_kernel(self, sample: Sample) -> tuple[KernelFunction, Array]:
         """Return the kernel, and the sample as it takes it."""
         X = validation.samples(sample.X)
-        return FixedKernel.from_sample(self.kernel, self.gamma, X, sample.masses), X
+        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, sample.masses).kernel
+        return close_ranges(kernel, X) if isinstance(kernel, Kernel) else kernel, X
 
-    def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
+    def _factor(self, kernel: KernelFunction, X: Array) -> LowRankKernel:
         # Newton's steps cost less than the factor did
         with limit_time(0.5 * time_left()):
-            return incomplete_cholesky(*kernel.prepare(X), validation.whole("max_rank", self.max_rank))
+            return incomplete_cholesky(*prepare(kernel, X), validation.whole("max_rank", self.max_rank))
 
-    def _train(self, solve: Callable[[FixedKernel, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
+    def _train(self, solve: Callable[[KernelFunction, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
         """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
         kernel, X = self._fix_kernel(sample)
         with rounds_of(self) as rounds, limit_time(inf) as clock:
             rounds.tell(f"{len(X)} samples")
             trained = solve(kernel, X, sample)
         certificate, tol = trained.certificate, validation.positive("tol", self.tol)
-        is_exact = not certificate.holds(tol) and kernel.multiply(X) is not None
+        is_exact = not certificate.holds(tol) and sort_additive(kernel, X) is not None
         warn_of_gap(self, certificate, tol, *explain_shortfall(clock, is_exact=is_exact))
         return self._make_attributes(sample, kernel, trained)
 
     def _make_expansion(
-        self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
+        self, sample: Sample, kernel: KernelFunction, support: NDArray[np.intp], coefficients: Array
     ) -> dict[str, Any]:
         """Return the fitted attributes of an expansion over the samples `support` of those that are kept."""
         kept = np.flatnonzero(sample.shares > 0)
@@ -250,7 +211,7 @@ class KernelExpansion(KernelMachine):
             "intercept_": np.zeros(()),
         }
 
-    def _make_attributes(self, sample: Sample, kernel: FixedKernel, trained: Trained) -> dict[str, Any]:
+    def _make_attributes(self, sample: Sample, kernel: KernelFunction, trained: Trained) -> dict[str, Any]:
         return {
             **self._make_expansion(sample, kernel, trained.support, trained.coefficients),
             "certificate_": trained.certificate,
@@ -261,7 +222,13 @@ class KernelExpansion(KernelMachine):
         return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
 
     def _expand(self, X: Array, coefficients: Array) -> Array:
-        return self.kernel_.expand(X, self.support_vectors_, coefficients)
+        """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
+        kernel, vectors = self.kernel_, self.support_vectors_
+        joined = np.concatenate([X, vectors]) if len(X) * len(vectors) > BLOCK else None
+        matrix = None if joined is None else sort_additive(kernel, joined)
+        if matrix is None:
+            return expand(kernel, X, vectors, coefficients)
+        return (matrix @ np.concatenate([np.zeros(len(X)), coefficients]))[: len(X)]
 
 
 def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact: bool = False) -> tuple[str, str]:
@@ -276,7 +243,7 @@ def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact
     return ("Newton's method has ended", "raise max_rank or tol") if is_exact else (LOW_RANK, "raise max_rank or tol")
 
 
-def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
+def evaluate_residual(kernel: KernelFunction, X: Array, K: LowRankKernel, v: Array) -> float:
     """Compute v'E v for E = kernel(X, X) - G G', or a bound of more than 25,000 samples or without the time.
 
     As E is PSD, |E_ij| <= sqrt(E_ii E_jj), so the bound is ``(sum_i |v_i| sqrt(E_ii))^2``.
@@ -287,7 +254,7 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
     # a share of the form so small need not be known better
     if bound <= 1e-6 * kept:
         return bound
-    exact = kernel.multiply(X)
+    exact = sort_additive(kernel, X)
     if exact is not None:
         product, errors = exact.measure_scores(v)
         return min(bound, max(float(v @ product) - kept, 0.0) + float(errors @ np.abs(v)))
@@ -296,7 +263,7 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
-    (kernel, X), v = kernel.prepare(X[used]), v[used]
+    (kernel, X), v = prepare(kernel, X[used]), v[used]
     for first in range(0, len(v), n_rows):
         if not pace.allows_step():
             return bound
@@ -384,7 +351,7 @@ def average_diagonal(diagonal: Array, sample: Sample) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class SquaredSlacks(KernelExpansion):
+class SquaredSlacks(ExpansionClassifier):
     """A function for the largest margin with squared slacks.
 
     Parameters
@@ -402,12 +369,12 @@ class SquaredSlacks(KernelExpansion):
         price = 10.0 / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
         return 1 / (price * sample.weights)
 
-    def _factor_with_ridge(self, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:
+    def _factor_with_ridge(self, kernel: KernelFunction, X: Array, sample: Sample) -> LowRankKernel:
         K = self._factor(kernel, X)
         ridge = self._choose_ridge(K.diagonal + K.residual, sample)
         return K.softened(ridge) if ridge.any() else K
 
-    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
         # v'(K + ridge) v at v = y u bounds the optimum
         optimum = self._minimise_slacks(kernel, K, sample, min(self.tol, 1e-4)).certificate
@@ -418,14 +385,14 @@ class SquaredSlacks(KernelExpansion):
             value, optimum.dual, maximise=True, residuals={}, repair={}, rounding=rounding, note=optimum.note
         )
 
-    def _minimise_slacks(self, kernel: FixedKernel, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
+    def _minimise_slacks(self, kernel: KernelFunction, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
         """Solve the rho-SVM of low rank and, where that is not within `tol`, with the exact kernel."""
         X, y = sample.X, sample.signs
         svm = solve_low_rank_rho_svm(K, y, tol)
         residual = evaluate_residual(kernel, X, K, svm.coefficients)
         low = Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
         ridge = np.broadcast_to(np.asarray(K.ridge, np.float64), y.shape)
-        exact = kernel.multiply(X) if ridge.all() else None
+        exact = sort_additive(kernel, X) if ridge.all() else None
         if exact is None:
             return low
         # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
@@ -446,13 +413,6 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
     As rho and t scale together, it is one over the minimum over tau = t / rho of
     ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``; z are the margins of w, `norm` is |w|^2. Without a ridge,
     0, no slack is allowed: the maximum of ``2 t m - t^2 |w|^2`` with m = min z, 0 where m is not positive.
-
-    Examples
-    --------
-    >>> evaluate_rho_svm(np.array([1.0, 1.0]), norm=1.0, ridge=2.0)
-    2.0
-    >>> evaluate_rho_svm(np.array([1.0, 2.0]), norm=4.0, ridge=0.0)
-    0.25
     """
     if not np.any(ridge):
         return max(float(z.min()), 0.0) ** 2 / norm if norm > 0 else 0.0
@@ -516,11 +476,11 @@ class RhoSVC(SquaredSlacks):
         is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
         return self._train(self._solve_low_rank if is_fast else self._solve_whole, sample)
 
-    def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+    def _solve_low_rank(self, kernel: KernelFunction, X: Array, sample: Sample) -> Trained:
         K = self._factor_with_ridge(kernel, X, sample)
         return self._minimise_slacks(kernel, K, replace(sample, X=X), self.tol)
 
-    def _solve_whole(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+    def _solve_whole(self, kernel: KernelFunction, X: Array, sample: Sample) -> Trained:
         K, y = kernel(X, X), sample.signs
         problem = RhoSVM(K + np.diag(self._choose_ridge(K.diagonal(), sample)), y)
         solution = solve_rho_svm(problem, self.tol)
@@ -659,7 +619,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
     def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
         return np.zeros(len(diagonal)) if self._is_hard else super()._choose_ridge(diagonal, sample)
 
-    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
         price = sum(row.weight for row in self.history_[:-1])
         if not self._is_hard or price == 0:
             return super()._certify_scores(kernel, sample, f, norm)
@@ -738,7 +698,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 
 @final
 @estimator
-class RegAdaBoostClassifier(KernelExpansion):
+class RegAdaBoostClassifier(ExpansionClassifier):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly
@@ -795,7 +755,7 @@ class RegAdaBoostClassifier(KernelExpansion):
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
         return 3e-4 * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
 
-    def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
+    def _minimise(self, kernel: KernelFunction, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
         """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and the formulation."""
         K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
         # lam |f|^2 is ridge / 2 |f|^2
@@ -806,14 +766,14 @@ class RegAdaBoostClassifier(KernelExpansion):
         certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
         # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
-        low, exact = Trained(K.pivots, coefficients, u, certificate), kernel.multiply(X)
+        low, exact = Trained(K.pivots, coefficients, u, certificate), sort_additive(kernel, X)
         if exact is None:
             return low, formulation
         terms: Any = formulation.terms
         steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, terms[0], ridge, low.spread(len(y)))
         return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
 
-    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
         (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
         # f and its norm are taken as given
         dual, rounding, note = optimum.dual, optimum.rounding, optimum.note

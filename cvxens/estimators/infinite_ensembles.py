@@ -25,8 +25,9 @@ from cvxens.estimators.machines import (
     MachinePath,
     Trainer,
     TrainingKernel,
-    certify_expansion,
+    check_balance,
     find_room,
+    hold_expansion,
     make_trainer,
     scale_price,
 )
@@ -180,8 +181,14 @@ class InfiniteEnsembleSVC(KernelMachine):
             limits = Limits(1e-9 if tol is None else tol, max_time, validation.random_state(self.random_state))
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [self.C_], limits)
             u, b = sample.spread(solution.u), solution.b
+        statement = self.kernel_.statement if isinstance(self.kernel_, Kernel) else None
+        if statement is None:
+            remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
+            raise InvalidInput("kernel", f"found {self.kernel_!r:.100}, which no exact proof is known for", remedy)
+        (name, gamma), prices = statement, self.C_ * sample.weights
+        formulation = formulations.svm(float(prices[0]) if (prices == prices[0]).all() else prices)
         layout = lay_out(sample.X.shape[1])
-        return _prove_machine(self._kernel, sample.X, sample.signs, self.C_ * sample.weights, u, b, layout)
+        return prove_kernel(formulation, sample.X, sample.signs, name, u, b, gamma=gamma, layout=layout)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         if self._is_precomputed:
@@ -190,15 +197,17 @@ class InfiniteEnsembleSVC(KernelMachine):
         b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         self._kernel.check(sample.X)
         solver = "blockwise" if self._kernel.scale is None else "additive"
+        check_balance(v)
         trainer, prices = (
             make_trainer(self._kernel, sample.X, solver, find_room(self.cache_size)),
             self.C_ * sample.weights,
         )
-        certificate, solution = certify_expansion(
-            trainer, self.support_vectors_, v, b, sample.signs, prices, self._limits()
-        )
+        (solution,) = trainer.solve_path(sample.signs, prices, [1.0], self._limits())
         self._warn(solution.ending, solution.certificate)
-        return certificate
+        # the optimum of P1 is minus that of P2
+        bound = {"dual": -solution.objective, "rounding": solution.certificate.rounding}
+        vectors, formulation = self.support_vectors_, formulations.svm(prices)
+        return hold_expansion(self._kernel, sample.X, vectors, v, b, formulation, sample.signs, **bound)
 
     def _merges(self) -> bool:
         return not self._is_precomputed
@@ -289,17 +298,3 @@ class InfiniteEnsembleSVC(KernelMachine):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed
         return tags
-
-
-def _prove_machine(
-    kernel: TrainingKernel, X: Array, y: Array, prices: Array, u: Array, b: float, layout: Layout | None = None
-) -> Proof:
-    """Prove how far a machine on a sample is from the optimum, in rational numbers."""
-    statement = kernel.kernel.statement if isinstance(kernel.kernel, Kernel) else None
-    if statement is None:
-        remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
-        raise InvalidInput("kernel", f"found {kernel.kernel!r:.100}, which no exact proof is known for", remedy)
-    name, gamma = statement
-    alike = (prices == prices[0]).all()
-    formulation = formulations.svm(float(prices[0]) if alike else prices)
-    return prove_kernel(formulation, X, y, name, u, b, gamma=gamma, layout=layout)

@@ -17,6 +17,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from cvxens import validation
@@ -196,34 +197,15 @@ class TrainingKernel:
         return np.array_equal(self.scale, other.scale)
 
 
-def measure_distance(X: Any, masses: Array | None = None) -> float:
-    """Return the mean squared distance of rows of X, counted by their masses, from their mean.
-
-    Examples
-    --------
-    >>> measure_distance(np.array([[1.0, 2.0], [4.0, 6.0]]))
-    6.25
-    """
-    X = np.asarray(X, np.float64)
-    p = np.full(len(X), 1 / len(X)) if masses is None else masses / masses.sum()
-    return float(p @ ((X - p @ X) ** 2).sum(axis=1))
-
-
-def default_gamma(kernel: Any, gamma: Any, X: Any, masses: Array) -> dict[str, Any]:
-    """Return the parameter gamma that a kernel has by its name on a sample, where it has one and no number is given."""
-    name = kernel if isinstance(kernel, str) else ""
-    if name not in KERNELS_OF_GAMMA or not (gamma is None or isinstance(gamma, str)):
-        return {}
-    return {"gamma": find_gamma(name, gamma, X, masses)}
-
-
 def find_gamma(name: str, gamma: Any, X: Any, masses: Array | None) -> float:
     """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
     if gamma is None:
         return KERNELS_OF_GAMMA[name][1](X, masses)
     if isinstance(gamma, str) and gamma == "variance" and name == "gaussian":
         # TK07 section 4.2: k = exp(-|x - x'|^2 / beta), beta the mean of |x_i - mean|^2
-        return 1 / (measure_distance(X, masses) or 1.0)
+        X = np.asarray(X, np.float64)
+        p = np.full(len(X), 1 / len(X)) if masses is None else masses / masses.sum()
+        return 1 / (float(p @ ((X - p @ X) ** 2).sum(axis=1)) or 1.0)
     return validation.positive("gamma", gamma)
 
 
@@ -307,7 +289,10 @@ class KernelMachine(Classifier):
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
+        is_open = isinstance(self.kernel, str) and (self.gamma is None or isinstance(self.gamma, str))
+        if not (is_open and self.kernel in KERNELS_OF_GAMMA):
+            return {}
+        return {"gamma": find_gamma(self.kernel, self.gamma, sample.X, sample.masses)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -539,7 +524,9 @@ class MachinePath(PricePath):
         weights = vars(self.estimator).get("class_weight")
         part = replace(part, weights=part.masses * class_factors(weights, part.given, part.masses))
         scores, gaps = [], []
-        with limit_time(self.search.share_time(k)):
+        # of the time, as much as there are folds to be done beside this one and after it
+        share = min(1.0, effective_n_jobs(self.search.n_jobs) / (len(self.search.folds) - k))
+        with limit_time(share * time_left()):
             # the samples that are held out have no part in the kernel
             kernel, whole = self.shared.kernel, self.shared
             if not kernel.is_precomputed and not (own := self._make_kernel(rows)).equals(kernel):
@@ -607,22 +594,6 @@ def certify_function(
     return Certificate.between(value, dual, maximise=maximise, residuals={}, repair={}, rounding=rounding, note=note)
 
 
-def certify_expansion(
-    trainer: Trainer, vectors: NDArray, v: Array, b: float | None, y: Array, prices: Array, limits: Limits
-) -> tuple[Certificate, SVMSolution[Any]]:
-    """Hold the machine `sum_i v_i k(x_i, x) + b` against LL08 P1 on the sample of a trainer, and solve P2 there for it.
-
-    The x_i are any `vectors`, the v_i any coefficients with the sum 0; None stands for the best intercept. Returns the
-    certificate of the machine, and the solution of P2.
-    """
-    check_balance(v)
-    (solution,) = trainer.solve_path(y, prices, [1.0], limits)
-    # the optimum of P1 is minus that of P2
-    bound = {"dual": -solution.objective, "rounding": solution.certificate.rounding}
-    formulation = formulations.svm(prices)
-    return hold_expansion(trainer.kernel, trainer.X, vectors, v, b, formulation, y, **bound), solution
-
-
 def check_balance(v: Array) -> None:
     """Raise unless the coefficients of a function of the kernel have the sum 0, but for rounding."""
     if abs(total := float(v.sum())) > 1e-9 * float(np.abs(v).sum()):
@@ -640,7 +611,16 @@ def hold_expansion(
     **bound: float,
 ) -> Certificate:
     """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against a dual value on the sample X."""
-    scores, errors = _score(kernel, np.concatenate([X, vectors]), v)
+    X = np.concatenate([X, vectors])
+    if kernel.scale is None:
+        X, function = X.astype(np.float64), kernel.function
+        sizes = expand(lambda left, right: np.abs(function(left, right)), X, X[len(y) :], np.abs(v))
+        scores, errors = expand(function, X, X[len(y) :], v), sum_error(len(v), 1.0) * sizes
+    else:
+        # a constant in the kernel, and terms in x alone, are nothing to coefficients with the sum 0
+        additive = AdditiveKernel.of(X, kernel.scale)
+        scores = additive.product(np.concatenate([np.zeros(len(y)), v]), compensated=True)
+        errors = np.full(len(X), additive.product_error(v))
     (f, at_vectors), (f_errors, errors_at_vectors) = np.split(scores, [len(y)]), np.split(errors, [len(y)])
     return certify_function(
         formulation,
@@ -655,16 +635,3 @@ def hold_expansion(
         dual=bound["dual"],
         rounding=bound["rounding"],
     )
-
-
-def _score(kernel: TrainingKernel, X: NDArray, v: Array) -> tuple[Array, Array]:
-    """Evaluate f on samples that end with the support vectors, and bound its rounding errors."""
-    if kernel.scale is None:
-        X = X.astype(np.float64)
-        vectors, function = X[len(X) - len(v) :], kernel.function
-        sizes = expand(lambda left, right: np.abs(function(left, right)), X, vectors, np.abs(v))
-        return expand(function, X, vectors, v), sum_error(len(v), 1.0) * sizes
-    # a constant in the kernel, and terms in x alone, are nothing to coefficients with the sum 0
-    additive = AdditiveKernel.of(X, kernel.scale)
-    spread = np.concatenate([np.zeros(len(X) - len(v)), v])
-    return additive.product(spread, compensated=True), np.full(len(X), additive.product_error(v))

@@ -26,7 +26,7 @@ from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
@@ -137,16 +137,6 @@ def find_best(trials: Sequence[Trial], *, one_standard_error: bool, usual: float
     return first if trials[first].exceeds(trials[stays]) else stays
 
 
-def find_near(trials: Sequence[Trial], best: int) -> list[int]:
-    """Return the numbers of those whose scores are below the best one's by a standard error at most, and its own.
-
-    That of the mean over folds of the difference: much of what scores vary by, from fold to fold, they share.
-    """
-    fallen = [np.array(trials[best].scores) - trial.scores for trial in trials]
-    found = [k for k, each in enumerate(fallen) if each.mean() <= find_standard_error(each)]
-    return [k for k in found if k == best or not trials[k].is_constant]
-
-
 def tabulate(trials: Sequence[Trial]) -> dict[str, Any]:
     """Lay out what was found as GridSearchCV does, a row per trial."""
     if not trials:
@@ -233,10 +223,6 @@ class PriceSearch:
         found: Iterator[Found] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
         return found
 
-    def share_time(self, k: int) -> float:
-        """Return the seconds that fold k may take, of as many as are left to be done beside and after it."""
-        return time_left() * min(1.0, effective_n_jobs(self.n_jobs) / (len(self.folds) - k))
-
     def choose(
         self, trials: Sequence[Trial], *, one_standard_error: bool = False, average: bool = False
     ) -> tuple[int, list[Choice]]:
@@ -249,7 +235,11 @@ class PriceSearch:
         if trials:
             usual = self.paths[0].usual if self.prices is None and self.paths[0].prices is None else None
             best = find_best(trials, one_standard_error=one_standard_error, usual=usual)
-            near = [trials[k] for k in (find_near(trials, best) if average and not one_standard_error else [best])]
+            near = [trials[best]]
+            if average and not one_standard_error:
+                # those whose scores are below by a standard error of the mean difference over folds, at most: much of
+                # what scores vary by, from fold to fold, they share
+                near = [each for each in trials if each is near[0] or not (each.is_constant or near[0].exceeds(each))]
         chosen = trials[best] if trials else near[0]
         # the hypotheses of an alternative are some of those of later ones
         params = {**near[-1].params, chosen.path.name: chosen.price}
@@ -581,7 +571,8 @@ def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[n
     # an estimator that knows classes, and is asked for nothing but what it makes of raw scores
     parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
     vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
-    names = ["sample_weight"] if scorer and takes_weights(scorer) else []
+    # a scorer, or the metric that it is made of
+    names = {"sample_weight"} & signature(getattr(scorer, "_score_func", scorer)).parameters.keys() if scorer else ()
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
         if scorer is None:
@@ -611,8 +602,3 @@ def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array)
         others = np.where(np.arange(f.shape[1]) == labels[:, None], -inf, f).max(axis=1)
         losses = np.maximum(0.0, 1.0 - (f[rows, labels] - others))
     return -float(np.average(losses, weights=sample.weights[test]))
-
-
-def takes_weights(score: Callable[..., float]) -> bool:
-    """Return True if a scorer, or the metric that it is made of, takes `sample_weight`."""
-    return "sample_weight" in signature(getattr(score, "_score_func", score)).parameters

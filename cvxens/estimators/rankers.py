@@ -68,13 +68,7 @@ class RankedSample(Weighted):
 
 
 def read_queries(qid: Any, n_samples: int) -> NDArray[np.intp]:
-    """Return the query of each sample as a number; they are all of one query where none is given.
-
-    Examples
-    --------
-    >>> read_queries(["b", "a", "b"], 3), read_queries(None, 2)
-    (array([1, 0, 1]), array([0, 0]))
-    """
+    """Return the query of each sample as a number; they are all of one query where none is given."""
     if qid is None:
         return np.zeros(n_samples, np.intp)
     try:

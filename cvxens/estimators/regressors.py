@@ -50,8 +50,9 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.svm_solution import SVMSolution
-from cvxens.solvers.svr import solve_svr
+from cvxens.solvers.blockwise import solve_blockwise
+from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
+from cvxens.solvers.svr import KernelSVR
 from cvxens.types import Array
 
 MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]
@@ -62,13 +63,7 @@ TUBE = 0.1
 
 
 def measure_deviation(t: Array, weights: Array) -> float:
-    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal.
-
-    Examples
-    --------
-    >>> measure_deviation(np.array([0.0, 1.0, 5.0, 6.0]), np.ones(4)), measure_deviation(np.ones(2), np.ones(2))
-    (2.5, 1.0)
-    """
+    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal."""
     loss = AbsoluteError(t, weights / weights.sum())
     b = loss.best_intercept(np.zeros(len(t)), np.ones(len(t)))
     return loss.value(np.full(len(t), float(b))) or 1.0
@@ -442,7 +437,7 @@ class InfiniteEnsembleSVR(Regressor):
 
     def _solve_prices(self, trainer: Trainer, sample: TargetSample, prices: Sequence[float]) -> Sequence[Any]:
         loss, matrix = self._loss(sample), trainer.matrix
-        return take_solved(solve_svr(matrix, replace(loss, C=C * loss.C), self.tol) for C in prices)
+        return take_solved(solve_svm_path(solve_blockwise, KernelSVR(matrix, loss), prices, self.tol))
 
     def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVMSolution[Any]:
         """Solve the problem of a loss on a sample, and warn where that falls short of `tol`."""
@@ -450,7 +445,7 @@ class InfiniteEnsembleSVR(Regressor):
         with rounds_of(self) as rounds:
             rounds.tell(f"{len(sample.targets)} samples")
             tol = validation.positive("tol", self.tol)
-            solution = solve_svr(trainer.matrix, loss, tol, max_time=time_limit(self))
+            solution = solve_blockwise(KernelSVR(trainer.matrix, loss), tol, max_time=time_limit(self))
         warn_of_gap(
             self, solution.certificate, self.tol, solution.ending.value, REMEDIES.get(solution.ending, "raise tol")
         )

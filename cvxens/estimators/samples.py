@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from inspect import signature
@@ -143,8 +143,11 @@ class Sensitive:
         """Return what is known of some of the samples."""
         return Sensitive(self.codes[rows], self.levels, self.names)
 
-    def find_groups(self, name: Any) -> Groups | None:
-        """Return the groups of a column, or of all columns together where no name is given; None for another name."""
+    def find_groups(self, name: Any) -> tuple[list[str], NDArray[np.intp]] | None:
+        """Return what the groups of a column are called, of all columns where no name is given, and those of samples.
+
+        None for the name of no column.
+        """
         if name is None:
             chosen = list(range(self.codes.shape[1]))
         elif name in self.names:
@@ -153,20 +156,7 @@ class Sensitive:
             return None
         rows, of_sample = np.unique(self.codes[:, chosen], axis=0, return_inverse=True)
         values = [[self.levels[k][code] for k, code in zip(chosen, row, strict=True)] for row in rows.tolist()]
-        return Groups([", ".join(map(str, each)) for each in values], np.ravel(of_sample))
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Groups of samples, with what they are called."""
-
-    labels: list[str]
-    of_sample: NDArray[np.intp]
-
-    def pairs(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield what each is called, with the samples that are in it."""
-        for k, label in enumerate(self.labels):
-            yield label, self.of_sample == k
+        return [", ".join(map(str, each)) for each in values], np.ravel(of_sample)
 
 
 @dataclass(frozen=True)
@@ -196,18 +186,6 @@ class Weighted:
         """The fitted attributes that the sample says by itself."""
         return {}
 
-    def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
-        """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
-        if self.sensitive is not None:
-            each = np.column_stack([keys, self.sensitive.codes])
-            keys = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        weights, masses = np.bincount(group, self.weights), np.bincount(group, self.masses)
-        places = group[self.places]
-        shares = self.shares * self.weights[self.places] / weights[places]
-        found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
-        return first, {**found, "sensitive": None if self.sensitive is None else self.sensitive.take(first)}
-
     def part(self, rows: NDArray[np.bool_]) -> Self:
         """Return some of the kept samples."""
         kept = np.flatnonzero(rows)
@@ -227,8 +205,21 @@ class Weighted:
         for each in (_keys(self.X), *(vars(self)[name] for name in self.of_samples)):
             codes = np.unique(each, return_inverse=True)[1]
             alike = alike * (int(codes.max()) + 1) + codes
-        first, found = self._join(alike)
-        return replace(self, X=self.X[first], **{name: vars(self)[name][first] for name in self.of_samples}, **found)
+        if self.sensitive is not None:
+            each = np.column_stack([alike, self.sensitive.codes])
+            alike = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
+        _, first, group = np.unique(alike, return_index=True, return_inverse=True)
+        weights, places = np.bincount(group, self.weights), group[self.places]
+        return replace(
+            self,
+            X=self.X[first],
+            weights=weights,
+            masses=np.bincount(group, self.masses),
+            places=places,
+            shares=self.shares * self.weights[self.places] / weights[places],
+            sensitive=None if self.sensitive is None else self.sensitive.take(first),
+            **{name: vars(self)[name][first] for name in self.of_samples},
+        )
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""

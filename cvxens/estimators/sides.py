@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Constraint
-from cvxens.estimators.samples import Groups, Sensitive, find_feature
+from cvxens.estimators.samples import Sample, Sensitive, find_feature
 from cvxens.features import column
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
@@ -29,7 +29,7 @@ MOST_GROUPS = 20
 """Groups beyond which they are taken for a mistake, such as a column of numbers: every two make two rows."""
 
 
-class Row(NamedTuple):
+class SideRow(NamedTuple):
     """One inequality: ``pulls'f + charges'max(0, 1 - z) <= limit`` for scores f and margins z."""
 
     name: str
@@ -42,7 +42,7 @@ class SideConstraint(Constraint):
     """A convex constraint on the scores of a training sample."""
 
     @abstractmethod
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return the rows of the constraint on a sample."""
 
     def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
@@ -92,13 +92,13 @@ class EqualMeanScores(SideConstraint):
     at_most: float = 0.0
     given: Any = None
 
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return a row for every two groups, in either order."""
         limit = check_limit(self, least=0.0)
         counted = np.full(len(sample.masses), True) if self.given is None else _find_class(sample, self.given)
         words = "" if self.given is None else f" given {self.given}"
         means = []
-        for label, members in find_groups(sample, self.groups).pairs():
+        for label, members in find_groups(sample, self.groups):
             masses = np.where(members & counted, sample.masses, 0.0)
             if not masses.any():
                 found = f"found EqualMeanScores for the group {label!r}, which has no sample{words}"
@@ -106,7 +106,7 @@ class EqualMeanScores(SideConstraint):
             means.append((label, masses / masses.sum()))
         name = "" if self.groups is None else f"{self.groups} "
         return [
-            Row(f"mean score{words} of {name}{one} above that of {other}", _balance(a - b), np.zeros(len(a)), limit)
+            SideRow(f"mean score{words} of {name}{one} above that of {other}", _balance(a - b), np.zeros(len(a)), limit)
             for (one, a), (other, b) in permutations(means, 2)
         ]
 
@@ -138,16 +138,13 @@ class GroupLoss(SideConstraint):
     groups: Any = None
     at_most: float = 1.0
 
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return a row for every group."""
         limit = check_limit(self)
         _check_classes(sample, "GroupLoss")
         name = "" if self.groups is None else f"{self.groups} "
-        found = []
-        for label, members in find_groups(sample, self.groups).pairs():
-            masses = np.where(members, sample.masses, 0.0)
-            found.append(Row(f"mean loss of {name}{label}", np.zeros(len(masses)), masses / masses.sum(), limit))
-        return found
+        groups = find_groups(sample, self.groups)
+        return [_bound_loss(f"mean loss of {name}{label}", sample, members, limit) for label, members in groups]
 
 
 @dataclass(frozen=True)
@@ -176,19 +173,27 @@ class ClassLoss(SideConstraint):
     label: Any
     at_most: float
 
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return the one row."""
         limit = check_limit(self)
         _check_classes(sample, "ClassLoss")
-        masses = np.where(_find_class(sample, self.label), sample.masses, 0.0)
-        return [Row(f"mean loss of class {self.label}", np.zeros(len(masses)), masses / masses.sum(), limit)]
+        return [_bound_loss(f"mean loss of class {self.label}", sample, _find_class(sample, self.label), limit)]
 
 
-def find_groups(sample: Any, name: Any) -> Groups:
-    """Return the groups of a sample by a column of its sensitive features, by all of them, or by a feature of X."""
+def _bound_loss(name: str, sample: Any, members: NDArray[np.bool_], limit: float) -> SideRow:
+    """Return the row that bounds the mean loss of some samples."""
+    masses = np.where(members, sample.masses, 0.0)
+    return SideRow(name, np.zeros(len(masses)), masses / masses.sum(), limit)
+
+
+def find_groups(sample: Any, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return the groups of a sample by a column of its sensitive features, by all of them, or by a feature of X.
+
+    Each is what it is called, with True for the samples that are in it.
+    """
     sensitive: Sensitive | None = sample.sensitive
     if sensitive is not None and (groups := sensitive.find_groups(name)) is not None:
-        found = groups
+        labels, of_sample = groups
     elif name is None:
         remedy = "give fit the groups as `sensitive_features`, or the constraint the name of a feature"
         raise InvalidInput("sensitive_features", "found none for a constraint that names no groups", remedy)
@@ -197,28 +202,25 @@ def find_groups(sample: Any, name: Any) -> Groups:
         # all missing values are one level
         levels, of_sample = np.unique(column(sample.X, feature), return_inverse=True)
         kind = sample.features[feature] if sample.features else Feature(str(name))
-        found = Groups([kind.tell(level) for level in levels.tolist()], of_sample)
-    if not 2 <= len(found.labels) <= MOST_GROUPS:
+        labels = [kind.tell(level) for level in levels.tolist()]
+    if not 2 <= len(labels) <= MOST_GROUPS:
         what = "all of `sensitive_features`" if name is None else f"{name!r:.100}"
-        found_groups = f"found {len(found.labels)} groups by {what}"
-        raise InvalidInput("constraints", found_groups, f"give what has 2 to {MOST_GROUPS} values")
-    return found
+        found = f"found {len(labels)} groups by {what}"
+        raise InvalidInput("constraints", found, f"give what has 2 to {MOST_GROUPS} values")
+    return [(label, of_sample == k) for k, label in enumerate(labels)]
 
 
 def check_limit(constraint: Any, least: float = TINY) -> float:
     """Return the limit of a constraint, which is above 0, or 0 where that is the least."""
     limit = validation.number("constraints", constraint.at_most)
     if not limit >= least:
-        found, remedy = (
-            f"found {type(constraint).__name__} with at_most={limit:g}",
-            "above 0" if least else "0 or above",
-        )
-        raise InvalidInput("constraints", found, f"give a number, {remedy}")
+        found = f"found {type(constraint).__name__} with at_most={limit:g}"
+        raise InvalidInput("constraints", found, f"give a number, {'above 0' if least else '0 or above'}")
     return float(limit)
 
 
 def _check_classes(sample: Any, name: str) -> None:
-    if not hasattr(sample, "classes"):
+    if not isinstance(sample, Sample):
         raise InvalidInput("constraints", f"found {name} for a regression", "give EqualMeanScores")
 
 

@@ -119,11 +119,6 @@ def find_concordance(events: NDArray[np.bool_], times: Array, scores: Array, wei
 
     A pair counts, as the product of its weights, where one had an event at a time up to which the other was without one
     (Harrell et al. 1982).
-
-    Examples
-    --------
-    >>> find_concordance(np.array([True, True, False]), np.array([1.0, 2.0, 2.0]), np.array([3.0, 1.0, 1.0]))
-    0.8333333333333334
     """
     weights = np.ones(len(times)) if weights is None else weights
     won, pairs, first = 0.0, 0.0, np.flatnonzero(events & (weights > 0))

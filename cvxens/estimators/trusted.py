@@ -33,7 +33,7 @@ from cvxens.estimators.boosting import Coded
 from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import soft_margin
 from cvxens.estimators.constraints import Concave, Convex, Interactions, Monotone
-from cvxens.estimators.expansions import FixedKernel, PartialSVM
+from cvxens.estimators.expansions import PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.price_search import PriceSearchCV
 from cvxens.estimators.regressors import absolute_errors
@@ -61,7 +61,7 @@ OF_OTHERS = {
 OTHERS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Coded, Feature, PartialSVM),
     *(hypotheses.Among, hypotheses.Interval, tree.Nodes, tree_ensemble.ThresholdTree),
-    *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, LeastSquaresExperts),
+    *(AdditiveModel, Expansion, TrainingKernel, LeastSquaresExperts),
     *(TableEncoder, TableColumn, Numerals, Dates),
     *(_take_values, hypotheses._unlike, soft_margin, absolute_errors),
     *(Formulation, penalties.L1, penalties.SquaredL2),

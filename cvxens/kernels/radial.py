@@ -34,11 +34,12 @@ CAUCHY = Stable("laplacian", 1, DIFFERENCE, lambda random, shape: random.standar
 NORMAL = Stable("gaussian", 2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
+@dataclass(frozen=True)
 class OfDistance(Kernel):
     """A function of gamma sum_d |x_d - x'_d|^power."""
 
     law: ClassVar[Stable]
-    function: ClassVar[np.ufunc]
+    exp: ClassVar[np.ufunc]
 
     gamma: float
 
@@ -51,7 +52,7 @@ class OfDistance(Kernel):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: self.function(-self.gamma * distance(rows, columns))
+        return lambda rows, columns: self.exp(-self.gamma * distance(rows, columns))
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class ExponentialOfDistance(OfDistance):
 
     gamma: float
     n_features: int | None = None
-    function = np.exp
+    exp = np.exp
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         # r^2 is a density
@@ -108,7 +109,7 @@ class ExponentialLessOne(OfDistance, Simplified):
     """
 
     gamma: float
-    function = np.expm1
+    exp = np.expm1
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
         return SingleKernel.of(X, self.law.term, self._describe)

@@ -1,7 +1,8 @@
 """Kernels of decision stumps: sums over features of functions of two numbers, so machines with them are additive.
 
-All are ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels in P2 (`Additive`), but for `MiddleStump`, which
-counts thresholds between two values. The ranges within which thresholds lie are given, or those of a sample (`Ranged`).
+All are ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels in P2 (`AdditiveKernels`), but for `MiddleStump`,
+which counts thresholds between two values. The ranges within which thresholds lie are given, or those of a sample
+(`Ranged`).
 """
 
 from __future__ import annotations
@@ -81,20 +82,13 @@ class Ranged(Kernel):
         check_inside(box, X)
         return box
 
-    def widths_of(self, X: Array) -> Array:
-        """Return high - low for a sample, (n_features,), with the digits that an offset takes from a box of its own."""
-        low, high = self.box_of(X)
-        own = (1 + 2 * self.margin) * (X.max(axis=0).astype(np.float64) - X.min(axis=0))
-        widths: Array = np.where(np.isinf(self.domain(X.shape[1])).all(axis=0), own, high - low)
-        return widths
-
     def with_ranges_of(self, X: Any) -> Self:
         box = self.box_of(validation.finite_array("X", X, ndim=2))
         ranged: Self = replace(cast("Any", self), **{end: box[row] for end, row in self.ends.items()})
         return ranged
 
 
-class Additive(Kernel):
+class AdditiveKernels(Kernel):
     """A kernel that is ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels."""
 
     homogeneity: float | None = 1.0
@@ -107,7 +101,7 @@ class Additive(Kernel):
         return SimplifiedStump.from_scales(self.additive_scales(X))
 
 
-class RangedStumps(Ranged, Additive):
+class RangedStumps(Ranged, AdditiveKernels):
     """The inner product over stumps whose thresholds are within ranges."""
 
     def cells(self, X: Any) -> StumpColumns:
@@ -163,8 +157,13 @@ class Stump(RangedStumps):
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        widths = np.diff(self.box(), axis=0) if X is None else self.widths_of(join_samples(*check_pair(X, Z)))
-        return float(widths.sum()) / 2
+        if X is None:
+            return float(np.diff(self.box(), axis=0).sum()) / 2
+        X = join_samples(*check_pair(X, Z))
+        widths = np.diff(self.box_of(X), axis=0)[0]
+        # a box of the sample's own keeps the digits that an offset takes from its ends
+        own = (1 + 2 * self.margin) * (X.max(axis=0) - X.min(axis=0))
+        return float(np.where(np.isinf(self.domain(X.shape[1])).all(axis=0), own, widths).sum()) / 2
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         box, random = self.box(), validation.generator(random_state)
@@ -220,7 +219,7 @@ class DecisionStump(RangedStumps):
 
 @final
 @dataclass(frozen=True)
-class HistogramIntersection(Ranged, Additive):
+class HistogramIntersection(Ranged, AdditiveKernels):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
     LL08 after Theorem 4: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of
@@ -282,7 +281,7 @@ class HistogramIntersection(Ranged, Additive):
 
 @final
 @dataclass(frozen=True, repr=False)
-class SimplifiedStump(Simplified, Additive):
+class SimplifiedStump(Simplified, AdditiveKernels):
     """K(x, x') = -|x - x'|_1, or -sum_d scale_d |x_d - x'_d|.
 
     LL08 Theorem 4: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+import numpy as np
+
 from cvxens import validation
+from cvxens.effects.functions import take_apart
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import with_names
+from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from cvxens.colgen import Run
 
 Names: TypeAlias = Sequence[Any] | None
 """Names of all features, or None for x[0], x[1], ..."""
@@ -30,6 +38,9 @@ PALETTE = (
     "#92dadd",
 )
 """Colours that colour-blind people can tell apart (M. A. Petroff, *Accessible color sequences*, 2021)."""
+
+NEGLIGIBLE = 1e-6
+"""A weight of at most this share of the largest one counts as 0: masters that stop inside leave such weights."""
 
 NOTE, FAINT = "0.35", "0.75"
 """The greys of notes, and of reference lines and the background."""
@@ -143,3 +154,53 @@ def read_fitted(estimator: Any, attribute: str) -> Any:
         found = f"found {type(estimator).__name__} without {attribute}"
         raise InvalidInput("estimator", found, "give a fitted estimator that has it")
     return getattr(estimator, attribute)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedHypotheses:
+    """The hypotheses h_j of one output and their weights w, with names of features and of both classes if known."""
+
+    hypotheses: Sequence[Any]
+    weights: Array
+    names: Mapping[int, str] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(np.ndim(w) for w in self.weights):
+            remedy = "give a run of one output, or a binary classifier such as those in estimators_"
+            raise InvalidInput("weights", "found those of several outputs or sub-problems", remedy)
+
+    @classmethod
+    def from_run(cls, run: Run, feature_names: Names = None) -> Self:
+        """Take what column generation found."""
+        names = {} if feature_names is None else dict(enumerate(map(str, feature_names)))
+        return cls([column.hypothesis for column in run.columns], run.weights, names)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Self:
+        """Take what a fitted estimator of one output holds in ``weak_learners_`` and ``weights_``."""
+        learners, weights = read_fitted(estimator, "weak_learners_"), read_fitted(estimator, "weights_")
+        names = dict(enumerate(map(str, getattr(estimator, "feature_names_in_", ()))))
+        return cls(learners, weights, names, tuple(map(str, getattr(estimator, "classes_", ()))))
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of |w|, above 0."""
+        size = float(np.abs(self.weights).sum())
+        if not size > 0:
+            raise InvalidInput("weights", "found all of them 0", "give a model with a hypothesis in use")
+        return size
+
+    def find_features(self) -> list[set[int]]:
+        """Return what each weak learner in use is a function of; nothing of constants."""
+        used = np.flatnonzero(np.abs(self.weights) > NEGLIGIBLE * np.abs(self.weights).max(initial=0.0))
+        parts = ([part for _, part in take_apart(self.hypotheses[j])] for j in used.tolist())
+        return [{f for part in each if not isinstance(part, float) for f in part.features} for each in parts]
+
+    def describe(self, hypothesis: Any) -> str:
+        """Return the text of a hypothesis in one line, with the names of features and of the class that it is for."""
+        first, *others = str(hypothesis).splitlines() or [""]
+        test, arrow, sign = with_names(first, self.names).rpartition(" -> ")
+        if len(self.classes) == 2 and sign in {"-1", "+1"}:
+            sign = self.classes[sign == "+1"]
+        return test + arrow + sign + (" ..." if others else "")

@@ -13,17 +13,22 @@ from sklearn.inspection import DecisionBoundaryDisplay
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import FAINT, PALETTE, Display, add_legend, name_features, pyplot, read_fitted
-from cvxens.plotting.ensembles import WeightedHypotheses
+from cvxens.plotting.display import (
+    FAINT,
+    PALETTE,
+    Display,
+    WeightedHypotheses,
+    add_legend,
+    name_features,
+    pyplot,
+    read_fitted,
+)
 from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cvxens.colgen import Run
-
-MARKERS = "osD^vP*Xph"
-"""One per class."""
 
 
 @dataclass
@@ -151,10 +156,10 @@ class BoundaryDisplay(Display):
         y = validation.labels("y", y, len(sample))
         if not np.isin(y, classes).all():
             raise InvalidInput("y", "found labels that are none of the estimator's classes", "give the sample's labels")
-        binary = len(classes) == 2
+        binary, columns = len(classes) == 2, getattr(X, "columns", None)
         grid = DecisionBoundaryDisplay.from_estimator(
             estimator,
-            X if hasattr(X, "columns") else sample,
+            sample if columns is None else X,
             grid_resolution=validation.whole("grid_resolution", grid_resolution, least=2),
             eps=0.08 * float(np.ptp(sample, axis=0).min()) or 1.0,
             plot_method="pcolormesh",
@@ -163,7 +168,7 @@ class BoundaryDisplay(Display):
         )
         # without scores they are probabilities of the second class
         boundary = 0.5 if binary and not hasattr(estimator, "decision_function") else 0.0
-        names = name_features(getattr(X, "columns", None), 2)
+        names = name_features(columns, 2)
         return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)
 
     @classmethod
@@ -186,7 +191,7 @@ class BoundaryDisplay(Display):
             ax.contourf(*grid, np.arange(n_classes + 1) - 0.5, colors=colours, alpha=0.4)
         for k, label in enumerate(self.classes):
             style: dict[str, Any] = {"s": 20, "edgecolors": "0.15", "linewidths": 0.4, "color": colours[k]}
-            ax.scatter(*self.X[self.y == label].T, marker=MARKERS[k % len(MARKERS)], label=str(label), **style)
+            ax.scatter(*self.X[self.y == label].T, marker="osD^vP*Xph"[k % 10], label=str(label), **style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         add_legend(ax, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 

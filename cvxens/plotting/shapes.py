@@ -15,16 +15,17 @@ from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import (
     FAINT,
+    NEGLIGIBLE,
     NOTE,
     PALETTE,
     Names,
+    WeightedHypotheses,
     add_note,
     check_axes,
     name_features,
     new_axes,
     read_fitted,
 )
-from cvxens.plotting.ensembles import NEGLIGIBLE, WeightedHypotheses
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from cvxens.colgen import Bands, Run
-
-YLABEL = "contribution to f"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ class ShapeFunction:
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
             argument = f"{field} of {self.name}"
-            object.__setattr__(self, field, validation.finite_array(argument, getattr(self, field), ndim=1))
+            object.__setattr__(self, field, validation.finite_array(argument, vars(self)[field], ndim=1))
         if len(self.knots) != len(self.values):
             found = f"found {len(self.knots)} knots and {len(self.values)} values"
             raise InvalidInput(f"shape of {self.name}", found, "give one value per knot")
@@ -172,7 +171,7 @@ class ShapeDisplay:
 
     shapes: Sequence[ShapeFunction]
     n_left_out: int = 0
-    ylabel: str = YLABEL
+    ylabel: str = "contribution to f"
 
     def __post_init__(self) -> None:
         if not self.shapes:
@@ -215,7 +214,7 @@ class ShapeDisplay:
         display = cls._from_effects(read_fitted(estimator, "effects")(X), X, n_shown=n_shown)
         classes = getattr(estimator, "classes_", None)
         if classes is not None and not any(shape.of for shape in display.shapes):
-            display.ylabel = f"{YLABEL} (above 0: {classes[1]})"
+            display.ylabel += f" (above 0: {classes[1]})"
         return display.plot(ax)
 
     @classmethod

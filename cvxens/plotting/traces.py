@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
     from cvxens.colgen import Run
 
-SMALLEST_GAP = float(np.finfo(float).eps)
-"""Where a gap of 0 is drawn."""
-
-HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
-"""The names of horizontal axes, and their labels."""
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -62,7 +56,7 @@ class Trace:
         if np.size(self.objective) == 0:
             raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
         for field in ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]:
-            values = validation.finite_array(field, getattr(self, field), ndim=1, infinite=True)
+            values = validation.finite_array(field, vars(self)[field], ndim=1, infinite=True)
             object.__setattr__(self, field, values)
             validation.one_each(field, values, len(self.objective), "round")
 
@@ -125,7 +119,7 @@ class TraceDisplay(Display):
     def __post_init__(self) -> None:
         if not self.traces:
             raise InvalidInput("runs", "found none", "give at least one")
-        validation.one_of("against", self.against, HORIZONTAL)
+        validation.one_of("against", self.against, ["rounds", "seconds"])
         if self.against == "seconds" and any(trace.seconds is None for trace in self.traces):
             raise InvalidInput("against", "found 'seconds' for a history without times", "give 'rounds'")
 
@@ -160,7 +154,7 @@ class TraceDisplay(Display):
 
     def _label(self, ax: Axes, ylabel: str) -> None:
         """Label the axes, and name the runs that have names."""
-        ax.set(xlabel=HORIZONTAL[self.against], ylabel=ylabel)
+        ax.set(xlabel="round" if self.against == "rounds" else "time in seconds", ylabel=ylabel)
         if ax.get_xscale() == "linear":
             ax.locator_params(axis="x", integer=self.against == "rounds")
         add_legend(ax)
@@ -215,6 +209,6 @@ class GapDisplay(TraceDisplay):
         ax.set_yscale("log")
         for trace in self.traces:
             gap = trace.relative_gap
-            drawn = np.where(np.isfinite(gap), np.maximum(gap, SMALLEST_GAP), np.nan)
+            drawn = np.where(np.isfinite(gap), np.maximum(gap, np.finfo(float).eps), np.nan)
             ax.plot(trace.along(self.against), drawn, label=trace.name, **self._style(trace))
         self._label(ax, "relative gap")

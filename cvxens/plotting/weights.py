@@ -12,16 +12,17 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import (
     FAINT,
+    NEGLIGIBLE,
     PALETTE,
     Display,
     Names,
+    WeightedHypotheses,
     add_legend,
     add_note,
     draw_ranked,
     name_features,
     read_fitted,
 )
-from cvxens.plotting.ensembles import NEGLIGIBLE, WeightedHypotheses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -171,7 +171,7 @@ class Cones:
         return self.fill(0.0)
 
     def fill(self, y: float) -> Array:
-        """Return a vector inside the dual cone, and inside the cone where y is above 0: it is that of exponential ones."""
+        """Return a vector inside the dual cone, and inside the cone where y, that of exponential ones, is above 0."""
         inner = np.zeros(self.n_rows)
         _, nonnegative, second_order, triangles, exponential, powers = self._split(inner)
         nonnegative[:] = 1.0

@@ -35,7 +35,6 @@ from cvxens.limits import TimeUp, check_time, in_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.units import find_units
 from cvxens.problems.verified import Equations, is_null, sum_columns
 from cvxens.rounding import EPSILON, TINY, dot, sum_error
 from cvxens.types import Array, Attempt
@@ -770,3 +769,53 @@ class _LeastSquares:
             missed = right[self.dense] - self.border.T @ found
             found = found - self.response @ np.linalg.lstsq(self.complement, missed)[0]
         return found[: self.n_rows]
+
+
+def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return factors of the rows and of the variables of ``b - A x``; those of the variables at `rows` are 1.
+
+    They are powers of 2 that bring rows and variables in any units to sizes near 1: what is in small units would be
+    left to a solver's digits, as ``1e-9 c'z <= 1e-10`` holds everywhere to within 1e-9. Rows of one cone share a
+    factor, so that they stay in it.
+
+    The logarithms of the entries, with these and b as they are, are made small in squares by turns. A row's entries at
+    these variables count as one, their sum.
+
+    Examples
+    --------
+    >>> A = sparse.csc_array(np.array([[2.0**-32, -1.0], [0.0, 1.0]]))
+    >>> factors, units = find_units(A, np.array([0.0, 2.0**-33]), np.arange(2), np.array([0]))
+    >>> np.log2(factors), np.log2(units)
+    (array([32., 32.]), array([  0., -32.]))
+    """
+
+    def round_off(logarithms: Array) -> Array:
+        # to multiples of 4, as what is near 1 stays as it is; of their digits so few that equal columns are equal
+        return 4 * np.rint(np.round(logarithms / 4, 6))
+
+    n_rows, n_columns = A.shape
+    free = np.ones(n_columns, dtype=bool)
+    free[rows] = False
+    of_free = sparse.coo_array(A[:, np.flatnonzero(free)])
+    given = np.concatenate([np.abs(A[:, rows]).sum(axis=1), np.abs(b)])
+    at_given = np.concatenate([blocks, blocks])[given > 0]
+    kept = of_free.data != 0
+    place, column = blocks[of_free.coords[0][kept]], of_free.coords[1][kept]
+    sizes, known = np.log2(np.abs(of_free.data[kept])), np.log2(given[given > 0])
+    n_blocks = int(blocks.max(initial=-1)) + 1
+    of_rows, of_columns = np.zeros(n_blocks), np.zeros(int(free.sum()))
+    counts = np.bincount(place, minlength=n_blocks) + np.bincount(at_given, minlength=n_blocks)
+    uses = np.bincount(column, minlength=len(of_columns))
+    # sweeps over rows and columns, each of which halves what is missed or better
+    for _ in range(40):
+        total = np.bincount(place, sizes + of_columns[column], n_blocks) + np.bincount(at_given, known, n_blocks)
+        of_rows = -total / np.maximum(counts, 1)
+        of_columns = -np.bincount(column, sizes + of_rows[place], len(of_columns)) / np.maximum(uses, 1)
+    units = np.zeros(n_columns)
+    units[free] = round_off(of_columns)
+    # the largest entry of each cone is about 1 then
+    largest = np.full(n_blocks, -np.inf)
+    np.maximum.at(largest, place, sizes + units[free][column])
+    np.maximum.at(largest, at_given, known)
+    factors = -round_off(np.where(np.isfinite(largest), largest, 0.0))
+    return np.exp2(factors)[blocks] if n_rows else np.zeros(0), np.exp2(units)

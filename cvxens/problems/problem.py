@@ -10,12 +10,14 @@ where both are finite, and each product with H is made once; `certify`, masters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, final, overload
 
 import numpy as np
+from scipy.linalg import qr
+from scipy.optimize import lsq_linear
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
@@ -25,13 +27,16 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss, Scored
 from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
-from cvxens.problems.multipliers import SOLVABLE, fit_slopes
 from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, UNDERFLOW, dot, sum_error
 from cvxens.types import Array, Point, Solution
 
 FEASIBLE = 1e-12
 """The distance of weights from the domain of a penalty that rounding explains, relative to their sum or to 1."""
+
+
+SOLVABLE = 200_000
+"""Entries of H up to which a solver finds multipliers where slopes leave a gap, within a second."""
 
 
 class Parameter:
@@ -716,3 +721,83 @@ def _polish_farkas(H: Columns, y: Array, u: Array, intercept: bool, nonnegative:
     step = np.linalg.lstsq(equations, equations @ u[kept])[0]
     polished[kept] = np.maximum(u[kept] - step, 0.0)
     return polished
+
+
+def fit_slopes(
+    multipliers: tuple[Array, Array],
+    slopes: tuple[Array, Array],
+    price: Callable[[Array], Array],
+    sums: Sequence[tuple[Array, float]] = (),
+    level: bool = False,
+) -> Array:
+    """Return multipliers within their limits under which the edges are as near as possible to theirs.
+
+    Away from its kinks a loss has one slope at every margin. At a kink, as at the margin 1 of a hinge, it has an
+    interval of them, and at an optimum the right ones balance the intercept and bring every edge to where the penalty's
+    slope at its weight is. So they are the least squares of a small system: an unknown for every sample at a kink, and
+    a row for every weight that is not 0, for every edge that would exceed its limit, and for every sum that is
+    prescribed. What such slopes do not say, `Problem` asks a solver for.
+
+    Parameters
+    ----------
+    multipliers : pair of ndarray of shape (n_samples,)
+        The least and the largest multiplier of every sample; equal where the loss has one slope.
+    slopes : pair of ndarray of shape (n_weights,)
+        The least and the largest slope of the penalty at every weight, within which its edge should be.
+    price : callable
+        Returns the edges (n_weights, k) of k vectors of multipliers (n_samples, k).
+    sums : sequence of (ndarray of shape (n_samples,), float)
+        Vectors a and numbers t with a'u = t.
+    level : bool
+        Whether slopes are relative to a number that is free, as those of weights on a simplex are.
+    """
+    (low, high), (least, largest) = multipliers, slopes
+    tied = np.flatnonzero(low < high)
+    u = np.where(np.isfinite(high), (low + high) / 2, low)
+    # samples at kinks up to which the system is solved; with more of them the slopes stay in the middle
+    if not 0 < tied.size <= 1000:
+        return u
+    u[tied] = 0.0
+    unit = np.zeros((len(u), len(tied)))
+    unit[tied, np.arange(len(tied))] = 1.0
+    # the edges are E x + e for the multipliers x at kinks, and so are the sums
+    E, e = price(unit), price(u[:, np.newaxis])[:, 0]
+    size = float(np.abs(E).max(initial=0.0)) or 1.0
+    A = np.array([size * a[tied] for a, _ in sums]).reshape(len(sums), len(tied))
+    d = np.array([size * (total - a @ u) for a, total in sums])
+    rows = np.flatnonzero(least == largest)
+    # how often edges that exceed their limits are added, up to 50 at a time
+    for _ in range(20):
+        wide = rows[least[rows] < largest[rows]]
+        # E x - t = slope - e, where the slope of a row with limits is one more unknown, and t is 0 unless it is free
+        free = np.zeros((len(rows), len(wide)))
+        free[np.flatnonzero(least[rows] < largest[rows]), np.arange(len(wide))] = -1.0
+        M = np.hstack([E[rows], free, np.full((len(rows), int(level)), -1.0)])
+        M = np.vstack([M, np.hstack([A, np.zeros((len(A), M.shape[1] - len(tied)))])])
+        target = np.concatenate([np.where(least[rows] < largest[rows], 0.0, least[rows]) - e[rows], d])
+        lower = np.concatenate([low[tied], least[wide], np.full(int(level), -np.inf)])
+        upper = np.concatenate([high[tied], largest[wide], np.full(int(level), np.inf)])
+        x = _least_squares(M, target, (lower, upper))
+        u[tied] = x[: len(tied)]
+        edges = E @ u[tied] + e - (x[-1] if level else 0.0)
+        off = np.maximum(edges - largest, least - edges)
+        off[rows] = -np.inf
+        worst = np.argsort(-off)[:50]
+        # by how much an edge exceeds its limit, relative to the largest of all, before it is added
+        worst = worst[off[worst] > 1e-10 * float(np.abs(edges).max())]
+        if not worst.size:
+            break
+        rows = np.concatenate([rows, worst])
+    return u
+
+
+def _least_squares(M: Array, target: Array, ends: tuple[Array, Array]) -> Array:
+    """Return the x within `ends` that minimises ``|M x - target|``."""
+    if not M.size:
+        return np.where(np.isfinite(ends[0]), ends[0], 0.0)
+    if len(M) > M.shape[1]:
+        # |M x - target| = |R x - Q'target| and a constant
+        Q, R = qr(M, mode="economic")
+        M, target = R, Q.T @ target
+    # unknowns up to which an active-set method is used, which is exact; it changes the set one by one
+    return np.asarray(lsq_linear(M, target, ends, method="bvls" if M.shape[1] <= 300 else "trf").x)

@@ -10,30 +10,31 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
 from html import escape
 from inspect import signature
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
+from scipy.sparse import issparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import storage, validation
+from cvxens.certificates import Certificate
 from cvxens.effects import Effects, Interaction, MainEffect
 from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import name_problems
 from cvxens.plotting.traces import Trace
-from cvxens.report.words import describe_kind, describe_proofs, list_certificates, name_hypotheses
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -44,16 +45,24 @@ MOST_MAINS, MOST_PAIRS, MOST_RULES, MOST_EXPLAINED = 60, 24, 500, 50
 MOST_CUTS = 300
 """The most cuts of a function that are drawn, evenly spaced in rank."""
 
-BINS = 32
-"""Bins of the density of a feature."""
 
-FOLDER = Path(__file__).parent
+HYPOTHESES = {
+    "stumps": "thresholds of single features",
+    "quantile_stumps": "thresholds of single features at their quantiles",
+    "ramps": "hinge functions of single features",
+    "additive": "steps, lines and pairs of features",
+    "depth_two_trees": "trees of two features",
+    "depth_three_trees": "trees of three features",
+    "pair_rules": "rules of two conditions",
+    "boxes": "rules of some conditions",
+    "trees": "decision trees",
+    "perceptrons": "half-spaces",
+    "fourier": "waves",
+}
+"""What the hypotheses of the oracles are, in the plural."""
 
-PLACE = re.compile(r"@(TITLE|KIND|POLICY|STYLE|SCRIPT|DATA)@")
-"""Where the template has room for what differs."""
-
-UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-"""Characters that could end the data or begin a tag, as JSON writes them."""
+MEAN = "a mean of"
+"""What the note of a certificate says of an average of ensembles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +162,15 @@ class Report:
     def to_html(self) -> str:
         """Return the page."""
         packed = json.dumps(self.content, allow_nan=False, separators=(",", ":"))
-        for character, written in UNSAFE.items():
-            packed = packed.replace(character, written)
-        style, script = (f"\n{(FOLDER / name).read_text(encoding='utf-8')}" for name in ("page.css", "page.js"))
+        # what could end the data or begin a tag, as JSON writes it
+        packed = packed.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&"})
+        folder = Path(__file__).parent
+        style, script = (f"\n{(folder / name).read_text(encoding='utf-8')}" for name in ("page.css", "page.js"))
         policy = f"default-src 'none'; style-src {_allow(style)}; script-src {_allow(script)}"
         parts = {"TITLE": escape(self.content["title"]), "KIND": escape(self.content["kind"])}
         parts |= {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": packed}
-        template = (FOLDER / "page.html").read_text(encoding="utf-8")
-        return PLACE.sub(lambda place: parts[place[1]], template)
+        template = (folder / "page.html").read_text(encoding="utf-8")
+        return re.sub(f"@({'|'.join(parts)})@", lambda place: parts[place[1]], template)
 
     @cached_property
     def content(self) -> Content:
@@ -196,7 +206,7 @@ class Report:
         model, given, unseen = self.model, self.given, self.unseen
         lines = [["What it is", describe_kind(model)], ["Target", self._target], ["Data", self.data or ""]]
         lines = [line for line in [*lines, ["Features", str(model.n_features_in_)]] if line[1]]
-        if hasattr(model, "classes_"):
+        if is_classifier(model):
             lines.append(["Classes", ", ".join(map(str, model.classes_))])
         parts = model._parts()
         if hasattr(parts[0], "weak_learners_"):
@@ -228,7 +238,7 @@ class Report:
         if self.unseen is None:
             on = "On the samples of this report: if the model was fitted to them, it does worse on others."
         predicted = np.asarray(model.predict(of.raw))
-        if hasattr(model, "classes_"):
+        if is_classifier(model):
             names = np.union1d(model.classes_, of.y)
             counts = [
                 _numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
@@ -274,7 +284,7 @@ def _describe_score(model: Any, given: Given) -> str:
     # rankers count no weights
     weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
     score = float(model.score(given.raw, given.y, **weights))
-    if hasattr(model, "classes_"):
+    if is_classifier(model):
         return f"{100 * score:.1f} % are classified correctly"
     return (
         f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else f"{100 * score:.1f} % of pairs are in order"
@@ -355,7 +365,7 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
         elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < MOST_PAIRS:
             pairs.append({"term": place, **_draw_pair(term, effects, given)})
     score = "score"
-    if hasattr(model, "classes_") and not effects.outputs:
+    if is_classifier(model) and not effects.outputs:
         score = f"score (above 0: {model.classes_[1]})"
     elif is_regressor(model):
         score = "prediction"
@@ -411,8 +421,8 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
             drawn["bars"] = [_numbers(values) for values in main.at(levels).T]
             return drawn
         # numpy's histogram refuses numbers whose range has fewer than so many digits to be told apart
-        places = np.clip((x[known] - low) / ((high - low) or 1.0) * BINS, 0, BINS - 1).astype(np.intp)
-        drawn["density"] = _numbers(np.bincount(places, weights[known], BINS))
+        places = np.clip((x[known] - low) / ((high - low) or 1.0) * 32, 0, 31).astype(np.intp)
+        drawn["density"] = _numbers(np.bincount(places, weights[known], 32))
     points, lines = main.outline(low, high, MOST_CUTS)
     drawn["x"], drawn["lines"] = _numbers(points), [_numbers(values) for values in lines.T]
     drawn["thinned"] = len(main.cuts) if len(main.cuts) > MOST_CUTS else 0
@@ -444,7 +454,7 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     # of the class that is predicted
     sure = model.predict_proba(samples).max(axis=1) if hasattr(model, "predict_proba") else None
     picked = given.X[rows]
-    values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
+    values = np.asarray(picked.toarray() if issparse(picked) else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
     shown_effects = np.argsort(-effects.importances, kind="stable")[:40]
     shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:40]
@@ -519,3 +529,104 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return _number(value)
     return str(value)
+
+
+def describe_proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
+    """Say what a certificate proves of `what`, such as "the objective": the strongest of the sentences that holds.
+
+    `over` names the set of hypotheses, where the certificate is about one.
+
+    Examples
+    --------
+    >>> describe_proof(Certificate(1.0, 0.99, 0.01, 0.01, {}, {}, True), 0.05, "the objective", "")
+    'Proven: the objective is within 1 % of the best possible (asked: 5 %).'
+
+    A mean of ensembles, each of which is as good as was asked at its own price, is further from the best at one:
+
+    >>> note = "over every hypothesis of the oracle, of a mean of 3 ensembles"
+    >>> mean = Certificate(1.0, 0.98, 0.02, 0.02, {}, {}, True, note=note)
+    >>> describe_proof(mean, 0.001, "the objective", "all stumps")
+    'Proven: the objective of a mean of 3 ensembles is within 2 % of the best possible over all stumps.'
+    """
+    if certificate.about:
+        sentence = describe_proof(replace(certificate, about=""), tol, what, over)
+        return f"{certificate.about[0].upper()}{certificate.about[1:]}. {sentence}"
+    among = f" over {over}" if "hypothes" in certificate.note else ""
+    asked = "" if tol is None else f" (asked: {as_percent(tol)})"
+    within = f"{what} is within {as_percent(certificate.relative_gap)} of the best possible{among}"
+    if not isfinite(certificate.gap):
+        return f"Nothing is proven: {certificate.note or 'one of the two objectives is not finite'}."
+    if certificate.relative_gap < 0:
+        return "Nothing is proven: the bound is on the wrong side of the objective."
+    if certificate.condition:
+        return f"Conditional, not proven: {certificate.condition}, {within}{asked}."
+    if not certificate.proven:
+        found = f"the bound that there is leaves a gap of {as_percent(certificate.relative_gap)}"
+        return f"Not proven ({certificate.note or 'no bound over all hypotheses'}): {found}{asked}."
+    if tol is None:
+        sides = f"{certificate.primal:.4g}, and none is beyond {certificate.dual:.4g}"
+        return f"Proven: {what} is {sides}{among}."
+    if MEAN in certificate.note:
+        mean = certificate.note[certificate.note.index(MEAN) :]
+        return f"Proven: {what} of {mean} is within {as_percent(certificate.relative_gap)} of the best possible{among}."
+    if not certificate.holds(tol):
+        return f"Not within the tolerance asked, {as_percent(tol)}: proven is only that {within}."
+    if certificate.relative_gap <= 1e-9:
+        return f"Proven: {what} is the best possible{among}, to rounding{asked}."
+    return f"Proven: {within}{asked}."
+
+
+def list_certificates(found: Any) -> list[Certificate]:
+    """Return the certificates of sub-problems, or the only one, as a list."""
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def describe_proofs(
+    certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None
+) -> list[tuple[str, str]]:
+    """Return what each sub-problem of a fitted model tells apart, "" where there is one, and what is proven of it.
+
+    `over` names the set of hypotheses, where a certificate is about one; `tol` is that of the model by default.
+    """
+    tol = model.get_params().get("tol") if tol is None else tol
+    what = getattr(type(model), "certified", "the objective")
+    names = name_problems(model) if len(certificates) > 1 else [""]
+    return [(name, describe_proof(each, tol, what, over)) for name, each in zip(names, certificates, strict=True)]
+
+
+def keeps_promise(certificate: Certificate, tol: float | None) -> bool:
+    """Return True if what was asked is proven; without a tolerance, and of a mean of ensembles, that is any bound."""
+    if tol is None or MEAN in certificate.note:
+        return certificate.proven and 0 <= certificate.relative_gap < inf
+    return certificate.holds(tol)
+
+
+def name_hypotheses(model: Any) -> str:
+    """Return what the weak learners of an ensemble are drawn from, in the plural.
+
+    Examples
+    --------
+    >>> from cvxens import LPBoostClassifier
+    >>> name_hypotheses(LPBoostClassifier())
+    'thresholds of single features'
+    """
+    oracle = model.get_params(deep=False).get("oracle")
+    return HYPOTHESES.get(oracle, "hypotheses of its oracle") if isinstance(oracle, str) else "hypotheses of its oracle"
+
+
+def describe_kind(model: Any) -> str:
+    """Say in a plain sentence what a fitted model does."""
+    purpose = "It predicts a number" if is_regressor(model) else "It puts samples in order"
+    if is_classifier(model):
+        purpose = f"It tells {len(model.classes_)} classes apart"
+    parts = model._parts()
+    if hasattr(parts[0], "weak_learners_"):
+        return f"{purpose} by a score, which is a weighted sum of {name_hypotheses(model)}."
+    if hasattr(parts[0], "support_"):
+        return f"{purpose} by a score, which is a weighted sum of how alike a sample is to some samples of the fit."
+    return f"{purpose} by a score."
+
+
+def as_percent(share: float) -> str:
+    """Return a share of two digits, in percent."""
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"

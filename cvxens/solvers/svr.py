@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from cvxens.problems import Formulation, Problem
 from cvxens.problems.penalties import SquaredL2
 from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
-from cvxens.solvers.blockwise import KernelRows, solve_blockwise
+from cvxens.solvers.blockwise import KernelRows
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
-__all__ = ["KernelSVR", "solve_svr"]
+__all__ = ["KernelSVR"]
 
 
 class KernelSVR(Problem):
@@ -29,6 +29,15 @@ class KernelSVR(Problem):
         The kernel on the sample, PSD at least on coefficients that sum to 0.
     loss : EpsilonInsensitive
         Targets, width and prices.
+
+    Examples
+    --------
+    >>> from cvxens.solvers.blockwise import solve_blockwise
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> loss = EpsilonInsensitive([0.0, 1.0, 2.0, 3.0], epsilon=0.5, C=10.0)
+    >>> solution = solve_blockwise(KernelSVR(KernelRows.of_matrix(X @ X.T), loss))
+    >>> (solution.f + solution.b).round(2), solution.certificate.holds(1e-6)
+    (array([0.5 , 1.17, 1.83, 2.5 ]), True)
     """
 
     def __init__(self, rows: KernelRows, loss: EpsilonInsensitive) -> None:
@@ -40,6 +49,10 @@ class KernelSVR(Problem):
         rises, none = np.broadcast_to(hinges[0].prices, shape), np.zeros(rows.n_samples)
         falls = np.broadcast_to(hinges[1].prices, shape)
         self.bounds = np.stack([np.concatenate([none, -falls]), np.concatenate([rises, none])])
+
+    def priced(self, C: Array) -> KernelSVR:
+        """Return the problem with other prices, one per sample."""
+        return KernelSVR(self.rows, replace(self.formulation.terms[0], C=C))
 
     def coefficients(self, u: Array) -> Array:
         """Return the coefficients of the kernel, which are the multipliers."""
@@ -63,19 +76,3 @@ class KernelSVR(Problem):
         products = Products(self.linear_map, precise=False)
         products.add_scores(u, f)
         return SVMSolution(self.evaluate_at(u, np.asarray(loss.best_intercept(f, self.y)), u, products), f)
-
-
-def solve_svr(
-    rows: KernelRows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_time: float = inf
-) -> SVMSolution[KernelSVR]:
-    """Solve the regression of `KernelSVR` by `solve_blockwise`.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> loss = EpsilonInsensitive([0.0, 1.0, 2.0, 3.0], epsilon=0.5, C=10.0)
-    >>> solution = solve_svr(KernelRows.of_matrix(X @ X.T), loss)
-    >>> (solution.f + solution.b).round(2), solution.certificate.holds(1e-6)
-    (array([0.5 , 1.17, 1.83, 2.5 ]), True)
-    """
-    return solve_blockwise(KernelSVR(rows, loss), tol, max_time=max_time)

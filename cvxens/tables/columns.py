@@ -35,9 +35,6 @@ from cvxens.validation import one_each
 MISSING = frozenset({"", "?", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "NULL", "null", "NaT"})
 """Texts that stand for a missing value in files, as in pandas, and the question mark."""
 
-MISSING_IN_MEMORY = frozenset({"", "?"})
-"""Texts that do so beside the nulls of arrays and frames, where NA may be Namibia."""
-
 PLAIN = Numerals()
 """Numbers as Python writes them."""
 
@@ -46,11 +43,6 @@ MOST_CATEGORIES = 20
 
 FEWEST_IDENTIFIERS = 5
 """The texts of a column that are all different identify samples; fewer may be categories of a tiny table."""
-
-IDENTIFIER = re.compile(r"(?i:(.*[^a-z])?(id|ids|uid|uuid|guid|index|rownum|rowid)|unnamed: \d+)|.*[a-z0-9](Id|ID)")
-"""Names of columns whose numbers identify samples, if they are whole and all different."""
-
-TRUTHS = frozenset({"true", "false"})
 
 
 class OddCell(InvalidInput):
@@ -81,8 +73,8 @@ def columns_of(frame: Any) -> dict[str, Any]:
 def read_columns(X: Any) -> tuple[dict[str, Any], bool]:
     """Return the cells of a data frame, an array or rows by column, and whether columns have names of their own.
 
-    Others are called x0, x1, ... Missing are None, NaN, nulls, and texts of `MISSING_IN_MEMORY`. `InvalidInput` if
-    there are no cells, rows of different lengths, or columns of dates or other types.
+    Others are called x0, x1, ... Missing are None, NaN, nulls, "" and "?". `InvalidInput` if there are
+    no cells, rows of different lengths, or columns of dates or other types.
     """
     import pandas as pd
 
@@ -98,7 +90,8 @@ def read_columns(X: Any) -> tuple[dict[str, Any], bool]:
         if rows.ndim != 2 or rows.size == 0:
             raise InvalidInput("X", f"found shape {rows.shape}", "give rows of equal length, and at least one column")
         columns = {f"x{j}": pd.Series(column, name=f"x{j}") for j, column in enumerate(rows.T)}
-    cells = {name: read_cells(column, missing=MISSING_IN_MEMORY) for name, column in columns.items()}
+    # where there are nulls, NA may be Namibia
+    cells = {name: read_cells(column, missing={"", "?"}) for name, column in columns.items()}
     for name, column in cells.items():
         if column.dtype.kind == "M":
             raise InvalidInput("X", f"found dates in column {name!r}", "convert them to numbers or to strings")
@@ -139,7 +132,7 @@ def read_cells(series: Any, na: Collection[str] = (), *, missing: Collection[str
 
 def _unify(known: NDArray, named: bool) -> NDArray:
     """Return objects as an array of the one kind that they all are; texts, mixtures and categories as texts."""
-    from datetime import UTC, date
+    from datetime import date
     from decimal import Decimal
     from numbers import Real
 
@@ -152,10 +145,8 @@ def _unify(known: NDArray, named: bool) -> NDArray:
         if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in known):
             return known.astype(np.float64)
         if all(isinstance(value, date | np.datetime64) for value in known):
-            # pandas reads moments with and without a time zone to UTC, numpy has no zones
-            aware = (getattr(value, "tzinfo", None) is not None for value in known)
-            moments = [v.astimezone(UTC).replace(tzinfo=None) if a else v for v, a in zip(known, aware, strict=True)]
-            return np.array(moments, "datetime64[us]")
+            moments = pd.to_datetime(pd.Series(known, dtype=object), utc=True)
+            return np.asarray(moments.dt.tz_localize(None).to_numpy("datetime64[us]"))
 
     def call(value: Any) -> Any:
         # a truth value beside texts is called as Python calls it
@@ -204,10 +195,10 @@ def read_numbers(name: str, cells: Any, writing: Numerals | Dates = PLAIN) -> Ar
 def find_levels(cells: Any, levels: Sequence[str]) -> NDArray[np.intp]:
     """Return the index of each cell among the levels, -1 for one not there; the level "?" is of missing ones."""
     # truth values are spelt in several ways: True, TRUE, true
-    known: dict[str | None, int] = {level.casefold(): i for i, level in enumerate(levels) if level.casefold() in TRUTHS}
-    known |= {level: i for i, level in enumerate(levels)}
-    folded = ((text, text.casefold() if text and text.casefold() in TRUTHS else text or "?") for text in spell(cells))
-    return np.array([known.get(text, known.get(truth, -1)) for text, truth in folded], np.intp)
+    known = {level: i for i, level in enumerate(levels)}
+    truths = {level.casefold(): i for level, i in known.items() if level.casefold() in {"true", "false"}}
+    texts = [text or "?" for text in spell(cells)]
+    return np.array([known.get(text, truths.get(text.casefold(), -1)) for text in texts], np.intp)
 
 
 @dataclass(frozen=True)
@@ -508,8 +499,9 @@ def _learn(name: str, cells: Any, kept: bool, mark: str) -> TableColumn:
 def _learn_numbers(name: str, cells: Any, kept: bool, numerals: Numerals) -> TableColumn:
     values = read_numbers(name, cells, numerals)
     numbers = values[~np.isnan(values)].tolist()
-    whole = all(float(number).is_integer() for number in numbers)
-    if not kept and whole and len(set(numbers)) == len(numbers) >= FEWEST_IDENTIFIERS and IDENTIFIER.fullmatch(name):
+    identifying = len(set(numbers)) == len(numbers) >= FEWEST_IDENTIFIERS and all(n.is_integer() for n in numbers)
+    written = r"(?i:(.*[^a-z])?(id|ids|uid|uuid|guid|index|rownum|rowid)|unnamed: \d+)|.*[a-z0-9](Id|ID)"
+    if not kept and identifying and re.fullmatch(written, name):
         return _leave_out(name, "whole numbers, all different, under a name of identifiers")
     # halved, so that the mean of two large numbers is not too large
     median = 2 * float(statistics.median(number / 2 for number in numbers))

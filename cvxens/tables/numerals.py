@@ -18,11 +18,8 @@ from cvxens.types import Array
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 """A number as Python writes it, without its 1_000."""
 
-SPACES = " '\u00a0\u2009\u202f\u2019"
-"""Thousands are separated by these beside comma and point: blanks of several widths, and apostrophes."""
-
-GROUPS = {".": "," + SPACES, ",": "." + SPACES}
-"""Thousands may be separated by these, by the decimal mark."""
+GROUPS = {".": ", '\u00a0\u2009\u202f\u2019", ",": ". '\u00a0\u2009\u202f\u2019"}
+"""Thousands may be separated by these, by the decimal mark: blanks of several widths, and apostrophes too."""
 
 # a group begins with 1 to 3 digits that are no zero: 0,125 is no thousand
 WRITTEN = {
@@ -33,21 +30,6 @@ WRITTEN = {
     for mark, groups in GROUPS.items()
 }
 """A number with that decimal mark, perhaps with thousands separated."""
-
-CLOCKS = ("", " %H:%M", " %H:%M:%S")
-DAY_FORMATS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
-NAMED_MONTHS = ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y")
-DATES = (*(day + clock for day in DAY_FORMATS for clock in CLOCKS), *NAMED_MONTHS)
-"""The formats of dates that are tried after ISO 8601, in this order; of 3/4/2024 the month comes first."""
-
-CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
-"""A time of the day."""
-
-BESIDE = re.compile(r"(?P<before>[^\d+.-]*)(?P<number>[+-]?[\d.].*?)(?P<after>[^\d]*)")
-"""A number between texts, such as a currency or a unit."""
-
-ISO = "ISO8601"
-LIKE_ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?")
 
 
 @dataclass(frozen=True)
@@ -119,10 +101,10 @@ class Dates:
 
     format: str
 
-    def reads(self, text: str) -> bool:
-        """Return True if a text is such a date."""
+    def reads(self, *texts: str) -> bool:
+        """Return True if texts are such dates."""
         try:
-            return bool(self.parse([text]).size)
+            return bool(self.parse(texts).size)
         except ValueError:
             return False
 
@@ -163,17 +145,16 @@ def recognise_numerals(texts: Collection[str], decimal: str) -> Numerals | None:
 
 def recognise_dates(texts: Sequence[str]) -> Dates | None:
     """Find out how dates are written; None if there is no format that all texts have."""
-    formats: Sequence[str] = DATES if all(any(letter.isdigit() for letter in text) for text in texts) else ()
-    formats = (ISO,) if all(map(LIKE_ISO.fullmatch, texts)) else formats
-    for dates in map(Dates, formats):
-        # most columns are no dates, and their first cell already says so
-        if dates.reads(texts[0]):
-            try:
-                dates.parse(texts)
-            except ValueError:
-                continue
-            return dates
-    return None
+    formats: list[str] = []
+    if all(re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?", text) for text in texts):
+        formats = ["ISO8601"]
+    elif all(re.search(r"\d", text) for text in texts):
+        # of 3/4/2024 the month comes first
+        days = ["%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y"]
+        formats = [day + clock for day in days for clock in ("", " %H:%M", " %H:%M:%S")]
+        formats += ["%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y"]
+    # most columns are no dates, and their first cell already says so
+    return next((dates for dates in map(Dates, formats) if dates.reads(texts[0]) and dates.reads(*texts)), None)
 
 
 def is_numeral(text: str) -> bool:
@@ -190,9 +171,11 @@ def tell_what_is_unread(texts: Collection[str]) -> str:
     >>> tell_what_is_unread(["EUR 12.50", "EUR 7"])
     "numbers with 'EUR' beside them: write the numbers alone"
     """
-    if all(map(CLOCK.fullmatch, texts)):
+    if all(re.fullmatch(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?", text) for text in texts):
         return "clock times, which are not read: write numbers, such as 12.5 for 12:30"
-    parts = [BESIDE.fullmatch(text) for text in texts]
+    # a number between texts, such as a currency or a unit
+    beside = r"(?P<before>[^\d+.-]*)(?P<number>[+-]?[\d.].*?)(?P<after>[^\d]*)"
+    parts = [re.fullmatch(beside, text) for text in texts]
     units = {(part["before"].strip(), part["after"].strip()) if part else ("", "") for part in parts}
     # numbers of samples have no decimals: P0012 is no quantity
     decimals = any(part and re.search(r"\d[.,]\d", part["number"]) for part in parts)

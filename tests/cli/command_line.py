@@ -1,6 +1,5 @@
 """Running the command line in this process and in another one, and files for it to read."""
 
-import gzip
 import subprocess
 import sys
 
@@ -44,22 +43,9 @@ def write_libsvm(path, X, y):
     return path
 
 
-def write_libsvm_gz(path, X, y):
-    path.write_bytes(gzip.compress(write_libsvm(path, X, y).read_bytes()))
-    return path
-
-
 def write_npz(path, X, y):
     np.savez(path, X=X, y=y.astype(np.int64))
     return path
-
-
-WRITERS = {
-    "data.csv": write_csv,
-    "data.svm": write_libsvm,
-    "data.svm.gz": write_libsvm_gz,
-    "data.npz": write_npz,
-}
 
 
 def fit(capsys, data, *parameters, model="LPBoostClassifier"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from command_line import WRITERS, run, small, write_csv, write_npz
+from command_line import run, small, write_csv, write_npz
 
 from cvxens import __version__
 from cvxens.cli import cvxens
@@ -32,24 +32,11 @@ def csv(tmp_path):
     return write_csv(tmp_path / "small.csv", *small())
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_every_format_gives_the_same_rows(capsys, tmp_path, name):
-    file, report = WRITERS[name](tmp_path / name, *small()), tmp_path / "report.json"
-    status, out, err = run(capsys, "crosscheck", file, "--formulation", "SVMDual", "--json", report)
-    assert (status, err) == (0, "")
-    assert "data: 24 samples, 2 features, scaled to [0, 1]" in out
-    assert "1 of 1 agree" in out
-    [row] = strict(report)["rows"]
-    X, y = small()
-    sample = cases.Sample.from_arrays(X, y)
-    _, expected, _ = cases.solve_fast(cases.CASES[SVMDual][0](sample), sample)
-    assert row["fast"]["objective"] == pytest.approx(expected, rel=1e-12)
-
-
 def test_all_formulations_in_one_table_and_one_file(capsys, tmp_path, csv):
     report = tmp_path / "report.json"
     status, out, err = run(capsys, "crosscheck", csv, "--json", report)
     assert (status, err) == (0, "")
+    assert "small: 24 samples, 2 features, scaled to [0, 1]" in out
     assert "11 of 11 agree" in out
     assert [line.split()[0] for line in out.splitlines() if line.split()[:1] and line.split()[0] in NAMES] == NAMES
     assert out.count("agrees") == out.count("proven") == len(NAMES)
@@ -72,8 +59,7 @@ def test_all_formulations_in_one_table_and_one_file(capsys, tmp_path, csv):
 @pytest.mark.parametrize("formulation", ["LPBoost", "lpboost", "LPBOOST"])
 def test_one_formulation_whatever_its_case(capsys, csv, formulation):
     status, out, _ = run(capsys, "crosscheck", csv, "--formulation", formulation)
-    assert status == 0
-    assert "LPBoost" in out
+    assert (status, "LPBoost" in out) == (0, True)
     assert "1 of 1 agree" in out
 
 
@@ -87,9 +73,7 @@ def test_a_name_in_the_data_directory(capsys, tmp_path, monkeypatch):
     write_npz(tmp_path / "file.npz", *small())
     (tmp_path / "MANIFEST.tsv").write_text("name\tfile\nmine\tfile.npz\n")
     monkeypatch.setenv("CVXENS_DATA", str(tmp_path))
-    status, out, _ = run(capsys, "crosscheck", "mine", "--formulation", "SLSSVM")
-    assert status == 0
-    assert out.lstrip().startswith("mine: 24 samples")
+    assert run(capsys, "crosscheck", "mine", "--formulation", "SLSSVM")[1].lstrip().startswith("mine: 24 samples")
     write_csv(tmp_path / "plain", *small())
     monkeypatch.chdir(tmp_path)
     assert run(capsys, "crosscheck", "plain", "--formulation", "SLSSVM")[0] == 0
@@ -103,11 +87,8 @@ def test_not_separable_is_a_result(capsys, tmp_path):
     assert status == 0
     assert out.count("no feasible point") == 2
     [row] = strict(report)["rows"]
-    assert row["reference"]["objective"] is None
-    assert row["fast"]["objective"] is None
-    assert row["certificate"]["primal"] is None
-    assert row["relative_difference"] == 0
-    assert row["agrees"] is True
+    assert row["reference"]["objective"] is row["fast"]["objective"] is row["certificate"]["primal"] is None
+    assert (row["relative_difference"], row["agrees"]) == (0, True)
 
 
 def test_disagreement_is_status_1(capsys, tmp_path, csv, monkeypatch):
@@ -145,19 +126,17 @@ def test_progress_names_what_is_being_solved_on_standard_error(capsys, csv, monk
     monkeypatch.setenv("TERM", "xterm")
     status, out, err = run(capsys, "crosscheck", csv, "--formulation", "SLSSVM")
     assert status == 0
-    assert "SLSSVM" in err
-    assert "1/1" in err
+    assert all(word in err for word in ("SLSSVM", "1/1"))
     assert "1/1" not in out
 
 
 def test_help_and_version():
     runner = CliRunner()
-    overview = runner.invoke(cvxens, ["--help"])
-    assert overview.exit_code == 0
-    assert "crosscheck" in overview.output
-    assert "list" in overview.output
-    assert __version__ in runner.invoke(cvxens, ["--version"]).output
-    detail = runner.invoke(cvxens, ["crosscheck", "-h"])
-    assert detail.exit_code == 0
-    assert "--formulation NAME" in detail.output
-    assert "--json FILE" in detail.output
+    for arguments, *words in (
+        (["--help"], "crosscheck", "list"),
+        (["--version"], __version__),
+        (["crosscheck", "-h"], "--formulation NAME", "--json FILE"),
+    ):
+        told = runner.invoke(cvxens, arguments)
+        assert told.exit_code == 0
+        assert all(word in told.output for word in words)

@@ -1,12 +1,11 @@
 """Whatever cannot be used is one line on standard error that names it, and exit status 2."""
 
-import gzip
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import python, run, small, write_csv, write_npz
+from command_line import python, run, small, write_csv
 
 from cvxens import (
     InfiniteEnsembleSVC,
@@ -24,11 +23,7 @@ TOWNS = "age,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n60,Ulm,
 X, Y = small()
 CONTENTS = {
     "junk.bin": BINARY,
-    "ragged.csv": b"a,class\n1,yes\n2\n",
-    "oneclass.csv": b"a,class\n1,yes\n2,yes\n",
     "three.csv": b"a,class\n1,red\n2,green\n3,blue\n",
-    "truncated.svm.gz": gzip.compress(b"1 1:2\n-1 1:3\n" * 50)[:-20],
-    "truncated.npz": b"PK\x03\x04" + BINARY,
     "towns.csv": TOWNS.encode(),
     "commented.csv": b"# of 1999\n" + TOWNS.encode(),
     "missing.csv": b"age,class\n31,yes\n",
@@ -41,7 +36,6 @@ ARRAYS = {
     "nan.npz": {"X": np.full_like(X, np.nan), "y": Y},
     "narrow.npz": {"X": X[:, :1]},
     "labels.npz": {"X": X, "y": [1, 2]},
-    "pickled.npz": {"X": np.array([[None], [1]], dtype=object), "y": [0, 1]},
     "other.npz": {"Z": X},
     "heart.npz": {"X": X, "y": Y},
     "third.npz": {"X": X, "y": np.digitize(X[:, 0], [-0.5, 0.5])},
@@ -67,7 +61,6 @@ def folder(tmp_path_factory):
     csv = write_csv(here / "small.csv", X, Y)
     (here / "odd.csv").write_text(csv.read_text().replace("good", "odd"))
     write_csv(here / "alike.csv", np.full((30, 2), 7.0), np.where(np.arange(30) % 2, 1.0, -1.0))
-    write_npz(here / "one.npz", np.ones((1, 3)), np.ones(1))
     for name, model in MODELS.items():
         model.fit(X, Y.astype(int)).save(here / name)
     LPBoostClassifier().fit(ARRAYS["third.npz"]["X"], ARRAYS["third.npz"]["y"]).save(here / "three")
@@ -83,19 +76,9 @@ ADDITIVE = "; give an ensemble of stumps, or a machine whose kernel is a sum ove
 REFUSED = [
     # files
     (["crosscheck", "junk.bin"], "junk.bin: found neither text nor a format that is known"),
-    (["crosscheck", "ragged.csv"], "ragged.csv: found 1 cells in line 3"),
-    (["crosscheck", "oneclass.csv"], "one label only"),
-    (["crosscheck", "one.npz"], "one.npz: found one label only"),
     (["crosscheck", "three.csv"], "y: found labels that are not two classes but 3: blue: 1, green: 1, red: 1"),
-    (["crosscheck", "truncated.svm.gz"], "damaged or truncated"),
-    (["crosscheck", "truncated.npz"], "npz"),
-    (["crosscheck", "nan.npz"], "NaN or infinity"),
-    (["crosscheck", "pickled.npz"], "pickle"),
     (["crosscheck", "alike.csv"], "X: found all rows alike, so every feature is constant; give at least one feature"),
-    *(
-        (["crosscheck", name], "found no such file; check the path")
-        for name in ("no.csv", "no/no", "./no", "../no.npz")
-    ),
+    *((["crosscheck", name], "found no such file; check the path") for name in ("no.csv", "no/no", "./no")),
     (["crosscheck", "."], "found a directory; name a file in it"),
     (["crosscheck", "x" * 5000], "found"),
     (["crosscheck", "x" * 5000 + ".csv"], "File name too long"),
@@ -216,11 +199,6 @@ def test_a_disk_that_is_full_in_the_end(capsys, tmp_path, monkeypatch):
     assert status == 2
     assert "1 of 1 agree" in out
     assert "report.json', which cannot be written (No space left on device); name another file" in err
-
-
-def test_a_data_directory_without_a_manifest(capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("CVXENS_DATA", str(tmp_path))
-    assert "CVXENS_DATA: found no MANIFEST.tsv" in run(capsys, "crosscheck", "heart")[2]
 
 
 def test_without_onnx(capsys, folder, monkeypatch):

@@ -29,12 +29,6 @@ def test_rows_done_so_far_are_printed_and_written(capsys, tmp_path, monkeypatch,
     assert [row["formulation"] for row in json.loads(report.read_text())["rows"]] == NAMES[:n_done]
 
 
-def test_before_there_is_anything_to_print(capsys, monkeypatch):
-    monkeypatch.setattr("cvxens.datasets.breast_cancer", lambda: interrupted(None))
-    status, out, err = run(capsys, "crosscheck")
-    assert (status, out, err.strip()) == (130, "", "interrupted")
-
-
 INTERRUPTED_AT_THE_THIRD = """
 import os, signal, time
 from cvxens.cli import main

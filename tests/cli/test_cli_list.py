@@ -1,9 +1,11 @@
 """`cvxens list` leaves nothing out, and says of everything where it is from."""
 
 import inspect
+import re
+from collections import Counter
 
 import pytest
-from command_line import python
+from command_line import run
 
 from cvxens import estimators, kernels, problems, solvers
 from cvxens.cli.names import describe_rooms, read_names
@@ -58,23 +60,15 @@ def test_the_file_says_what_the_rooms_say():
     assert read_names() == describe_rooms()
 
 
-@pytest.fixture(scope="module")
-def listed():
-    done = python("-c", "from cvxens.cli import main; main()", "list")
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 NAMES = [*ESTIMATORS, *(formulation.__name__ for formulation in FORMULATIONS), *KERNELS, *ORACLES, *MASTERS, *SOLVERS]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_everything_is_listed_on_a_line_of_its_own(listed, name):
+def test_everything_is_listed_on_a_line_of_its_own_with_its_source(capsys):
+    status, listed, err = run(capsys, "list")
+    assert (status, err) == (0, "")
     # names are two spaces from the margin, and what is wrapped is further in
-    assert [line.startswith(f"  {name} ") for line in listed.splitlines()].count(True) == NAMES.count(name)
-
-
-def test_each_has_its_source(listed):
+    shown = Counter(line.split()[0] for line in listed.splitlines() if re.match(r"  \S", line))
+    assert {name: shown[name] for name in NAMES} == dict(Counter(NAMES))
     unwrapped = " ".join(listed.split())
     things = [*ESTIMATORS.values(), *FORMULATIONS, *KERNELS.values(), *ORACLES.values(), *MASTERS.values()]
     for source in [*SOLVERS.values(), *(thing.source for thing in things)]:

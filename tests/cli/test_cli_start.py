@@ -20,20 +20,7 @@ finally:
 """
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["crosscheck", "--help"],
-        ["fit", "--help"],
-        ["predict", "--help"],
-        ["export", "--help"],
-        ["list", "--help"],
-        ["list"],
-        ["--version"],
-        [],
-    ],
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["list"], ["--version"], []])
 def test_what_computes_nothing_loads_no_numerical_library(arguments):
     done = python("-c", LOADED, *arguments)
     assert done.returncode == (0 if arguments else 2)

@@ -13,11 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import Formulation, find_bands, formulations
+from cvxens.colgen.near_optimal import LevelSet
 from cvxens.colgen.oracles import DepthTwoTrees, QuantileStumps, SklearnLearner, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.plotting import ShapeDisplay
-from cvxens.problems import Problem
-from cvxens.problems.level_sets import LevelSet
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError
@@ -100,7 +99,7 @@ def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
     X, y, bands = find_band(sample, within)
     H, features = all_stumps(X)
     H, features = np.hstack([H, -H]), np.tile(features, 2)
-    random, level_set = np.random.default_rng(seed), LevelSet(Problem(FORMULATIONS["soft margin"], H, y), bands.level)
+    random, level_set = np.random.default_rng(seed), LevelSet(FORMULATIONS["soft margin"], y, bands.level, H)
     # a corner of all ensembles within the level, and what is between it and any weights
     corner = level_set.maximise(random.normal(size=H.shape[1]) * (random.random(H.shape[1]) < 0.5))
     other = corner.w * random.uniform(0.5, 2.0, H.shape[1])

@@ -100,21 +100,6 @@ def test_its_limits_are_l1_and_squared_l2():
     assert optimum["nearly l2"] == pytest.approx(optimum["l2"], rel=1e-5)
 
 
-def test_oracles_bound_the_edges_of_those_outside():
-    X, y = drawn(5)
-    s = y * np.random.default_rng(0).uniform(0, 1, len(y))
-    H = every_stump(X)
-    for oracle in (Stumps(X), Stumps(X, columns_per_round=2), Pool(H), QuantileStumps(X, n_thresholds=4)):
-        inside = []
-        for _ in range(4):
-            priced = oracle.price(s, inside)
-            assert priced.columns[0].edge <= priced.outside_bound <= priced.columns[0].edge + 1e-9
-            assert priced.outside_bound <= priced.edge_bound
-            inside.append(priced.columns[0].hypothesis)
-    pair = Pool(H[:, :1])
-    assert pair.price(s, [column.hypothesis for column in pair.price(s).columns]).outside_bound == 0
-
-
 def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):
     X, y = drawn(8)
     formulation, checkpoint = elastic(Logistic(2.0), intercept=True), Checkpoint(tmp_path / "run")

@@ -1,13 +1,12 @@
 """Formulations of one's own from cvxpy expressions: the same optima as those of known terms, and proofs of losses."""
 
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, all_stumps, noisy, solve_all
+from brute_force import all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -60,9 +59,6 @@ def elastic_net(w):
     return 0.6 * cp.norm1(w) + 0.3 * cp.sum_squares(w)
 
 
-dense = partial(solve_all, H, y)
-
-
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize(("loss", "intercept"), [*((loss, True) for loss in LOSSES), ("hinge", False)])
 def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, intercept):
@@ -96,14 +92,6 @@ def test_the_multiplier_is_minus_the_slope_of_the_loss():
     assert_allclose(run.u, 0.7 / (1 + np.exp(z)), atol=1e-5)
     assert abs(y @ run.u) < 1e-6
     assert np.abs(H.T @ (y * run.u)).max() < 0.6 + 0.6 * np.abs(run.weights).max() + 1e-6
-
-
-def test_an_oracle_without_a_bound_does_not_help_either():
-    formulation = Formulation(LOSSES["logistic"].expression, L1(0.8))
-    run = column_generation(formulation, PlainTable(H, bounded=False), y)
-    assert run.certificate.note == "the oracle cannot bound the edges"
-    assert run.certificate.dual == pytest.approx(0.0, abs=1e-6)
-    assert not run.certificate.proven
 
 
 def test_a_heuristic_oracle_does_not_make_an_expression_optimal():

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
 
-from cvxens.colgen.oracles import KernelColumns, Pool
+from cvxens.colgen.oracles import KernelColumns
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import KernelColumn
 
@@ -32,16 +32,6 @@ def test_prices_the_column_of_every_sample(data, n, k):
     np.testing.assert_allclose(priced.edge_square_sum, (edges**2).sum(), atol=1e-12)
     for column in priced.columns:
         np.testing.assert_allclose((s.T @ column.values).max(), column.edge, atol=1e-12)
-
-
-def test_equals_the_pool_of_the_precomputed_matrix():
-    random = np.random.default_rng(0)
-    X, s = random.standard_normal((30, 3)), random.standard_normal(30)
-    ours, pooled = KernelColumns(rbf_kernel, X).price(s), Pool(rbf_kernel(X, X)).price(s)
-    assert [c.edge for c in ours.columns] == [c.edge for c in pooled.columns]
-    assert (ours.edge_bound, ours.edge_square_sum) == (pooled.edge_bound, pooled.edge_square_sum)
-    for own, tabulated in zip(ours.columns, pooled.columns, strict=True):
-        np.testing.assert_allclose(own.values, tabulated.values, rtol=1e-12)
 
 
 def test_an_asymmetric_kernel_keeps_sample_and_center_apart():

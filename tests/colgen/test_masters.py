@@ -51,7 +51,7 @@ def libsvm(C):
     return np.abs(v).sum() - np.square(H.T @ v).sum() / 2
 
 
-dense = partial(solve_all, H, y)
+dense = partial(solve_all, H, y, tol=1e-10)
 
 
 def closed_form(C):
@@ -102,22 +102,22 @@ CASES = {
     "exponential": Case(
         formulations.exponential(N, 0.02),
         y,
-        lambda: tight(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
+        lambda: dense(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
     ),
     "exponential, l1, intercept": Case(
         Formulation(Exponential(0.2), L1(), intercept=True),
         y,
-        lambda: tight(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
+        lambda: dense(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
     ),
     "logistic, l1": Case(
         Formulation(Logistic(0.8), L1(), intercept=True),
         y,
-        lambda: tight(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
+        lambda: dense(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
     ),
     "squared hinge, l2, nonnegative": Case(
         Formulation(SquaredHinge(0.5), SquaredL2(0.9), intercept=True, nonnegative=True),
         y,
-        lambda: tight(
+        lambda: dense(
             lambda z: 0.25 * cp.sum_squares(cp.pos(1 - z)), lambda w: 0.45 * cp.sum_squares(w), intercept=True
         ),
     ),

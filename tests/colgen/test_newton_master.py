@@ -116,38 +116,6 @@ def test_the_duality_gap_of_several_classes_closes(seed, J, exponent, nonnegativ
     assert gap(formulation, H, y, found := solved(formulation, H, y)) <= 1e-8 * found.objective
 
 
-@of_every
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("C", [0.1, 50.0])
-def test_both_masters_agree(loss, penalty, intercept, nonnegative, C):
-    H, y = drawn(1, 40, 9)
-    H[:, 3] = H[:, 2]
-    prices = C * np.random.default_rng(0).uniform(0.5, 2, 40)
-    formulation = Formulation(loss(prices), penalty, intercept=intercept, nonnegative=nonnegative)
-    expected = solved(formulation, H, y, master=CvxpyMaster, solver="CLARABEL")
-    found = solved(formulation, H, y)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
-    assert found.objective <= expected.objective * (1 + 1e-9)
-    # the multipliers of hinges, and the weights of l1 penalties, need not be unique
-    if loss is not Hinge:
-        assert_allclose(found.u, expected.u, atol=1e-3 * expected.u.max())
-    if isinstance(penalty, SquaredL2):
-        assert_allclose(found.w, expected.w, atol=1e-4)
-    assert intercept or found.b == 0
-
-
-@pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("C", [0.1, 20.0])
-def test_both_masters_agree_on_several_classes(nonnegative, C):
-    formulation, y = of_three(C, nonnegative=nonnegative)
-    H, _ = drawn(1, len(y), 8)
-    expected = solved(formulation, H, y, master=CvxpyMaster, solver="CLARABEL")
-    found = solved(formulation, H, y, 3)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
-    assert_allclose(found.u, expected.u, atol=1e-3 * expected.u.max())
-
-
 @pytest.mark.parametrize("penalty", PENALTIES, ids=["l1", "l2"])
 @pytest.mark.parametrize("C", [1e-3, 0.05, 1.0, 1e3])
 def test_the_logistic_optimum_is_that_of_scikit_learn(penalty, C):

@@ -1,4 +1,4 @@
-"""Probabilities of classifiers whose loss has none: scikit-learn calibrates their scores."""
+"""Probabilities of classes: there by the parameters alone; of losses that have none, scikit-learn calibrates scores."""
 
 import re
 
@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from skops.io import dumps, loads
 
-from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, PriceSearchCV
+from cvxens import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier, PriceSearchCV
 from cvxens.errors import InvalidInput
 from cvxens.estimators import TRUSTED_TYPES
 from cvxens.estimators.base import FORMER
@@ -79,3 +79,26 @@ def test_former_parameters_name_what_took_their_place(name):
 def test_former_parameters_of_a_part_are_refused_too():
     with pytest.raises(InvalidInput, match=r"^calibration: "):
         PriceSearchCV(InfiniteEnsembleSVC()).set_params(estimator__calibration="sigmoid")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("sample", [two_classes(40), three_classes(45)], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_what_a_classifier_offers_is_the_same_before_and_after_a_fit(name, sample):
+    X, y = sample
+    model = clone(PUBLIC[name])
+    before = [hasattr(model, method) for method in ("predict", "predict_proba", "decision_function")]
+    model.fit(X, y)
+    assert [hasattr(model, method) for method in ("predict", "predict_proba", "decision_function")] == before
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(X)
+        assert proba.shape == (len(X), len(np.unique(y)))
+        assert proba.min() >= 0
+        assert_allclose(proba.sum(axis=1), 1)
+        assert np.mean(model.classes_[proba.argmax(axis=1)] == model.predict(X)) > 0.9
+
+
+def test_a_margin_has_no_probabilities():
+    for model in (AdaBoostClassifier(nu=0.5), AdaBoostClassifier(nu=0.5).fit(*three_classes(45))):
+        with pytest.raises(AttributeError, match="predict_proba"):
+            model.predict_proba(three_classes(45)[0])

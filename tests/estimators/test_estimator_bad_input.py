@@ -1,11 +1,10 @@
 """What single estimators refuse, beyond the table of bad inputs for all of them."""
 
 from contextlib import suppress
-from functools import partial
 
 import numpy as np
 import pytest
-from estimator_samples import EVERY, called, two_classes
+from estimator_samples import called, two_classes
 from public_estimators import PUBLIC
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -47,12 +46,6 @@ def test_sparse_samples_for_dense_methods(name):
         clone(PUBLIC[name]).fit(csr_array(X), Y)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_sparse_samples_for_an_oracle_that_takes_none(estimator):
-    with pytest.raises(TypeError, match="dense"):
-        clone(estimator).set_params(oracle="perceptrons").fit(csr_array(X), Y)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -74,13 +67,6 @@ def test_fixed_prices_for_weighted_samples():
     model = ColumnGenerationClassifier(formulations.soft_margin(0.5))
     with pytest.raises(InvalidInput, match="function from the weights"):
         model.fit(X, Y, sample_weight=np.arange(1.0, 1 + len(X)))
-
-
-def test_an_oracle_that_fails_leaves_nothing():
-    model = LPBoostClassifier(oracle=partial(oracles.Perceptrons, n_directions=0))
-    with pytest.raises(InvalidInput, match="n_directions"):
-        model.fit(X, Y)
-    assert not hasattr(model, "classes_")
 
 
 FAR_OUT = {

@@ -10,7 +10,6 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV
 
 from cvxens import (
     AdaBoostClassifier,
@@ -153,16 +152,6 @@ def test_sub_problems_in_other_processes_are_followed(capsys):
     assert "AdaBoostClassifier" in capsys.readouterr().out
 
 
-def test_a_second_fit_is_followed_as_the_first():
-    """What the estimator is of a fit to three classes does not show while it is fitted to two."""
-    model = LPBoostClassifier().fit(*three_classes())
-    model.set_callbacks(follower := Following()).fit(X, Y)
-    assert follower.scores[-1] == model.score(X, Y)
-    again = Following()
-    model.set_callbacks(again).fit(X, Y)
-    assert again.scores == follower.scores
-
-
 def test_scores_on_the_way_are_logged_with_weights():
     monitor = ScoringMonitor(scoring="accuracy")
     weights = np.where(Y == "yes", 3.0, 1.0)
@@ -172,23 +161,6 @@ def test_scores_on_the_way_are_logged_with_weights():
     expected = [accuracy_score(Y, predicted, sample_weight=weights) for predicted in staged]
     assert [logged[0, k] for k in range(5)] == pytest.approx(expected)
     assert logged[0,] == pytest.approx(expected[-1])
-
-
-@pytest.mark.parametrize("estimator", [LPBoostClassifier(), AdaBoostClassifier(n_rounds=5), RhoSVC()], ids=called)
-def test_search_over_followed_fits(estimator, capsys):
-    grid = {"tol": [0.1, 0.01]} if hasattr(estimator, "tol") else {"n_rounds": [2, 4]}
-    search = GridSearchCV(clone(estimator), grid, cv=2).set_callbacks(ProgressBar(max_propagation_depth=None))
-    search.fit(*three_classes())
-    shown = capsys.readouterr().out
-    assert "GridSearchCV" in shown
-    assert called(estimator) in shown
-
-
-def test_lines_and_bars_side_by_side(capsys):
-    LPBoostClassifier(verbose=1).set_callbacks(ProgressBar()).fit(X, Y)
-    shown = capsys.readouterr()
-    assert "LPBoostClassifier: round" in shown.err
-    assert "LPBoostClassifier - fit" in shown.out
 
 
 def test_a_callback_that_fails_leaves_the_estimator_as_it_was():

@@ -1,9 +1,10 @@
-"""Importances of features are the weights of the weak learners, added up by hand."""
+"""Importances of features are the weights of the weak learners, added up by hand; tables have the same votes."""
 
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_samples import VOTES, called, three_classes, two_classes
 from sklearn.base import clone
@@ -12,10 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens import (
-    AdaBoostClassifier,
-    LPBoostClassifier,
-)
+from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier, LPBoostClassifier
 from cvxens.colgen import Column, Priced, oracles
 from cvxens.colgen.oracles import Stump
 from cvxens.hypotheses import Negated, TabulatedColumn
@@ -156,3 +154,42 @@ def test_learners_without_importances_have_none():
     with pytest.raises(AttributeError, match="GaussianNB has neither feature_importances_ nor coef_"):
         _ = model.feature_importances_
     assert not hasattr(model, "feature_importances_")
+
+
+X, Y = two_classes()
+NAMED = pd.DataFrame(X, columns=["length", "width", "noise"])
+
+
+def test_trees_have_the_names_of_features():
+    model = AdaBoostClassifier("trees", n_rounds=3).fit(NAMED, Y)
+    told = model.to_text()
+    assert "length <= " in told
+    assert "x0" not in told
+    assert all("length" in tree or "width" in tree or "noise" in tree for tree in model.to_frame()["hypothesis"])
+    assert "x0 <= " in AdaBoostClassifier("trees", n_rounds=3).fit(X, Y).to_text()
+
+
+def test_importances_of_trees_are_shared_among_their_tests():
+    model = AdaBoostClassifier("trees", n_rounds=1).fit(X, Y)
+    (hypothesis,) = model.weak_learners_
+    nodes = hypothesis.tree.nodes
+    expected = np.zeros(3)
+    for feature, counts in zip(nodes.feature, nodes.counts, strict=True):
+        if feature >= 0:
+            expected[feature] += counts.sum()
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
+    many = AdaBoostClassifier("trees", n_rounds=5).fit(X, Y).feature_importances_
+    assert many.sum() == pytest.approx(1)
+    assert many.min() >= 0
+
+
+@pytest.mark.parametrize("estimator", [AdaBoostMHClassifier(n_rounds=9), AdaBoostECCClassifier(n_rounds=9)])
+def test_votes_for_several_classes_as_a_table(estimator):
+    Z, y = three_classes()
+    model = estimator.fit(pd.DataFrame(Z, columns=["a", "b"]), y)
+    table = model.to_frame()
+    votes = table[["weight_0", "weight_1", "weight_2"]].to_numpy()
+    assert sorted(map(tuple, votes)) == sorted(map(tuple, model.weights_))
+    assert set(table["feature"].dropna()) <= {"a", "b"}
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert len(model.to_text(most=2).splitlines()) == 3

@@ -71,15 +71,11 @@ def test_a_name_is_its_kernel_and_the_optimum_that_of_libsvm(name):
     assert model.certificate_.primal == pytest.approx(v @ K @ v / 2 - np.abs(v).sum(), rel=1e-6)
     assert_allclose(model.decision_function(X), peer.decision_function(K), atol=2e-3)
     assert SVMDual(K, Y, 0.3).certify(u=model.dual_weights_).holds(1e-6)
-
-
-@pytest.mark.parametrize("name", ["stump", "perceptron", "laplacian", "gaussian"])
-def test_predictions_are_those_of_scikit_learn_also_outside_the_sample(name):
-    peer = SVC(C=0.3, kernel=KERNELS[name], tol=1e-9)
-    model = fit(name)
-    peer_scores = peer.fit(X, Y).decision_function(NEW)
-    sure = np.abs(peer_scores) > 1e-2
-    assert_array_equal(model.predict(NEW)[sure], peer.predict(NEW)[sure])
+    if name in {"stump", "perceptron", "laplacian", "gaussian"}:
+        # also outside of the sample, as a constant that both read off is nothing to coefficients with the sum 0
+        scores = peer.decision_function(KERNELS[name](NEW, X))
+        sure = np.abs(scores) > 1e-2
+        assert_array_equal(model.predict(NEW)[sure], np.where(scores > 0, 1.0, -1.0)[sure])
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -190,11 +186,6 @@ def test_a_given_matrix_is_its_kernel():
     assert_array_equal(given.predict(Perceptron()(NEW, X)), np.sign(given.decision_function(Perceptron()(NEW, X))))
     scores = cross_val_score(InfiniteEnsembleSVC("precomputed", C=0.3), K, Y)
     assert_allclose(scores, cross_val_score(InfiniteEnsembleSVC("perceptron", C=0.3), X, Y), atol=0.05)
-
-
-def test_ranges_left_open_do_not_matter():
-    for kernel in (Stump(), Perceptron(), DecisionTree(0.01), 0.5 * Stump() + Gaussian(0.3)):
-        assert np.isfinite(fit(kernel).decision_function(10 * NEW)).all()
 
 
 @pytest.mark.parametrize(

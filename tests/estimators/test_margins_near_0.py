@@ -1,15 +1,17 @@
 """LPBoost at a nu that data do not carry: a gap in units of margins, a model that predicts, and the nu that has one."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
-from cvxens import LPBoostClassifier, certify
+from cvxens import CGEnsClassifier, LPBoostClassifier, certify
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
+from cvxens.colgen.loop import UNBOUNDED_ROUNDS
 from cvxens.estimators.classifiers import _least_mean_hinge
 from cvxens.problems import LPBoost, Problem
 from cvxens.problems.losses import SoftMinimumMargin
@@ -86,3 +88,27 @@ def test_the_least_mean_hinge_is_least():
         sizes = np.append(0.0, np.abs(1 / z))
         least = min(float(weights @ np.maximum(1 - t * z, 0)) for t in sizes)
         assert_allclose(_least_mean_hinge(z, weights), least, atol=1e-12)
+
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(40, 3))
+Y = np.where(X[:, 0] + 0.7 * RANDOM.normal(size=40) > 0, 1, -1)
+WEIGHTS = RANDOM.uniform(0.5, 4.0, 40)
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0, 0.01])
+def test_prices_are_shares_of_the_sum_of_the_weights(scale):
+    nu = 0.4
+    fitted = LPBoostClassifier(nu=nu, tol=1e-6).fit(X, Y, sample_weight=scale * WEIGHTS)
+    prices = WEIGHTS / (nu * WEIGHTS.sum())
+    run = column_generation(formulations.lpboost(prices), oracles.Stumps(X), Y.astype(float), tol=1e-6)
+    assert fitted.certificate_.primal == pytest.approx(run.certificate.primal, rel=1e-5)
+    assert abs(WEIGHTS.mean() * scale - 1) > 0.1
+
+
+def test_a_fit_over_an_oracle_without_a_bound_ends_and_says_so():
+    oracle = partial(oracles.Perceptrons, n_directions=10, columns_per_round=1)
+    with pytest.warns(ConvergenceWarning, match="max_rounds reached; .* the oracle proves no bound that could end it"):
+        fitted = CGEnsClassifier(oracle=oracle, tol=1e-6, random_state=0).fit(X, Y)
+    assert len(fitted.history_) == UNBOUNDED_ROUNDS
+    assert not fitted.certificate_.proven

@@ -33,23 +33,6 @@ LIMITED = [
 SHOWN = [*LIMITED, RhoSVC(), RegAdaBoostClassifier(), InfiniteEnsembleSVC()]
 
 
-def impatient(X, Z):
-    """A kernel whose user loses patience where it is asked for a column."""
-    if len(Z) == 1:
-        raise KeyboardInterrupt
-    return np.asarray(X) @ np.asarray(Z).T
-
-
-@pytest.mark.parametrize("estimator", LIMITED, ids=called)
-def test_a_limit_of_time_keeps_what_is_done(estimator):
-    model = clone(estimator).set_params(max_time=1e-9)
-    with pytest.warns(ConvergenceWarning, match=f"{called(estimator)}: max_time reached"):
-        model.fit(X, Y)
-    assert len(getattr(model, "history_", [0])) == 1
-    assert model.decision_function(X).shape == (len(X),)
-    assert clone(estimator).set_params(max_time=60.0).fit(X, Y).score(X, Y) >= model.score(X, Y)
-
-
 @pytest.mark.parametrize("estimator", LIMITED[:3], ids=called)
 def test_an_interrupt_keeps_what_is_done(estimator):
     model = clone(estimator).set_params(oracle=Interrupting)
@@ -57,13 +40,6 @@ def test_an_interrupt_keeps_what_is_done(estimator):
         model.fit(X, Y)
     few = clone(estimator).set_params(n_rounds=2).fit(X, Y)
     np.testing.assert_array_equal(model.decision_function(X), few.decision_function(X))
-
-
-def test_an_interrupt_before_anything_is_done_is_passed_on():
-    model = PartialSVMEnsembleClassifier(impatient)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, Y)
-    assert not hasattr(model, "classes_")
 
 
 def test_limits_are_of_each_sub_problem():

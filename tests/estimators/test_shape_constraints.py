@@ -183,19 +183,6 @@ def test_regressors_and_formulations_of_ones_own_keep_it_and_price_it(name):
     assert (score(named[1]) - score(named[0])).min() >= 0
 
 
-def test_a_regression_is_convex_and_has_the_interactions_that_are_named():
-    model = LPBoostRegressor(C=0.3, oracle="ramps", constraints=[Convex("age")]).fit(FRAME, T)
-    assert model.certificate_.holds(1e-3)
-    low, far = MANY[:1000], MANY[:1000] + np.abs(MANY[1000:2000]) * [1.0, 0, 0]
-    at = [model.predict(pd.DataFrame(p, columns=FRAME.columns)) for p in (low, far, (low + far) / 2)]
-    assert (at[0] / 2 + at[1] / 2 - at[2]).min() >= -1e-9
-    few = partial(oracles.DepthTwoTrees, n_bins=6)
-    paired = LPBoostRegressor(C=0.2, oracle=few, constraints=[Interactions([("age", "dose")])], tol=0.05).fit(FRAME, T)
-    trees = [h for h in paired.weak_learners_ if isinstance(h, Branch)]
-    assert trees
-    assert all(2 not in tree.feature_shares[0] or set(tree.feature_shares[0]) == {2} for tree in trees)
-
-
 def test_variables_of_ones_own_may_break_it():
     line = cp.Variable(3, name="v")
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
 from public_estimators import PUBLIC, fitted
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
@@ -57,12 +56,6 @@ def rounds_of(model):
     return max(map(len, model.history_)) if several else len(model.history_)
 
 
-def test_the_uneven_sample_is_uneven():
-    histories = AdaBoostClassifier(n_rounds=ROUNDS).fit(*UNEVEN).history_
-    assert sorted({len(history) for history in histories})[0] == 1
-    assert max(map(len, histories)) > 1
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_scores_are_shares_of_right_answers_by_weight(case):
     estimator, (X, y) = CASES[case]
@@ -90,12 +83,6 @@ def test_there_is_no_stage_without_a_round():
     assert list(AdaBoostClassifier().fit(X, y).staged_predict(X)) == []
     model = AdaBoostClassifier().fit(np.tile(X, (3, 1)), np.repeat([0, 1, 2], 4))
     assert len(list(model.staged_predict(X))) == rounds_of(model)
-
-
-def test_sparse_samples():
-    X, y = TWO
-    model = AdaBoostClassifier(n_rounds=ROUNDS).fit(csr_array(X), y)
-    np.testing.assert_array_equal(list(model.staged_predict(csr_array(X))), list(model.staged_predict(X)))
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -1,7 +1,5 @@
 """What is read off a sample: the same in any unit, merged or not, sparse or dense, weighted or repeated."""
 
-import inspect
-
 import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
@@ -316,11 +314,6 @@ def test_ranges_that_are_left_open_do_not_matter_to_new_samples(name):
             model.decision_function(sample + (100.0 if "trees" in name else -100.0))
     inner = InfiniteEnsembleSVC(OPEN[name], C=0.1, solver="blockwise", tol=1e-6).fit(sample, Y)
     assert_allclose(inner.decision_function(far), model.decision_function(far), atol=0.02)
-
-
-def test_a_weighted_estimator_takes_weights():
-    weighted = {name for name in CLASSIFIERS if "sample_weight" in inspect.signature(PUBLIC[name].fit).parameters}
-    assert set(CLASSIFIERS) - weighted == {"SupervisedKernelRLSClassifier"}
 
 
 def test_the_mean_of_a_kernel_is_over_samples_and_not_over_their_prices():

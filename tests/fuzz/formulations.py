@@ -3,22 +3,17 @@
 Each is a loss, a penalty, perhaps a constraint, an intercept and a sign of the weights, with an oracle whose hypotheses
 can be listed; losses and penalties are those of the library or expressions of the same. The truth is the whole problem
 over all of these hypotheses in cvxpy, written here without the library.
-
-``python tests/fuzz/formulations.py COUNT [FIRST]`` tells of every lie and the number that draws it again.
 """
 
-import sys
-import time
-import warnings
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from variants import Line, enumerate_all
 
 from cvxens.colgen import Ending, Formulation, column_generation, oracles
-from cvxens.errors import SolverFailed, SolverFallbackWarning
+from cvxens.errors import SolverFailed
 from cvxens.problems import losses, penalties
 
 TOLERANCE = 2e-6
@@ -53,20 +48,6 @@ class Drawn:
     penalty: Part
 
 
-@dataclass(frozen=True)
-class Linear:
-    """A feature as it is, or its negation."""
-
-    feature: int
-    sign: float = 1.0
-
-    def __call__(self, X):
-        return self.sign * X[:, self.feature]
-
-    def __neg__(self):
-        return Linear(self.feature, -self.sign)
-
-
 def features(random):
     """Few samples of few features, with ties."""
     n, d = int(random.integers(4, 10)), int(random.integers(1, 3))
@@ -75,17 +56,10 @@ def features(random):
     return X
 
 
-def all_stumps(X, constant=True):
-    """Every stump between two neighbouring values that rises with its feature, and the constant; and their features."""
-    columns, at = [], []
-    for j in range(X.shape[1]):
-        values = np.unique(X[:, j])
-        for threshold in (values[:-1] + values[1:]) / 2:
-            columns.append(np.where(X[:, j] >= threshold, 1.0, -1.0))
-            at.append(j)
-    if constant:
-        columns.append(np.ones(len(X)))
-        at.append(-1)
+def list_stumps(X):
+    """Every stump that rises and splits the sample, and the constant; and their features, -1 of that."""
+    found = [(np.where(x >= value, 1.0, -1.0), j) for j, x in enumerate(X.T) for value in np.unique(x)[1:]]
+    columns, at = zip(*found, (np.ones(len(X)), -1), strict=True)
     return np.column_stack(columns), np.array(at)
 
 
@@ -94,7 +68,7 @@ def hypotheses(random, X, nonnegative):
     kind = random.integers(7)
     both = (lambda H: np.hstack([H, -H])) if nonnegative else (lambda H: H)
     if kind <= 1:
-        return "stumps", oracles.Stumps(X), both(all_stumps(X)[0])
+        return "stumps", oracles.Stumps(X), both(list_stumps(X)[0])
     table = random.normal(size=(len(X), int(random.integers(1, 6)))).round(2)
     if kind == 2:
         return "pool", oracles.Pool(table), both(table)
@@ -102,17 +76,17 @@ def hypotheses(random, X, nonnegative):
         return "one-sided pool", oracles.Pool(table, negations=False), table
     if kind == 4:
         signs = random.choice([-1, 0, 1], X.shape[1])
-        H, at = all_stumps(X)
+        H, at = list_stumps(X)
         side = np.where(at < 0, 0, signs[at])
         chosen = [*(H[:, side != -1].T), *(-H[:, side == -1].T), *(-H[:, side == 0].T)] if nonnegative else [*H.T]
         return f"stumps with signs {signs}", oracles.Stumps(X, signs=signs), np.column_stack(chosen)
     if kind == 5:
         costs = random.choice([0.5, 1.0, 3.0], X.shape[1])
-        H, at = all_stumps(X, constant=False)
+        H, at = (values[..., :-1] for values in list_stumps(X))
         return f"stumps at costs {costs}", oracles.Stumps(X, costs=costs, constant=False), both(H / costs[at])
-    linear = oracles.Costed(oracles.Pool.of([Linear(j) for j in range(X.shape[1])], X), 2.0)
+    linear = oracles.Costed(oracles.Pool.of([Line(j) for j in range(X.shape[1])], X), 2.0)
     union = oracles.Union(oracles.Stumps(X), linear)
-    return "union", union, both(np.hstack([all_stumps(X)[0], X / 2]))
+    return "union", union, both(np.hstack([list_stumps(X)[0], X / 2]))
 
 
 def on_margins(random, n):
@@ -264,30 +238,19 @@ def _draw_outputs(random, k, hypotheses, intercept, nonnegative):
 
 def find_truth(drawn):
     """Solve over all columns at once; returns the optimum and its size, nan where two solvers do not agree on it."""
-    H, formulation = drawn.H, drawn.formulation
-    outputs = () if formulation.outputs is None else (formulation.outputs,)
-    w, b = cp.Variable((H.shape[1], *outputs), nonneg=formulation.nonnegative), cp.Variable(outputs or (1,))
-    constant = np.ones((len(H), 1)) @ cp.reshape(b, (1, b.size), order="C")
-    f = H @ w + (constant if outputs else b) if formulation.intercept else H @ w
-    z = f if drawn.y is None else cp.multiply(drawn.y, f)
-    on_w = drawn.penalty.express(w)
-    penalty, constraints = on_w if isinstance(on_w, tuple) else (on_w, [])
-    if formulation.constraints is not None:
-        constraints = [*constraints, *formulation.constraints(z)]
-    loss = drawn.loss.express(z)
-    problem = cp.Problem(cp.Minimize(loss + penalty), constraints)
+    problem, loss, penalty = enumerate_all(
+        drawn.formulation, drawn.H, drawn.y, drawn.loss.express, drawn.penalty.express
+    )
     found = []
     for solver, options in TIGHT.items():
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                problem.solve(solver=solver, **options)
+            problem.solve(solver=solver, **options)
         except (cp.SolverError, ValueError, ArithmeticError):
             continue
         if problem.status in {"infeasible", "unbounded"}:
             return np.nan, 1.0
         if problem.status == "optimal":
-            size = abs(float(loss.value)) + abs(float(np.sum(penalty.value if hasattr(penalty, "value") else penalty)))
+            size = abs(float(loss.value)) + abs(float(np.sum(penalty.value)))
             found.append((float(problem.value), max(size, 1e-3)))
             if solver == "CLARABEL":
                 return found[0]
@@ -315,15 +278,11 @@ def check(number):
     drawn = draw(number)
     optimum, size = find_truth(drawn)
     if np.isnan(optimum):
-        return "", "no truth"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SolverFallbackWarning)
-        try:
-            run = column_generation(drawn.formulation, drawn.oracle, drawn.y, tol=1e-6, max_rounds=200)
-        except SolverFailed:
-            return "", "solver failed"
-        except Exception as error:
-            return f"{type(error).__name__}: {error} [{drawn.text}]", "error"
+        return "", ["no truth"]
+    try:
+        run = column_generation(drawn.formulation, drawn.oracle, drawn.y, tol=1e-6, max_rounds=200)
+    except SolverFailed:
+        return "", ["solver failed"]
     certificate, room = run.certificate, TOLERANCE * size
     wrong = []
     if certificate.dual - certificate.rounding > optimum + room:
@@ -337,30 +296,4 @@ def check(number):
     kind = f"{run.ending.name}{', proven' if certificate.holds(1e-5) else ''}"
     if not wrong and certificate.primal > optimum + 100 * room:
         kind = f"{run.ending.name}, away from the optimum"
-    return "; ".join(wrong) + (f" [{drawn.text}]" if wrong else ""), kind
-
-
-def fuzz(numbers):
-    """Check cases; returns what is wrong by number, and how many had each kind of end."""
-    found, kinds = {}, Counter()
-    for number in numbers:
-        wrong, kind = check(number)
-        kinds[kind] += 1
-        if wrong:
-            found[number] = wrong
-    return found, kinds
-
-
-def main(count, first=0):
-    start = time.perf_counter()
-    found, kinds = fuzz(range(first, first + count))
-    for number, text in found.items():
-        sys.stdout.write(f"{number}  {text}\n")
-    seconds = time.perf_counter() - start
-    sys.stdout.write(f"{len(found)} lies in {count} formulations from {first}, {seconds:.0f} s\n")
-    sys.stdout.write("ends: " + ", ".join(f"{kind} {n}" for kind, n in kinds.most_common()) + "\n")
-    return bool(found)
-
-
-if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    return "; ".join(wrong) + (f" [{drawn.text}]" if wrong else ""), [kind]

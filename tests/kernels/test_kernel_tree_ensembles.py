@@ -144,31 +144,24 @@ def test_tt06_9_is_a_sum_over_levels():
     assert np.linalg.eigvalsh(least).min() > -1e-14
 
 
-@pytest.mark.parametrize("kind", ["leaf", "ancestors"])
-def test_the_mass_counts_nodes(kind):
+@kinds
+def test_all_hypotheses_with_their_weights_are_the_kernel(kind):
+    """Nodes or leaves count alike; of TT06 (9) the weights below a node sum up to one over its shallowest leaf."""
     forest = ENSEMBLES["regression forest"].fit(X, Y)
-    nodes = sum(tree.tree_.n_leaves if kind == "leaf" else tree.tree_.node_count - 1 for tree in forest.estimators_)
     kernel = TreeEnsemble(forest, kind)
-    assert kernel.total_mass() == nodes / 4
-    drawn = set(kernel.sample(2000, random_state=0))
-    assert len(drawn) == nodes
-    values = np.array([h(X) for h in drawn])
-    assert (values.sum(axis=1) > 0).all()
-    np.testing.assert_allclose(values.T @ values / 4, kernel(X), rtol=1e-12)
-
-
-def test_the_hypotheses_of_tt06_9():
-    """The weights below a node sum up to one over its shallowest leaf, and all hypotheses to the kernel."""
-    kernel = TreeEnsemble(ENSEMBLES["regression forest"].fit(X, Y), "depth")
     listed, weights = kernel._hypotheses
     values = np.array([kernel.passes(X, *each) for each in listed])
     assert (values.sum(axis=1) > 0).all()
     np.testing.assert_allclose((values.T * weights) @ values / 4, kernel(X), rtol=1e-12)
     assert kernel.total_mass() == pytest.approx(weights.sum() / 4)
-    drawn = kernel.sample(50, random_state=0)
+    drawn = kernel.sample(2000, random_state=0)
     assert {(h.tree, h.node, h.depth) for h in drawn} <= set(listed)
-    first = drawn[0]
-    assert str(first) == f"passes node {first.node} of tree {first.tree} and ends at depth {first.depth} or less"
+    end = f" and ends at depth {drawn[0].depth} or less" if kind == "depth" else ""
+    assert str(drawn[0]) == f"passes node {drawn[0].node} of tree {drawn[0].tree}{end}"
+    if kind != "depth":
+        nodes = sum(tree.tree_.n_leaves if kind == "leaf" else tree.tree_.node_count - 1 for tree in forest.estimators_)
+        assert len(set(drawn)) == len(listed) == nodes
+        np.testing.assert_array_equal(weights, 1.0)
 
 
 @kinds

@@ -87,15 +87,12 @@ def test_a_figure_of_its_own(given, draw):
 REFUSED = [
     # y: labels
     *(
-        (f"^y: found|{n}", lambda g, y=y: BoundaryDisplay.from_estimator(g.model, g.plane, y))
-        for n, y in enumerate(NO_LABELS)
-    ),
-    *(
-        (f"^y: found|{n}", lambda g, y=y: MarginDisplay.from_estimator(g.model, g.plane, y))
-        for n, y in enumerate(NO_LABELS)
-    ),
-    *(
-        (f"^y: found|{n}", lambda g, y=y: GramDisplay.from_kernel(Laplacian(1.0), g.X, y))
+        (f"^y: found|{n}", lambda g, draw=draw, y=y: draw(g, y))
+        for draw in (
+            lambda g, y: BoundaryDisplay.from_estimator(g.model, g.plane, y),
+            lambda g, y: MarginDisplay.from_estimator(g.model, g.plane, y),
+            lambda g, y: GramDisplay.from_kernel(Laplacian(1.0), g.X, y),
+        )
         for n, y in enumerate(NO_LABELS)
     ),
     ("y: found 59 rows for 60 samples", lambda g: BoundaryDisplay.from_estimator(g.svc, g.plane, g.y[1:])),

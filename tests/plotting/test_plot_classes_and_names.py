@@ -20,7 +20,7 @@ from cvxens.estimators import (
     PriceSearchCV,
     RhoSVC,
 )
-from cvxens.plotting import ConvergenceDisplay, GapDisplay, PathDisplay, SelectionDisplay, ShapeDisplay, Trace
+from cvxens.plotting import ConvergenceDisplay, GapDisplay, PathDisplay, SelectionDisplay, ShapeDisplay
 
 CLASSES = np.array(["ant", "bee", "cat"])
 RNG = np.random.default_rng(4)
@@ -95,14 +95,6 @@ def test_the_convergence_of_updates(ax):
     assert ((trace.objective - trace.bound) / trace.objective).tolist() == pytest.approx(gaps)
 
 
-def test_a_single_round_is_seen(ax):
-    ConvergenceDisplay([Trace([2.0], [1.0])]).plot(ax)
-    assert [line.get_marker() for line in ax.lines] == [".", "."]
-    other = ax.figure.add_subplot()
-    ConvergenceDisplay([Trace(np.ones(99), np.zeros(99))]).plot(other)
-    assert {line.get_marker() for line in other.lines} <= {"", "None"}
-
-
 MANY = [
     LPBoostClassifier(),
     AdaBoostClassifier(n_rounds=9),
@@ -166,11 +158,6 @@ def test_indicators_are_bars():
     assert not any(one.patches for one in without.axes_)
 
 
-def test_a_function_goes_on_as_far_as_the_sample():
-    display = ShapeDisplay.from_shapes([([1, 2], [0.0, 3.0])], np.array([[0.0], [1.5], [5.0]]), ax=axes(1))
-    assert display.axes_[0].lines[1].get_xydata().tolist() == [[0, 0], [1, 0], [2, 3], [5, 3]]
-
-
 def test_the_label_says_for_which_class_a_contribution_is():
     (ax,) = ShapeDisplay.from_estimator(LPBoostClassifier().fit(X, TWO), X, n_shown=1).axes_
     assert ax.get_ylabel() == "contribution to f\n(above 0: bee)"
@@ -215,9 +202,3 @@ def test_paths_have_the_names_of_features_and_classes(ax):
         dict(zip(model.weak_learners_, model.weights_, strict=True)).get(stump, 0.0) for model in models.values()
     ]
     assert display.coefficients[:, j].tolist() == weights
-
-
-def test_runs_can_be_given_names_of_features(run_at, ax):
-    names = ["a", "b", "c", "d"]
-    PathDisplay.from_runs({C: run_at(C) for C in (0.4, 0.05)}, feature_names=names, ax=ax)
-    assert {text[0] for text in legend_of(ax)} <= set(names)

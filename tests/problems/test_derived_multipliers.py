@@ -23,8 +23,8 @@ from cvxens.problems.losses import (
     SoftMinimumMargin,
     SquaredHinge,
 )
-from cvxens.problems.multipliers import fit_slopes
 from cvxens.problems.penalties import L1, ElasticNet, Penalty, Simplex, SquaredL2
+from cvxens.problems.problem import fit_slopes
 from cvxens.problems.target_losses import Pinball
 
 SEEDS = st.integers(0, 2**32 - 1)

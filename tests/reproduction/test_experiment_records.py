@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from math import sqrt
-from statistics import mean, median, stdev
+from statistics import mean, stdev
 
 import numpy as np
 import pytest
@@ -53,12 +53,11 @@ def test_few_splits_deviate_by_no_less_than_the_drawing_of_the_test_samples(valu
 def test_one_split_of_what_is_no_share_has_no_spread():
     found = Cell.from_trials(trials([3.0]), replace(TABLE, measure="seconds"))
     assert (found.standard_error, found.verdict, found.distance) == (None, "", None)
-
-
-def test_the_time_is_the_median_so_that_the_first_split_does_not_count():
-    times = [10.0, 1.0, 3.0]
-    found = Cell.from_trials([replace(trials([0.0])[0], seconds=seconds) for seconds in times], TABLE)
-    assert found.seconds == median(times)
+    # a figure may be another than the value, and the time is the median, so that the first split does not count
+    reading = replace(TABLE, reads="seconds of the choice", measure="seconds")
+    timed = [replace(each, seconds=s) for each in trials([1.0], more={reading.reads: 7.0}) for s in (10.0, 1.0, 3.0)]
+    found = Cell.from_trials(timed, reading)
+    assert (found.mean, found.deviation, found.seconds) == (7.0, 0.0, 3.0)
 
 
 @settings(deadline=None, max_examples=100)
@@ -94,19 +93,14 @@ def test_the_spread_of_the_print_is_what_it_says(published, error):
     assert cell(10.0, 2.0, published, n_splits=1).joint_error == pytest.approx(np.hypot(2.0, error))
 
 
-@pytest.mark.parametrize(("ours", "verdict"), [(1.0, "within two"), (1.1, "worse")])
-def test_without_any_spread_only_equals_agree(ours, verdict):
-    found = cell(ours, 0.0, printed(1.0, 0.0))
-    assert (found.distance, found.verdict) == (None, verdict)
-
-
-def test_without_a_published_figure_there_is_no_verdict():
+def test_verdicts_of_no_distance():
     found = cell(16.0, 1.0, None)
     assert (found.distance, found.verdict, found.to_dict()["published"]) == (None, "", None)
-
-
-def test_what_is_not_to_be_compared_has_no_verdict():
     assert replace(cell(16.0, 1.0, printed(1.0, 0.1)), judged=False).verdict == ""
+    # without any spread only equals agree
+    for ours, verdict in ((1.0, "within two"), (1.1, "worse")):
+        found = cell(ours, 0.0, printed(1.0, 0.0))
+        assert (found.distance, found.verdict) == (None, verdict)
 
 
 def test_proofs_and_warnings_are_counted():
@@ -116,12 +110,6 @@ def test_proofs_and_warnings_are_counted():
     # a gap that is not finite is larger than any
     assert Cell.from_trials(trials([1.0], proofs=(OPEN, OPEN, PROVEN)), TABLE).gap == np.inf
     assert Cell.from_trials(trials([1.0]), TABLE).gap is None
-
-
-def test_a_figure_may_be_another_than_the_value():
-    reading = replace(TABLE, reads="seconds of the choice", measure="seconds")
-    found = Cell.from_trials(trials([1.0, 1.0], more={"seconds of the choice": 7.0}), reading)
-    assert (found.mean, found.deviation) == (7.0, 0.0)
 
 
 def test_json_holds_what_the_cell_says():

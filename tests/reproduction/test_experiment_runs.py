@@ -1,7 +1,6 @@
 """Running experiments: the same splits for every method, from where it was left, and errors that say what to do."""
 
 import json
-import os
 import signal
 import time
 import warnings
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_directory import make_directory, numbered
+from data_directory import make_directory, numbered, press
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from cvxens.datasets import make_twonorm
@@ -63,10 +62,15 @@ def values(**options):
     return {(trial.row, trial.column, trial.split): trial.value for trial in seen}
 
 
-def test_cells_come_row_by_row():
-    found = list(cells(experiment(), splits=2))
+def test_cells_come_row_by_row_and_are_means_of_trials():
+    trials, found = values(splits=2), list(cells(experiment(), splits=2))
     places = [("first", "sum"), ("first", "minus"), ("second", "sum"), ("second", "minus")]
     assert [(cell.row, cell.column) for cell in found] == places
+    for cell in found:
+        assert cell.mean == pytest.approx(np.mean([trials[cell.row, cell.column, k] for k in range(2)]))
+        assert cell.n_splits == 2
+    asked = cells(experiment(), data=["second", "first", "second"], methods=["minus"], splits=2)
+    assert [cell.row for cell in asked] == ["first", "second"]
 
 
 def test_all_methods_see_the_same_splits():
@@ -86,18 +90,6 @@ def test_what_is_asked_for_does_not_change_the_splits(options):
 def test_the_seed_decides():
     assert values(splits=2) == values(splits=2, random_state=0)
     assert set(values(splits=2).values()).isdisjoint(values(splits=2, random_state=1).values())
-
-
-def test_names_are_taken_in_the_order_of_the_experiment():
-    found = cells(experiment(), data=["second", "first", "second"], methods=["minus"], splits=2)
-    assert [cell.row for cell in found] == ["first", "second"]
-
-
-def test_a_cell_is_the_mean_of_its_trials():
-    found = values(splits=4, data=["first"], methods=["sum"])
-    [cell] = cells(experiment(), data=["first"], methods=["sum"], splits=4)
-    assert cell.mean == pytest.approx(np.mean(list(found.values())))
-    assert cell.n_splits == 4
 
 
 BAD = [
@@ -129,9 +121,7 @@ def test_missing_data_are_named_with_those_that_need_none(tmp_path, monkeypatch)
     tasks, lacking = tasks_of([experiment(rows=rows)], splits=1)
     assert {task.row for task in tasks} == {"there", "free"}
     assert lacking == {"paper table, pima": ["pima"], "paper table, a": ["heart"]}
-
-
-def test_generated_data_need_no_directory(tmp_path, monkeypatch):
+    # what is generated needs no directory
     monkeypatch.setenv("CVXENS_DATA", str(tmp_path / "nowhere"))
     assert len(list(cells(experiment(), splits=2))) == 4
     with pytest.raises(CvxensError, match="found no MANIFEST"):
@@ -332,25 +322,16 @@ def test_side_by_side_it_is_the_same(tmp_path):
     assert len(Plan.make(tasks, lacking, Store(tmp_path)).done) == 8
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_nothing_is_begun_after_the_time(tmp_path, jobs):
+def test_nothing_is_begun_after_the_time_and_what_is_done_is_kept(tmp_path):
     tasks, lacking = tasks_of([experiment()], splits=2)
-    plan = Plan.make(tasks, lacking, Store(tmp_path))
-    assert not list(replace(plan, minutes=0.0).run(Store(tmp_path), jobs))
-
-
-def test_what_is_done_when_the_time_is_over_is_kept(tmp_path):
-    tasks, lacking = tasks_of([experiment()], splits=2)
+    for jobs in (1, 2):
+        plan = replace(Plan.make(tasks, lacking, Store(tmp_path)), minutes=0.0)
+        assert not list(plan.run(Store(tmp_path), jobs))
     measured = replace(Plan.make(tasks, lacking, Store(tmp_path)), minutes=0.1 / 60).run(Store(tmp_path))
     first = next(measured)
     time.sleep(0.1)
     assert not list(measured)
     assert [trial.key for trial in Plan.make(tasks, lacking, Store(tmp_path)).done] == [first.key]
-
-
-def press(_split):
-    os.kill(os.getpid(), signal.SIGINT)
-    raise AssertionError("the signal comes first")
 
 
 def press_and_go_on(split):
@@ -359,14 +340,6 @@ def press_and_go_on(split):
         press(split)
     except KeyboardInterrupt:
         return Outcome(0.0)
-
-
-@pytest.fixture
-def handler():
-    """Python's own, also where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("pressed", [press, press_and_go_on])

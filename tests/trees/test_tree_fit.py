@@ -36,9 +36,6 @@ def test_a_column_without_known_values_is_never_tested():
     tree = fit_tree(X, Y)
     assert 2 not in tree.nodes.feature
     assert tree.predict(X).tolist() == Y
-
-
-def test_all_columns_without_known_values_give_the_majority():
     tree = fit_tree([[None], ["?"], [float("nan")]], ["a", "b", "b"])
     assert tree.predict([[None], [3.0]]).tolist() == ["b", "b"]
 
@@ -59,15 +56,12 @@ def test_duplicated_features_are_told_apart_by_order():
     assert str(tree).splitlines() == ["x0 <= 2: 0 (3.0)", "x0 > 2: 1 (3.0)"]
 
 
-@pytest.mark.parametrize("low", [1.0, 1e308, -1e308, 5e-324, 0.0])
-def test_neighbouring_floats_can_be_told_apart(low):
-    column = [low, low, np.nextafter(low, np.inf), np.nextafter(low, np.inf)]
-    tree = fit_tree(np.array(column)[:, None], Y)
-    assert tree.predict(np.array(column)[:, None]).tolist() == Y
-
-
-def test_extreme_values_do_not_overflow():
-    column = np.array([-1.7e308, -1.7e308, 1.7e308, 1.7e308])[:, None]
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-1.7e308, 1.7e308), *((low, np.nextafter(low, np.inf)) for low in (1.0, 1e308, -1e308, 5e-324, 0.0))],
+)
+def test_neighbouring_floats_can_be_told_apart_and_extreme_ones_do_not_overflow(low, high):
+    column = np.array([low, low, high, high])[:, None]
     assert fit_tree(column, Y).predict(column).tolist() == Y
 
 
@@ -76,17 +70,11 @@ def test_the_cut_is_a_value_of_the_table_even_if_no_case_has_it():
     assert str(tree).splitlines() == ["x0 <= 4: 0 (2.0)", "x0 > 4: 1 (2.0)"]
 
 
-def test_a_long_chain_of_cuts_does_not_exhaust_the_stack():
-    n = 4000
-    y = np.arange(n) % 2
-    tree = fit_tree(np.arange(n)[:, None], y, min_cases=0.5, confidence=None)
-    assert tree.n_leaves <= n
-
-
-def test_the_penalty_on_cuts_removes_splits_of_noise():
+def test_the_penalty_on_cuts_removes_splits_of_noise_and_a_long_chain_does_not_exhaust_the_stack():
     rng = np.random.default_rng(0)
-    tree = fit_tree(rng.normal(size=(40, 1)), rng.integers(0, 2, 40), confidence=None)
-    assert tree.n_leaves == 1
+    assert fit_tree(rng.normal(size=(40, 1)), rng.integers(0, 2, 40), confidence=None).n_leaves == 1
+    n = 4000
+    assert fit_tree(np.arange(n)[:, None], np.arange(n) % 2, min_cases=0.5, confidence=None).n_leaves <= n
 
 
 def test_a_forest_of_all_features_is_of_trees_on_bootstrap_samples():

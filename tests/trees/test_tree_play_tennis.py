@@ -26,6 +26,13 @@ rain     70 96 false play
 """
 ROWS = [day.split() for day in DAYS.strip().splitlines()]
 Y = [row[-1] for row in ROWS]
+TOP = [
+    "outlook = overcast: play (4.0)",
+    "outlook = rain:",
+    "|   windy = false: play (3.0)",
+    "|   windy = true: stay (2.0)",
+    "outlook = sunny:",
+]
 
 
 def numeric():
@@ -45,30 +52,14 @@ def nominal():
 @pytest.mark.parametrize("confidence", [None, 0.25])
 def test_numeric_humidity(confidence):
     tree = fit_tree(numeric(), Y, confidence=confidence)
-    assert str(tree).splitlines() == [
-        "outlook = overcast: play (4.0)",
-        "outlook = rain:",
-        "|   windy = false: play (3.0)",
-        "|   windy = true: stay (2.0)",
-        "outlook = sunny:",
-        "|   humidity <= 75: play (2.0)",
-        "|   humidity > 75: stay (3.0)",
-    ]
+    assert str(tree).splitlines() == [*TOP, "|   humidity <= 75: play (2.0)", "|   humidity > 75: stay (3.0)"]
     assert (tree.n_leaves, tree.depth) == (5, 2)
     assert tree.predict(numeric()).tolist() == Y
 
 
 def test_nominal_humidity():
     tree = fit_tree(nominal(), Y)
-    assert str(tree).splitlines() == [
-        "outlook = overcast: play (4.0)",
-        "outlook = rain:",
-        "|   windy = false: play (3.0)",
-        "|   windy = true: stay (2.0)",
-        "outlook = sunny:",
-        "|   humidity = high: stay (3.0)",
-        "|   humidity = normal: play (2.0)",
-    ]
+    assert str(tree).splitlines() == [*TOP, "|   humidity = high: stay (3.0)", "|   humidity = normal: play (2.0)"]
     assert tree.predict(nominal()).tolist() == Y
 
 

@@ -12,9 +12,8 @@ from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.ramps import Ramps
-from cvxens.colgen.oracles.rows import Rows
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.colgen.oracles.unions import Costed, Union
+from cvxens.colgen.oracles.unions import Costed, Rows, Union
 from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [

@@ -40,10 +40,10 @@ NO_TREE = (-1, 0, -1, 0, -1, 0, 1)
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """A binned sample in which every feature with gaps is read twice: missing values below its others, and above them.
+    """A binned sample in which a feature with missing values is read twice: these below its others, and above them.
 
     So each test of one threshold that sends missing values to either side is one of a reading, and the sums over bins
-    know nothing of gaps. In the reading of missing values below, the first threshold is -inf: it tells them from all
+    know nothing of them. In the reading of missing values below, the first threshold is -inf: it tells them from all
     others.
 
     Examples
@@ -64,10 +64,10 @@ class Readings:
     @classmethod
     def from_bins(cls, binned: BinnedFeatures) -> Self:
         """Read a binned sample, in which a missing value has the bin one beyond the last."""
-        gaps = np.array([rows.size > 0 for rows in binned.gone], bool)
-        features = np.repeat(np.arange(binned.n_features), 1 + gaps)
+        has_missing = np.array([rows.size > 0 for rows in binned.gone], bool)
+        features = np.repeat(np.arange(binned.n_features), 1 + has_missing)
         second = np.append(False, features[1:] == features[:-1])
-        ways = np.where(gaps[features], np.where(second, 1, -1), 0)
+        ways = np.where(has_missing[features], np.where(second, 1, -1), 0)
         codes, thresholds = binned.codes[features], []
         for k, (j, way) in enumerate(zip(features.tolist(), ways.tolist(), strict=True)):
             own, missing = binned.thresholds[j], binned.gone[j]
@@ -289,8 +289,7 @@ class BinnedOracle:
 
     def __post_init__(self, X: Any, sample_weight: Any) -> None:
         X = check_features(X, gaps=True)
-        gaps = count_missing(X) > 0
-        columns = range(X.shape[1]) if gaps.any() else None
+        columns = range(X.shape[1]) if count_missing(X).any() else None
         given: Any = {"n_bins": self.n_bins, "sample_weight": sample_weight, "uncut": self.nominal}
         self.binned = BinnedFeatures(X, columns, **given)
         self.readings = Readings.from_bins(self.binned)

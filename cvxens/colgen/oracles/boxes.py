@@ -45,8 +45,8 @@ class Boxes(BinnedOracle):
     """All conjunctions of at most `max_length` intervals, and the constant, by branch and bound.
 
     A box is 1 or -1 where ``low <= x_j < high`` for each of its features and 0 elsewhere (`Rule`); the ends are
-    thresholds between the bins, or infinite. Each condition on a feature with gaps holds for missing values or does
-    not, and may be on these alone. A search to its end is exact. One that ends before, by `max_nodes`, `max_seconds` or
+    thresholds between the bins, or infinite. Where values are missing, each condition holds for these or does not,
+    and may be on these alone. A search to its end is exact. One that ends before, by `max_nodes`, `max_seconds` or
     the time limit of a fit, answers with the best boxes so far, and with the bounds of what it has not searched: proofs
     hold, with a larger gap. Sums of squares are not known, so nothing is proven under penalties on squares.
 
@@ -95,12 +95,12 @@ class Boxes(BinnedOracle):
         n_features = self.binned.n_features
         varying = np.bincount(self.readings.features, self.readings.counts) > 0
         # the features of a list that is shorter have one bin
-        gaps = np.bincount(self.readings.features, self.readings.ways != 0, minlength=n_features + 1) > 0
-        self._axes = Axes(np.append(self.binned.counts + 1, 1), gaps.astype(np.int64))
+        extra = np.bincount(self.readings.features, self.readings.ways != 0, minlength=n_features + 1) > 0
+        self._axes = Axes(np.append(self.binned.counts + 1, 1), extra.astype(np.int64))
         self._codes = np.vstack([self.binned.codes, np.zeros((1, self.binned.n_samples), np.uint8)])
         self._by_length = _list_features(np.flatnonzero(varying), self.allowed, self.max_length)
         self.lists = _keep_longest(self._by_length, self.allowed & varying, self.max_length)
-        n_cells = int((self._axes.n_bins + self._axes.gaps)[self.lists].prod(axis=1, dtype=np.float64).max())
+        n_cells = int((self._axes.n_bins + self._axes.extra)[self.lists].prod(axis=1, dtype=np.float64).max())
         if n_cells > MOST_CELLS:
             found = f"found {self.n_bins} bins of {self.max_length} features, which make tables of {n_cells:,} cells"
             most = int(MOST_CELLS ** (1 / self.max_length))
@@ -109,9 +109,9 @@ class Boxes(BinnedOracle):
     @property
     def n_hypotheses(self) -> int:
         """The number of boxes, h and -h counted once."""
-        # of so many bins the intervals, with gaps each one also with missing values, and these alone; but for all cells
-        n_bins, gaps = self._axes
-        proper = n_bins * (n_bins + 1) // 2 * (1 + gaps) + gaps - 1
+        # of so many bins the intervals, each also with values that are missing, and these alone; but for all cells
+        n_bins, extra = self._axes
+        proper = n_bins * (n_bins + 1) // 2 * (1 + extra) + extra - 1
         return int(sum(proper[lists].prod(axis=1).sum() for lists in self._by_length)) + self.constant
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
@@ -206,8 +206,8 @@ class Boxes(BinnedOracle):
     def _make_rule(self, k: int, box: list[list[int]], sign: int) -> Rule:
         conditions = []
         for feature, (first, last, missing) in zip(self.lists[k].tolist(), box, strict=True):
-            n_bins, gap = (int(each[feature]) for each in self._axes)
-            if (first, last, missing) != (0, n_bins - 1, gap):
+            n_bins, extra = (int(each[feature]) for each in self._axes)
+            if (first, last, missing) != (0, n_bins - 1, extra):
                 own = self.binned.thresholds[feature]
                 low = -inf if first == 0 and last >= 0 else float(own[first - 1]) if first else inf
                 high = float(own[last]) if 0 <= last < len(own) else inf
@@ -228,7 +228,7 @@ class Boxes(BinnedOracle):
 
     def _write_run(self, condition: Interval | Among) -> Run | None:
         feature, missing = condition.feature, int(condition.missing)
-        if feature >= self.binned.n_features or missing > self._axes.gaps[feature]:
+        if feature >= self.binned.n_features or missing > self._axes.extra[feature]:
             return None
         n_bins = int(self._axes.n_bins[feature])
         if isinstance(condition, Among):
@@ -242,7 +242,7 @@ class Boxes(BinnedOracle):
         """Return the boxes that are closed in a list of features, by its features, the one of everything among them."""
         own = self.lists[k].tolist()
         whole_range = {
-            feature: (0, int(self._axes.n_bins[feature]) - 1, int(self._axes.gaps[feature])) for feature in own
+            feature: (0, int(self._axes.n_bins[feature]) - 1, int(self._axes.extra[feature])) for feature in own
         }
         inside = [box for box in closed if box.keys() <= whole_range.keys()]
         return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
@@ -274,7 +274,7 @@ class Axes(NamedTuple):
     """The cells of the features, and of none, which shorter lists have in their place."""
 
     n_bins: Ints  # (n_features + 1,), of known values
-    gaps: Ints  # (n_features + 1,), 1 where missing values have one cell more, the last
+    extra: Ints  # (n_features + 1,), 1 where missing values have one cell more, the last
 
 
 def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list[Ints]:
@@ -339,7 +339,7 @@ def _sum_cells(
     """Add the weights (n_outputs, n_samples) up by the cells of several features, (n_outputs, n_cells)."""
     cells[:] = 0
     for g in features:
-        width = np.uint64(axes.n_bins[g] + axes.gaps[g])
+        width = np.uint64(axes.n_bins[g] + axes.extra[g])
         code = codes[g]
         for i in range(len(cells)):
             cells[i] = cells[i] * width + np.uint64(code[i])
@@ -354,7 +354,7 @@ def _sum_cells(
 def _count_cells(features: Ints, axes: Axes) -> int:
     size = 1
     for g in features:
-        size *= axes.n_bins[g] + axes.gaps[g]
+        size *= axes.n_bins[g] + axes.extra[g]
     return size
 
 
@@ -430,48 +430,48 @@ def _search_table(
 ) -> Any:
     """Return the size and sign of the best open box of a table, into `best_box`; the floor if none is above it.
 
-    At each level the runs of one dimension are tried, and `sums` has the table of the dimensions after it, summed over
+    At each depth the runs of one dimension are tried, and `sums` has the table of the dimensions after it, summed over
     the run so far; those of the last dimension are tried at once.
     """
     n_outputs, last = len(table), len(features) - 1
-    n_last, gap_last = axes.n_bins[features[last]], axes.gaps[features[last]]
+    n_last, extra_last = axes.n_bins[features[last]], axes.extra[features[last]]
     # no literal, since what is called with one is compiled for it
     size, sign, edges = floor, np.int64(1), np.empty(n_outputs, np.int64)
     box = np.zeros((last + 1, 3), np.int64)
     if last == 0:
-        return _search_runs(table, n_last, gap_last, box, closed, order, size, sign, best_box)
-    level, width = 0, table.shape[1] // (axes.n_bins[features[0]] + axes.gaps[features[0]])
+        return _search_runs(table, n_last, extra_last, box, closed, order, size, sign, best_box)
+    depth, width = 0, table.shape[1] // (axes.n_bins[features[0]] + axes.extra[features[0]])
     sums = np.zeros((last, n_outputs, width), np.int64)
     box[0, 1] = -1
-    while level >= 0:
-        n_here = axes.n_bins[features[level]]
-        if not _move_run(box[level], n_here, axes.gaps[features[level]]):
-            level -= 1
-            if level >= 0:
-                width *= axes.n_bins[features[level + 1]] + axes.gaps[features[level + 1]]
+    while depth >= 0:
+        n_here = axes.n_bins[features[depth]]
+        if not _move_run(box[depth], n_here, axes.extra[features[depth]]):
+            depth -= 1
+            if depth >= 0:
+                width *= axes.n_bins[features[depth + 1]] + axes.extra[features[depth + 1]]
             continue
-        above, own = table if level == 0 else sums[level - 1], sums[level]
-        _add_run(box[level], n_here, above, width, own, edges)
+        above, own = table if depth == 0 else sums[depth - 1], sums[depth]
+        _add_run(box[depth], n_here, above, width, own, edges)
         if _measure(edges, order)[0] <= size:
             continue
-        if level == last - 1:
-            size, sign = _search_runs(own, n_last, gap_last, box, closed, order, size, sign, best_box)
+        if depth == last - 1:
+            size, sign = _search_runs(own, n_last, extra_last, box, closed, order, size, sign, best_box)
         else:
-            level += 1
-            width //= axes.n_bins[features[level]] + axes.gaps[features[level]]
-            box[level, 0], box[level, 1], box[level, 2] = 0, -1, 0
+            depth += 1
+            width //= axes.n_bins[features[depth]] + axes.extra[features[depth]]
+            box[depth, 0], box[depth, 1], box[depth, 2] = 0, -1, 0
     return size, sign
 
 
 @njit(cache=True)
-def _move_run(run: Ints, n_bins: int, gap: int) -> bool:
+def _move_run(run: Ints, n_bins: int, extra: int) -> bool:
     """Move on to the next run: by the last bin, then the first one, then with missing values; False after all."""
     run[1] += 1
     if run[1] == n_bins:
         run[0] += 1
         run[1] = run[0]
         if run[0] == n_bins:
-            if run[2] == gap:
+            if run[2] == extra:
                 return False
             # missing values alone come first
             run[0], run[1], run[2] = 0, -1, 1
@@ -504,7 +504,7 @@ def _add_run(run: Ints, n_bins: int, above: Ints, width: int, sums: Ints, bounds
 def _search_runs(
     values: Ints,
     n_bins: int,
-    gap: int,
+    extra: int,
     box: Ints,
     closed: Ints,
     order: float | None,
@@ -525,7 +525,7 @@ def _search_runs(
                 if total > most:
                     most, first, end = total, start, k
             missing = 0
-            if gap and turn * values[0, n_bins] > 0:
+            if extra and turn * values[0, n_bins] > 0:
                 most, missing = most + turn * values[0, n_bins], 1
             if most > size:
                 box[last, 0], box[last, 1], box[last, 2] = first, end, missing
@@ -539,7 +539,7 @@ def _search_runs(
     # all runs, as the second best may be anywhere
     sums, unused, run = np.zeros((len(values), 1), np.int64), np.zeros(len(values), np.int64), box[last]
     run[0], run[1], run[2] = 0, -1, 0
-    while _move_run(run, n_bins, gap):
+    while _move_run(run, n_bins, extra):
         _add_run(run, n_bins, values, 1, sums, unused)
         here, turn = _measure(sums[:, 0], order)
         if here > size and not _is_closed(box, closed):
@@ -552,9 +552,9 @@ def _search_runs(
 def _is_closed(box: Ints, closed: Ints) -> bool:
     for other in closed:
         same = True
-        for level in range(len(box)):
+        for depth in range(len(box)):
             for part in range(3):
-                same = same and other[level, part] == box[level, part]
+                same = same and other[depth, part] == box[depth, part]
         if same:
             return True
     return False
@@ -563,6 +563,6 @@ def _is_closed(box: Ints, closed: Ints) -> bool:
 @njit(cache=True)
 def _copy(box: Ints, to: Ints) -> None:
     """Copy a box; an assignment of slices would compile the message of its error, for seconds."""
-    for level in range(len(box)):
+    for depth in range(len(box)):
         for part in range(3):
-            to[level, part] = box[level, part]
+            to[depth, part] = box[depth, part]

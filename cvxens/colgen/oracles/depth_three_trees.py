@@ -414,9 +414,11 @@ def _search_root(
             _add_samples(0, ends[place - 1], codes, weights, layout, partners, own, plain)
             _divide(plain, sample, layout, partners, own, kept_below, kept_above)
         shut = {other[2:] for other in closed if other[:2] == (f, place)}
-        halves = ((kept_above, True), (kept_below, False))
-        ranked = (_rank_halves(layout, half, partners, (f, place, above), len(shut) + 2) for half, above in halves)
-        size, found = find_open(*(np.column_stack(each).tolist() for each in ranked), shut, size)
+        upper, lower = (
+            np.column_stack(_rank_halves(layout, half, partners, (f, place, above), len(shut) + 2)).tolist()
+            for half, above in ((kept_above, True), (kept_below, False))
+        )
+        size, found = find_open(upper, lower, shut, size)
         tree = tree if found is None else (f, place, *found[:-1])
     return size, tree
 

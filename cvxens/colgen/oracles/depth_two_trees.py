@@ -205,8 +205,8 @@ def _find_best(
     opened: dict[int, tuple[int, ...]] = {}
     while (k := int(here.argmax())) not in opened and (root, k + 1) in closed:
         shut = {*map(tuple, closed[root, k + 1].tolist())}
-        ranked = (half[rank_splits(half, len(shut) + 2)].tolist() for half in list_halves(k + 1))
-        here[k], found = find_open(*ranked, shut)
+        upper, lower = (half[rank_splits(half, len(shut) + 2)].tolist() for half in list_halves(k + 1))
+        here[k], found = find_open(upper, lower, shut)
         opened[k] = found or (-1, 0, -1, 0, -1, 1)
     if k in opened:
         return int(here[k]), largest, (k + 1, *opened[k])

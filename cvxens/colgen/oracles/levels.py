@@ -47,13 +47,13 @@ class Kinds:
     Examples
     --------
     >>> kinds = Kinds.from_sample([[1.0, 0.0], [np.nan, 1.0]], [Feature("age"), Feature("sky", ("blue", "red"))])
-    >>> kinds.numeric, kinds.ways(0), kinds.gaps
+    >>> kinds.numeric, kinds.ways(0), kinds.has_missing
     (array([0]), (-1, 1), array([ True, False]))
     """
 
     X: Any  # ndarray or csc_array (n_samples, n_features), NaN where missing
     features: tuple[Feature, ...]
-    gaps: NDArray[np.bool_]  # (n_features,), True where values are missing
+    has_missing: NDArray[np.bool_]  # (n_features,), True where values are missing
     nominal: NDArray[np.bool_]  # (n_features,), True for columns of levels
     silent: bool  # True if stumps say nothing of missing values
 
@@ -76,12 +76,12 @@ class Kinds:
 
     @property
     def plain(self) -> bool:
-        """True if all columns are numbers without gaps."""
-        return not (self.gaps.any() or self.nominal.any())
+        """True if all columns are numbers, none of them missing."""
+        return not (self.has_missing.any() or self.nominal.any())
 
     def ways(self, feature: int) -> tuple[int, ...]:
         """Return what missing values of a numeric feature count as: -1 below, +1 above thresholds, 0 as neither."""
-        return (-1, 1) if self.gaps[feature] and not self.silent else (0,)
+        return (-1, 1) if self.has_missing[feature] and not self.silent else (0,)
 
     def check_sides(self, signs: Any) -> Ints:
         """Return the sides of all features, 0 for nominal ones."""
@@ -274,15 +274,15 @@ class LevelTests:
         self.tests: list[LevelTest] = []
         members: list[NDArray[np.int32]] = []
         for j, kind in enumerate(kinds.features):
-            if kind.categories is None and not kinds.gaps[j]:
+            if kind.categories is None and not kinds.has_missing[j]:
                 continue
             codes = _read_codes(column(kinds.X, j), j, kind)
             missing = codes == MISSING
             if kind.categories is not None:
                 present = tuple(np.unique(codes[~missing]).tolist())
-                groups = (*present, MISSING) if kinds.gaps[j] and not kinds.silent else present
+                groups = (*present, MISSING) if kinds.has_missing[j] and not kinds.silent else present
                 self._add(members, codes, LevelTest(j, groups, kind.categories, subsets))
-            if kinds.gaps[j] and (kinds.silent or kind.categories is None):
+            if kinds.has_missing[j] and (kinds.silent or kind.categories is None):
                 self._add(members, np.where(missing, MISSING, KNOWN), LevelTest(j, (KNOWN, MISSING), (), subsets))
         self.starts = np.cumsum([0, *(len(test.groups) + 1 for test in self.tests)])
         self.members = np.array(members, np.int32).reshape(len(members), kinds.X.shape[0])

@@ -30,7 +30,7 @@ class PairRules(BinnedOracle):
     A condition is ``x_j >= t`` or ``x_j < t``, with t a threshold between the bins of feature j; two conditions are of
     two features. A rule is 1 or -1 where its conditions hold and 0 elsewhere (`Rule`), so that its edge is the sum of
     the weights there: with the sums of the weights by pairs of bins, one for each rule, O(n d^2 + d^2 bins^2) in all.
-    Of a feature with gaps each condition comes with the missing values and without them, and the values that are known,
+    Where values are missing, each condition comes with these and without them, and the values that are known,
     or missing, make conditions of their own.
 
     Parameters

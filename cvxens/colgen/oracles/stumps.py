@@ -24,7 +24,6 @@ from scipy.sparse import issparse
 from cvxens.colgen.oracles.bins import measure_norms
 from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, Kinds, LevelTests
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.errors import InvalidInput
 from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Refined, Weights
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads
@@ -33,7 +32,7 @@ from cvxens.proofs.readings import Reading, Statement
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
 from cvxens.types import Array
-from cvxens.validation import finite_array, one_of, whole
+from cvxens.validation import one_of, positive_each, whole
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -47,8 +46,8 @@ class Stumps:
 
     Of a feature in which values are missing there are the stumps by which these count as above the threshold, those by
     which they count as below it, and the one that tells them from all others. Of a nominal feature, a column of codes,
-    there are the tests of its levels, one of which is that of the missing values. A stump of a feature without gaps, or
-    without a level that is met later, says nothing of these: it is 0 there.
+    there are the tests of its levels, one of which is that of the missing values. Where a value is missing in new
+    samples alone, or a level is met there for the first time, a stump says nothing: it is 0.
 
     Parameters
     ----------
@@ -144,19 +143,22 @@ class Stumps:
         every = len(read) * several + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
-        self.of_features = 1 / (np.ones(n_features) if costs is None else _check_costs(costs, n_features))
+        self.of_features = np.ones(n_features)
+        if costs is not None:
+            self.of_features /= positive_each("costs", costs, n_features, "feature")
+        self.has_costs = bool((self.of_features != 1).any())
         self.sides, self.factors = sides[columns], self.of_features[columns]
         self.negations = not self.sides.any()
 
     @property
     def statement(self) -> Statement | None:
-        """The set in an exact proof; None with signs, costs, gaps of which nothing is said, or subsets of levels."""
+        """The set in an exact proof; None with signs, costs, silence on missing values, or subsets of levels."""
         tests = {test.feature: test for test in self.tests.tests}
         silent = any(
             rows.size and not way for rows, way in zip(self.features.gone, self.features.ways.tolist(), strict=True)
         )
         subsets = any(test.subsets and len(test.groups) > 2 for test in tests.values())
-        if silent or subsets or not self.negations or (self.of_features != 1).any():
+        if silent or subsets or not self.negations or self.has_costs:
             return None
         X = self.sample.toarray() if issparse(self.sample) else self.sample
         readings = []
@@ -169,7 +171,7 @@ class Stumps:
     def every_step(self) -> BinnedFeatures | None:
         """The features of whose every place the set has both stumps, at unit cost; None where it is another set."""
         others = bool(self.tests.tests) or len(self.features.columns) != self.sample.shape[1]
-        return None if not self.negations or (self.of_features != 1).any() or others else self.features
+        return None if not self.negations or self.has_costs or others else self.features
 
     def has(self, hypothesis: Hypothesis) -> bool:
         """Return True if the set surely has the values of a hypothesis on the sample, whatever its threshold is."""
@@ -211,7 +213,7 @@ class Stumps:
         about ``n_samples * 2**-52``.
         """
         weights = FixedPoint.from_weights(s, self.features.n_samples)
-        known = [_without_cost(hypothesis) for hypothesis in exclude]
+        known = [_without_cost(hypothesis) for hypothesis in exclude] if self.has_costs else exclude
         asked, n_outputs = self._ask(weights, known), len(weights.totals)
         tests = self.tests.search(weights.integers, known, row_norm)
         if row_norm == inf:
@@ -224,7 +226,7 @@ class Stumps:
             total = float(row_sizes(weights.totals.astype(np.float64)[np.newaxis], row_norm)[0])
             # conversions to floats, their powers, the sum of these and its root are rounded
             error, share = weights.error * n_outputs ** (1 / row_norm), (n_outputs + 8) * EPSILON
-        if (self.of_features != 1).any():
+        if self.has_costs:
             share += 8 * EPSILON
         more: list[tuple[Any, Hypothesis]] = []
         if self._n_parts > 1 or self._n_exact < min(self.columns_per_round, self.features.n_features):
@@ -475,13 +477,6 @@ def _with_cost(hypothesis: Hypothesis, factor: float) -> Hypothesis:
     return hypothesis if factor == 1 else Scaled(hypothesis, factor)
 
 
-def _check_costs(costs: Any, n_features: int) -> Array:
-    checked = finite_array("costs", costs, ndim=1)
-    if len(checked) != n_features or checked.min() <= 0:
-        raise InvalidInput("costs", f"found {costs!r:.100}", f"give a number above 0 for each of {n_features} features")
-    return checked
-
-
 class Ends(NamedTuple):
     """The ends between the bins of every feature, (n_ends, ...)."""
 
@@ -521,7 +516,7 @@ class Best(NamedTuple):
 
 
 @njit(cache=True)
-def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: NDArray[Any], shut: NDArray[np.bool_]) -> None:
+def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: NDArray, shut: NDArray) -> None:
     for k in range(len(groups)):
         g = groups[k]
         best.largest[g] = max(best.largest[g], sizes[k])

@@ -1,0 +1,391 @@
+"""Near-optimal ensembles: how far a linear function of the weights reaches within a level of the objective.
+
+    maximise c'w   subject to   loss(z) + penalty(w) <= level,   z = y (H w + b),   w >= 0
+
+With t > 0 the multiplier of the level, the inner minimum of ``t (loss + penalty - level) - c'w`` is t times the dual
+of the problem itself, with the edges ``H'(y u) + c / t`` in place of ``H'(y u)``. So for any t and any u
+
+    c'w <= t (level + loss*(-u) + penalty*(H'(y u) + c / t)),      y'u = 0 where there is an intercept
+
+which is a bound over all hypotheses where their edges, raised by c / t, are bounded: by oracles, if ``c_j = a'h_j``
+or a constant, for all hypotheses or for each of some parts of them. So it is column generation over the same
+hypotheses: a master over the columns so far, and an oracle for the raised edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, NamedTuple
+from warnings import warn
+
+import numpy as np
+
+from cvxens.colgen.masters.linear_masters import LiveProgram
+from cvxens.colgen.protocols import Column, Hypothesis, ask, negate
+from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.limits import TimeUp, check_time, time_is_up
+from cvxens.problems import Problem
+from cvxens.problems.duality import Edges, balance_exactly
+from cvxens.problems.formulation import Formulation
+from cvxens.problems.modelling import Model, cp, solve_model
+from cvxens.rounding import EPSILON, sum_error
+from cvxens.types import Array
+
+
+class Reached(NamedTuple):
+    """Where a linear function is largest within a level, to a solver's digits."""
+
+    w: Array
+    b: Array
+    u: Array  # of the samples, as those of the problem itself
+    price: float  # t, what a unit of the level is worth
+
+
+class LevelSet:
+    """The weights w >= 0 of columns, and intercepts, whose objective is at most a level.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Of one output, with a penalty of l1 or weights of a given sum; weights are taken as w >= 0.
+    y : ndarray of shape (n_samples,)
+        Signs of the margins.
+    level : float
+        As the objective of a minimum: above the optimum.
+    H : ndarray of shape (n_samples, n_columns)
+        The columns, to which `add` adds.
+
+    Raises
+    ------
+    InvalidInput
+        The penalty's conjugate needs more than the largest edge.
+
+    Examples
+    --------
+    One column and its negation, of weights that add up to at most 2:
+
+    >>> from cvxens.problems import formulations
+    >>> columns = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    >>> reached = LevelSet(formulations.soft_margin(C=1.0), np.array([1.0, -1.0]), 2.0, columns).maximise([1.0, 0.0])
+    >>> reached.w.round(4)
+    array([2., 0.])
+    """
+
+    def __init__(self, formulation: Formulation, y: Array, level: float, H: Array) -> None:
+        self.formulation = replace(formulation, nonnegative=True)
+        self.loss, penalty = formulation.terms
+        self.penalty: Any = penalty
+        self.y, self.level, self.H = y, level, H
+        if penalty.edge_limit is None and penalty.total is None:
+            found = f"found {type(penalty).__name__}, which needs more than the largest edge"
+            raise InvalidInput("penalty", found, "give one of l1, or weights of a given sum")
+        self._program: _LevelProgram | None = None
+        if self.loss.linear_dual is not None and self.loss.linear_dual.is_bounded:
+            try:
+                self._program = _LevelProgram(self.formulation, y, level)
+            except ImportError as error:
+                warn(f"{error}; cvxpy models the programs of every round instead", SolverFallbackWarning, stacklevel=5)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem over the columns so far."""
+        return Problem(self.formulation, self.H, self.y)
+
+    def add(self, values: Array) -> None:
+        """Add a column."""
+        self.H = np.column_stack([self.H, values])
+
+    def maximise(self, c: Array) -> Reached:
+        """Maximise c'w; where nothing limits it but the level, `price` is above 0.
+
+        A linear program stays from one call to the next, others are modelled in cvxpy.
+
+        Raises
+        ------
+        SolverFailed
+            No solver found an optimum.
+        """
+        if self._program is not None:
+            return self._program.maximise(self.H, np.asarray(c))
+        problem, y = self.problem, self.y
+        v, w, f, tied = problem.linear_map.model(problem.outputs, problem.nonnegative)
+        b, z = cp.Variable(name="b"), cp.Variable(len(y), name="z")
+        link = z == cp.multiply(y, f + b if problem.intercept else f)
+        on_z, on_w = self.loss.model(z), self.penalty.model(v)
+        within = on_z.expression + on_w.expression <= self.level
+        held = [link, within, *tied, *on_z.constraints, *on_w.constraints]
+        found = {"w": w, **({"b": problem.linear_map.shift(w, b, -1.0)} if problem.intercept else {})}
+        model = Model(cp.Problem(cp.Minimize(-c @ w), held), found, {"u": (link, 1.0), "price": (within, 1.0)})
+        # what the solver that is asked first is asked for: its points are moved to where they hold, and evaluated there
+        solution = solve_model(model, None, {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8})
+        price = abs(float(solution.duals["price"]))
+        u = solution.duals["u"] / price if price > 0 else np.zeros(len(y))
+        return Reached(np.maximum(solution.variables["w"], 0.0), solution.variables.get("b", np.zeros(())), u, price)
+
+    def move_inside(self, inner: tuple[Array, Array], outer: tuple[Array, Array]) -> tuple[Array, Array] | None:
+        """Return the point (w, b) nearest to `outer`, on the way from `inner`, that is proven to be within the level.
+
+        None where that of `inner` is not. The objective is convex, so the points within it are a part of the way.
+        """
+        problem, y = self.problem, self.y
+        (w, b), (far_w, far_b) = inner, outer
+        z = y * (problem.linear_map.scores(w) + problem.linear_map.shift(w, b))
+        far_z = y * (problem.linear_map.scores(far_w) + problem.linear_map.shift(far_w, far_b))
+
+        def value(share: float) -> float:
+            far = self.loss.value((1 - share) * z + share * far_z)
+            return float(far + self.penalty.value((1 - share) * w + share * far_w))
+
+        low, high = 0.0, 1.0
+        if value(1.0) <= self.level:
+            low = 1.0
+        while low < 1.0 and high - low > EPSILON:
+            middle = (low + high) / 2
+            low, high = (middle, high) if value(middle) <= self.level else (low, middle)
+        # by plain sums so far; a little further in, it is proven
+        # shares of the way back to a point within the level, until rounding is no longer in the way
+        for back in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1.0):
+            share = low * (1 - back)
+            w_at, b_at = (1 - share) * w + share * far_w, (1 - share) * b + share * far_b
+            at = problem.evaluate_at(w_at, problem.linear_map.shift(w_at, b_at), np.zeros(len(y)), b_of_H=b_at)
+            # with all that rounding can have done
+            if problem.formulation.sense * at.primal + at.rounding <= self.level:
+                return w_at, b_at
+        return None
+
+    def bound(self, u: Array, price: float, largest: float) -> float:
+        """Bound c'w over all hypotheses, of which none has an edge, raised by c_j / price, above `largest`.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n_samples,)
+            Multipliers in the domain of the loss, balanced where there is an intercept.
+        price : float
+            t, above 0.
+        largest : float
+            At least ``max_j (H'(y u) + c / t)_j``; as u, scaled with t, where the penalty allows less.
+        """
+        shrink = self.penalty.shrink(Edges(largest, np.inf))
+        dual = self.loss.dual_value(shrink * u) - self.penalty.conjugate(Edges(shrink * largest, np.inf))
+        lost = self.loss.dual_rounding(shrink * u) + sum_error(4, abs(self.level) + abs(dual))
+        # t u and c stay where u is shrunk, so t grows
+        found = price / shrink * (self.level - dual + lost)
+        return float(found + 4 * EPSILON * abs(found))
+
+
+class _LevelProgram:
+    """``max c'w`` within a level of a piecewise linear loss with an l1 penalty or on the simplex, by HiGHS.
+
+    The program stays the same but for c and for columns that are added, so the last basis stays feasible, and the
+    primal simplex method goes on from it: on 569 samples and 101 columns some 10 ms, where an interior-point method
+    takes 600 from the beginning. ImportError where HiGHS cannot be loaded.
+    """
+
+    def __init__(self, formulation: Formulation, y: Array, level: float) -> None:
+        loss, penalty = formulation.terms
+        dual: Any = loss.linear_dual
+        self.y, self.intercept, self.penalty = y, formulation.intercept, penalty
+        self.stack = stack = dual.stack(y)
+        simplex = penalty.total is not None
+        # the loss is min upper'xi + high rho_+ - low rho_- under S'(z + rho_+ - rho_-) + xi >= gains and xi, rho_+,
+        # rho_- >= 0, where xi is 0 for side constraints
+        nothing = np.zeros(0)
+        self.program = LiveProgram(nothing, nothing, nothing)
+        gains = [part.sign * np.broadcast_to(part.knots, y.shape) for part in dual.hinges]
+        for gain in np.concatenate([*gains, -dual.limits]).tolist():
+            self.program.add_row(gain, nothing, inf)
+        if simplex:
+            self.program.add_row(penalty.total, nothing, penalty.total)
+        self.program.add_row(-inf, nothing, level)
+        # the variables: slacks, then rho and b where there are any, then w
+        n_rows = len(stack.gains) + simplex + 1
+        for row, price in enumerate(stack.upper[: stack.n_copied].tolist()):
+            column = np.zeros(n_rows)
+            column[row], column[-1] = 1.0, price
+            self.program.add_column(column)
+        of_sum = stack.repeat(np.ones(len(y)))
+        for limit, sign in ((dual.high, 1.0), (-dual.low, -1.0)):
+            if limit < inf:
+                self.program.add_column(np.concatenate([sign * of_sum, np.zeros(n_rows - len(of_sum) - 1), [limit]]))
+        self.place = len(self.program.indices)
+        if self.intercept:
+            self.program.add_column(np.concatenate([stack.repeat(y), np.zeros(n_rows - len(stack.gains))]), -inf)
+        self.rest = [1.0, 0.0] if simplex else [penalty.edge_limit]
+        self.n_others = len(self.program.indices)
+
+    def maximise(self, H: Array, c: Array) -> Reached:
+        """Maximise c'w over columns, of which the first are those of the last call, from its basis."""
+        for values in H[:, len(self.program.indices) - self.n_others :].T:
+            self.program.add_column(np.append(self.stack.repeat(self.y * values), self.rest))
+        self.program.change_costs(np.append(np.zeros(self.n_others), -c))
+        variables, multipliers = self.program.solve()
+        price = -float(multipliers[-1])
+        u = self.stack.fold(multipliers[: len(self.stack.gains)])
+        b = variables[self.place] if self.intercept else 0.0
+        w = np.maximum(variables[self.n_others :], 0.0)
+        return Reached(w, np.asarray(b), u / price if price > 0 else np.zeros(len(self.y)), max(price, 0.0))
+
+
+class Ensemble(NamedTuple):
+    """An ensemble within the level, of weights above 0, and multipliers near the optimum."""
+
+    hypotheses: Sequence[Hypothesis]
+    H: Array
+    w: Array
+    b: Array
+    u: Array
+
+
+class Part(NamedTuple):
+    """Hypotheses of which a linear function has the coefficients ``c_j = tilt'h_j + constant``."""
+
+    oracle: Any  # an `Oracle` of them; None where there are none
+    tilt: Array
+    constant: float = 0.0
+    left_out: tuple[Hypothesis, ...] = ()  # what the oracle has that is of no part, or of another one
+
+
+@dataclass
+class End:
+    """How far a function reaches: what an ensemble within the level has, and a bound over all hypotheses."""
+
+    parts: Sequence[Part]
+    reached: float
+    bound: float = inf
+    centre: tuple[Any, ...] = ()
+
+
+class RangeSearch:
+    """Finds how far linear functions of the weights reach within a level.
+
+    Parameters
+    ----------
+    level_set : LevelSet
+        Over the columns of the ensemble.
+    ensemble : Ensemble
+    read : callable
+        From a hypothesis to its values on the sample and the part that it is of.
+    free : bool
+        True where oracles give h for -h, too.
+    tol : float
+        How near an end has to be to its bound, relative to the sum of the weights.
+    """
+
+    def __init__(
+        self,
+        level_set: LevelSet,
+        ensemble: Ensemble,
+        read: Callable[[Hypothesis], tuple[Array, int]],
+        *,
+        free: bool,
+        tol: float,
+    ) -> None:
+        self.level_set, self.ensemble, self.read, self.free = level_set, ensemble, read, free
+        self.known = dict.fromkeys(ensemble.hypotheses)
+        self.parts = np.array([read(hypothesis)[1] for hypothesis in ensemble.hypotheses], dtype=np.intp)
+        penalty, level = level_set.penalty, level_set.level
+        # where no hypothesis has a weight, what the level leaves room for
+        most = penalty.total if penalty.total is not None else abs(level) / penalty.edge_limit
+        size = float(ensemble.w.sum()) or float(most)
+        self.room = tol * size
+        # what a unit of the level is worth if all of it goes into weights; a level of 0 has no units of its own
+        self.worth = size / (abs(level) or 1.0)
+
+    def begin(self, parts: Sequence[Part]) -> End:
+        """Return the end of the function with these coefficients, reached by the ensemble alone."""
+        c = self._coefficients(parts)
+        return End(parts, float(c[: len(self.ensemble.w)] @ self.ensemble.w))
+
+    def find(self, ends: Sequence[End]) -> bool:
+        """Bring ends to their bounds one after the other; False where time or rounds are up before all are."""
+        for end in ends:
+            self._bound(end, self.worth * self.ensemble.u, self.worth)
+        for end in ends:
+            if time_is_up():
+                break
+            with suppress(TimeUp):
+                self._improve(end)
+        return all(end.bound - end.reached <= self.room for end in ends)
+
+    def take(self, column: Column, s: Array, part: int | None = None, above: float = -inf) -> bool:
+        """Add an oracle's column with its sign, if it is new, of the part, and has an edge above what is given."""
+        hypothesis = column.hypothesis
+        if self.free and float(column.values @ s) < 0:
+            hypothesis = negate(hypothesis)
+        values, place = self.read(hypothesis)
+        if hypothesis in self.known or part not in {None, place} or not float(values @ s) > above:
+            return False
+        self.known[hypothesis] = None
+        self.level_set.add(values)
+        self.parts = np.append(self.parts, place)
+        return True
+
+    def _coefficients(self, parts: Sequence[Part]) -> Array:
+        """Return c of all columns."""
+        of_part = np.stack([part.tilt @ self.level_set.H + part.constant for part in parts])
+        return np.asarray(of_part[self.parts, np.arange(len(self.parts))])
+
+    def _improve(self, end: End) -> None:
+        """Generate columns for an end until what was reached is near enough to its bound."""
+        level_set, (_, _, own, b, own_u) = self.level_set, self.ensemble
+        balanced = level_set.y if level_set.formulation.intercept else None
+        # rounds after which an end stays where it is proven: some five are usual
+        for _ in range(60):
+            if end.bound - end.reached <= self.room:
+                return
+            check_time()
+            c = self._coefficients(end.parts)
+            reached = level_set.maximise(c)
+            w = np.append(own, np.zeros(len(c) - len(own)))
+            outer = level_set.penalty.repair(reached.w), np.asarray(reached.b)
+            if (inside := level_set.move_inside((w, b), outer)) is not None:
+                # c is a sum over the sample, and c'w one over the columns
+                largest = float(np.abs(level_set.H).max(initial=1.0))
+                lost = sum_error(len(level_set.y) + len(c), largest * 2 * inside[0].sum())
+                end.reached = max(end.reached, float(c @ inside[0]) - lost)
+            u, price = level_set.loss.repair(reached.u, balanced), reached.price
+            if not price > 0:
+                # c'w is at most 0, so the level is worth nothing: next to nothing, where all of it went into weights
+                u, price = own_u, 1e-9 * self.worth
+            at: tuple[Any, Any] = price * u, price
+            new = self._bound(end, *at)
+            # in-out smoothing: shares of the best multipliers so far in those that are priced beside a program's own
+            for share in (0.4, 0.8) if end.bound - end.reached > self.room else ():
+                means = (share * best + (1 - share) * now for best, now in zip(end.centre, at, strict=True))
+                new += self._bound(end, *means)
+            if not sum([self.take(*one) for one in new]):
+                return
+
+    def _bound(self, end: End, priced_u: Array, price: float) -> list[tuple[Column, Array, int, float]]:
+        """Bound an end by multipliers t u and a price t of the level; return what to `take` of columns that may enter.
+
+        The bound is convex in the two, so means of them are as valid, and in-out smoothing prices between the best
+        point so far, the `centre` of an end, and a program's vertex.
+        """
+        level_set, penalty, y = self.level_set, self.level_set.penalty, self.level_set.y
+        u = priced_u / price
+        s = y * (balance_exactly(u, y) if level_set.formulation.intercept else u)
+        largest = float((level_set.H.T @ s + self._coefficients(end.parts) / price).max())
+        limit, found = penalty.edge_limit if penalty.edge_limit is not None else largest, []
+        for place, part in enumerate(end.parts):
+            if part.oracle is None:
+                continue
+            weights, plus = s + part.tilt / price, part.constant / price
+            answer = ask(part.oracle, weights, part.left_out)
+            bound = answer.outside_bound if part.left_out and np.isfinite(answer.outside_bound) else answer.edge_bound
+            if not np.isfinite(bound):
+                raise InvalidInput("make_oracle", "found one that does not bound edges", "give one such as stumps")
+            # s + a / t and c / t are rounded once
+            lost = 2 * EPSILON * (float(np.abs(weights).sum()) * getattr(part.oracle, "largest", 1.0) + abs(plus))
+            largest = max(largest, bound + plus + lost)
+            # so many columns of a part enter for each pair of multipliers that is priced
+            found += [(column, weights, place, limit - plus) for column in answer.columns[:4]]
+        bound = level_set.bound(y * s, price, largest)
+        if bound < end.bound or not end.centre:
+            # u is shrunk by what t grows by
+            end.centre = priced_u, price / penalty.shrink(Edges(largest, inf))
+        end.bound = min(end.bound, bound)
+        return found
