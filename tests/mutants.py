@@ -104,7 +104,7 @@ MUTANTS = [
         "reached = np.min([knot.line(given) - 10 * knot.line.rounding for knot in knots], axis=0)",
         ("tests/colgen/test_paths.py",),
     ),
-    Mutant("cvxens/problems/losses.py", "<= SUMMED", "<= 10", ("tests/problems/test_check_formulation.py",)),
+    Mutant("cvxens/problems/losses.py", "- 1) <= 1e-9", "- 1) <= 10", ("tests/problems/test_check_formulation.py",)),
     Mutant(
         "cvxens/problems/problem.py", "if not kinked or", "if True or", ("tests/problems/test_derived_multipliers.py",)
     ),

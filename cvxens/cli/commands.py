@@ -172,7 +172,7 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
     from cvxens.errors import InvalidInput
     from cvxens.estimators.base import FORMER
 
-    kinds = {key: kind for key in estimators.__all__ if hasattr(kind := getattr(estimators, key), "fit")}
+    kinds = {key: kind for key in estimators.__all__ if hasattr(kind := vars(estimators)[key], "fit")}
     found = next((kind for key, kind in kinds.items() if key.lower() == name.lower()), None)
     if found is None:
         close = [key for key in kinds if name.lower() in key.lower()] or get_close_matches(name, kinds, n=1)
@@ -202,10 +202,8 @@ def _parse_value(text: str) -> Any:
                 return constraints[name](*map(read, given), **{str(each.arg): read(each.value) for each in named})
         return ast.literal_eval(node)
 
-    kinds = {name: getattr(estimators, name) for name in estimators.__all__}
-    constraints = {
-        n: kind for n, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, estimators.Constraint)
-    }
+    kinds = [vars(estimators)[name] for name in estimators.__all__]
+    constraints = {k.__name__: k for k in kinds if isinstance(k, type) and issubclass(k, estimators.Constraint)}
     try:
         return read(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, TypeError):
@@ -495,7 +493,6 @@ def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     X, y, _, separator = load_samples(path, fitted.n_features_in_, encoder)
     if y is None or len(fitted.classes_) != 2:
         raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
-    X = X.toarray() if hasattr(X, "toarray") else X
     labels = str(fitted.classes_[0]), str(fitted.classes_[1])
     if encoder is None:
         return Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False, path=path), X, y

@@ -78,9 +78,8 @@ def describe_rooms() -> dict[str, list[Entry]]:
 def _describe(room: Any, sources: Mapping[str, str] | None = None) -> list[Entry]:
     """Return name, first sentence of the docstring and source of the things of a room that have one."""
     if sources is None:
-        things = {name: getattr(room, name) for name in room.__all__}
-        sources = {name: thing.source for name, thing in things.items() if hasattr(thing, "source")}
-    summaries = {name: str(getdoc(getattr(room, name))).partition("\n\n")[0] for name in sources}
+        sources = {name: thing.source for name in room.__all__ if hasattr(thing := vars(room)[name], "source")}
+    summaries = {name: str(getdoc(vars(room)[name])).partition("\n\n")[0] for name in sources}
     return [(name, " ".join(summaries[name].split()), source) for name, source in sources.items()]
 
 

@@ -45,9 +45,9 @@ def json_option(what: str) -> Callable[..., Any]:
     return click.option("--json", "json_file", metavar="FILE", type=path, help=f"Write {what} to FILE as JSON.")
 
 
-def out_option(what: str, *, required: bool = True, name: str = "--out", metavar: str = "FILE") -> Callable[..., Any]:
+def out_option(what: str, *, required: bool = True, name: str = "--out") -> Callable[..., Any]:
     """Return the option of a file that something is written to."""
-    return click.option(name, metavar=metavar, required=required, type=click.Path(path_type=Path), help=what)
+    return click.option(name, metavar="FILE", required=required, type=click.Path(path_type=Path), help=what)
 
 
 def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -> Dataset:

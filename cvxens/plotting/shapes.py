@@ -79,7 +79,7 @@ class ShapeFunction:
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
             argument = f"{field} of {self.name}"
-            object.__setattr__(self, field, validation.finite_array(argument, getattr(self, field), ndim=1))
+            object.__setattr__(self, field, validation.finite_array(argument, vars(self)[field], ndim=1))
         if len(self.knots) != len(self.values):
             found = f"found {len(self.knots)} knots and {len(self.values)} values"
             raise InvalidInput(f"shape of {self.name}", found, "give one value per knot")

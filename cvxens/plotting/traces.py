@@ -56,7 +56,7 @@ class Trace:
         if np.size(self.objective) == 0:
             raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
         for field in ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]:
-            values = validation.finite_array(field, getattr(self, field), ndim=1, infinite=True)
+            values = validation.finite_array(field, vars(self)[field], ndim=1, infinite=True)
             object.__setattr__(self, field, values)
             validation.one_each(field, values, len(self.objective), "round")
 

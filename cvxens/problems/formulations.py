@@ -21,8 +21,8 @@ class                      formulation          loss                 penalty    
 `EntropyProjection` alone has another shape, and a file of its own.
 
 Without a class of their own, with an l1 penalty: `least_absolute_deviations`, `quantile`, `epsilon_insensitive`,
-`huber` and `poisson` on targets; `huberized_hinge` and `worst_share` on labels; `one_class`, `ordinal`, `cox` and
-`unlabelled` as examples of how short a formulation on scores is.
+`huber` and `poisson` on targets; `cox` on survival times; `huberized_hinge` and `worst_share` on labels; `one_class`,
+`ordinal` and `unlabelled` as examples of how short a formulation on scores is.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.modelling import Scalar, Term, cp
-from cvxens.rounding import EPSILON, sum_error
+from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array, Point
 
 __all__ = [
@@ -49,11 +49,6 @@ __all__ = [
     "SquaredError",
     "SquaredHinge",
 ]
-
-TINY = float(np.finfo(float).tiny)
-
-SUMMED = 1e-9
-"""Multipliers whose sum is as near to 1 add up to 1 but for rounding."""
 
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
@@ -754,7 +749,7 @@ class CappedSimplex(Loss):
 
     def adds_up(self, u: Array) -> bool:
         """Return whether the sum is 1 but for rounding; of a share of multipliers, as penalties may want, it is not."""
-        return abs(float(u.sum()) - 1) <= SUMMED
+        return abs(float(u.sum()) - 1) <= 1e-9
 
     def violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""

@@ -575,7 +575,7 @@ class KernelMap(LinearMap):
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel(KernelMap):
+class KernelMatrix(KernelMap):
     """A kernel matrix that is PSD but for rounding, or PSD on coefficients that sum to 0."""
 
     K: Array
@@ -633,7 +633,7 @@ def doubly_centred(K: Array) -> Array:
     return K - rows - rows[:, None] + rows.mean()
 
 
-def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Kernel:
+def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> KernelMatrix:
     """Check a symmetric matrix to be PSD, or PSD on coefficients that sum to 0; the error names an eigenvalue."""
     K = validation.symmetric(K)
     validation.same_length("K", K, n_samples)
@@ -648,7 +648,7 @@ def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Kern
         raise InvalidInput("K", f"{found}, so it is not PSD", remedy)
     # eigenvalues are known to a few units of rounding of the largest one (LAPACK); 0 within that is taken for 0
     error = max(8.0, len(K) ** 0.5) * EPSILON * float(np.abs(values).max())
-    return Kernel(K, max(-float(values[0]) - error, 0.0))
+    return KernelMatrix(K, max(-float(values[0]) - error, 0.0))
 
 
 def factor(K: Array) -> Factor:

@@ -33,15 +33,12 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
-from cvxens.problems.losses import TINY, OfDifferences, excess
+from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
-from cvxens.rounding import sum_error
+from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array
 
 __all__ = ["GradedPairs", "PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
-
-BITS = 52
-"""Bits of the sum of supplies, counted in units of a grid on which sums of them are exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,9 +487,11 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
     if not 0 < size < np.inf:
         return np.zeros(len(supplies)), np.zeros(len(demands))
     supplies, demands = supplies * (size / supplies.sum()), demands * (size / demands.sum())
-    exponent = BITS - int(np.frexp(size)[1])
+    # bits of the sum of supplies, counted in units of a grid on which sums of them are exact
+    bits = 52
+    exponent = bits - int(np.frexp(size)[1])
     # a capacity beyond all of them together is as good as none
-    units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (BITS + 1)))
+    units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (bits + 1)))
 
     def try_share(share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         check_time()

@@ -145,13 +145,13 @@ class Penalty(ABC):
         """Return the best values at w of the variables that a user named."""
         return {}
 
-    def __add__(self, other: Penalty) -> Sum:
+    def __add__(self, other: Penalty) -> PenaltySum:
         """Return the sum of two penalties whose structures are known."""
         for part in (self, other):
             if part.structure is None:
                 found = f"found {type(part).__name__}, whose structure is not known"
                 raise InvalidInput("penalty", found, "add penalties whose `structure` is, or write a cvxpy expression")
-        return Sum((self, other))
+        return PenaltySum((self, other))
 
 
 class SizesAndSquares(Penalty):
@@ -679,7 +679,7 @@ class RowNorms(Structured):
 
 
 @dataclass(frozen=True)
-class Sum(Structured):
+class PenaltySum(Structured):
     """The sum of penalties whose structures are known, as ``RowNorms(0.1) + SquaredL2(3.0)`` makes it.
 
     Parameters

@@ -240,11 +240,11 @@ class _Reader:
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
             return self.read_constraints(node.args)
-        method, function = vars(_Reader).get(f"_read_{name}"), OF_PARTS.get(name)
-        if method is None and function is None:
+        method = vars(_Reader).get(f"_read_{name}")
+        if method is None and name not in OF_PARTS:
             raise Unrecognised(f"`{type(node).__name__}`")
         parts = [self.read(argument) for argument in node.args]
-        found: _Node = method(self, node, *parts) if function is None else function(*parts)
+        found: _Node = OF_PARTS[name](*parts) if method is None else method(self, node, *parts)
         return found
 
     def _read_constant(self, node: Any) -> float:

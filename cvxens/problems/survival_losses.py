@@ -32,10 +32,10 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
-from cvxens.problems.losses import TINY, OfDifferences, excess
+from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.pair_losses import take_units
-from cvxens.rounding import EPSILON, sum_error
+from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array
 
 __all__ = ["CoxPartialLikelihood"]

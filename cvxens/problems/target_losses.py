@@ -21,9 +21,9 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import TINY, BoundedSlopes, best_of_hinges, excess, find_balance
+from cvxens.problems.losses import BoundedSlopes, best_of_hinges, excess, find_balance
 from cvxens.problems.modelling import Term, cp
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array
 
 __all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]

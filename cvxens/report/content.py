@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
+from scipy.sparse import issparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
@@ -205,7 +206,7 @@ class Report:
         model, given, unseen = self.model, self.given, self.unseen
         lines = [["What it is", describe_kind(model)], ["Target", self._target], ["Data", self.data or ""]]
         lines = [line for line in [*lines, ["Features", str(model.n_features_in_)]] if line[1]]
-        if hasattr(model, "classes_"):
+        if is_classifier(model):
             lines.append(["Classes", ", ".join(map(str, model.classes_))])
         parts = model._parts()
         if hasattr(parts[0], "weak_learners_"):
@@ -237,7 +238,7 @@ class Report:
         if self.unseen is None:
             on = "On the samples of this report: if the model was fitted to them, it does worse on others."
         predicted = np.asarray(model.predict(of.raw))
-        if hasattr(model, "classes_"):
+        if is_classifier(model):
             names = np.union1d(model.classes_, of.y)
             counts = [
                 _numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
@@ -283,7 +284,7 @@ def _describe_score(model: Any, given: Given) -> str:
     # rankers count no weights
     weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
     score = float(model.score(given.raw, given.y, **weights))
-    if hasattr(model, "classes_"):
+    if is_classifier(model):
         return f"{100 * score:.1f} % are classified correctly"
     return (
         f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else f"{100 * score:.1f} % of pairs are in order"
@@ -364,7 +365,7 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
         elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < MOST_PAIRS:
             pairs.append({"term": place, **_draw_pair(term, effects, given)})
     score = "score"
-    if hasattr(model, "classes_") and not effects.outputs:
+    if is_classifier(model) and not effects.outputs:
         score = f"score (above 0: {model.classes_[1]})"
     elif is_regressor(model):
         score = "prediction"
@@ -453,7 +454,7 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     # of the class that is predicted
     sure = model.predict_proba(samples).max(axis=1) if hasattr(model, "predict_proba") else None
     picked = given.X[rows]
-    values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
+    values = np.asarray(picked.toarray() if issparse(picked) else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
     shown_effects = np.argsort(-effects.importances, kind="stable")[:40]
     shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:40]
@@ -616,7 +617,7 @@ def name_hypotheses(model: Any) -> str:
 def describe_kind(model: Any) -> str:
     """Say in a plain sentence what a fitted model does."""
     purpose = "It predicts a number" if is_regressor(model) else "It puts samples in order"
-    if hasattr(model, "classes_"):
+    if is_classifier(model):
         purpose = f"It tells {len(model.classes_)} classes apart"
     parts = model._parts()
     if hasattr(parts[0], "weak_learners_"):

@@ -30,7 +30,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.limits import TimeUp, check_time
-from cvxens.problems.losses import TINY, Loss
+from cvxens.problems.losses import Loss
+from cvxens.rounding import TINY
 from cvxens.solvers.byte_rows import BLOCK, GrowingRows, combine, map_parts, multiply
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.steps import StepRow, StepRows

@@ -13,7 +13,7 @@ from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import InfiniteSVM, Problem, SVMDual, SVMPrimal
 from cvxens.problems.formulations import svm
 from cvxens.problems.losses import Hinge
-from cvxens.problems.maps import Kernel, doubly_centred, gram
+from cvxens.problems.maps import KernelMatrix, doubly_centred, gram
 from cvxens.problems.modelling import tell_of_fallback
 from cvxens.problems.problem import Products
 from cvxens.solvers.active_set import solve_balanced
@@ -85,7 +85,7 @@ def _find_optimum(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Arra
     """Return multipliers and the best intercept for them."""
     centred = doubly_centred(K)
     found = solve_blockwise(KernelSVM(KernelRows.of_matrix(centred), y, np.full(len(y), C)), tol)
-    problem = Problem(svm(C), Kernel(centred), y)
+    problem = Problem(svm(C), KernelMatrix(centred), y)
     u = min((found.u, _refine(centred, y, C, found.u, found.b)), key=lambda u: abs(_evaluate_gap(problem, u)))
     return u, Hinge(C).best_intercept(K @ (y * u), y)
 

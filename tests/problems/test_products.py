@@ -8,7 +8,7 @@ from cvxens.colgen import Column, formulations
 from cvxens.colgen.restricted import Restricted
 from cvxens.problems import DenseColumns, LPBoost, RegularizedExpLoss, RegularizedLeastSquares, RhoSVM, SVMDual, maps
 from cvxens.problems import formulations as catalogue
-from cvxens.problems.maps import Kernel
+from cvxens.problems.maps import KernelMatrix
 from cvxens.problems.problem import Problem
 
 random = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def products(monkeypatch):
         return product(A, x, *norms)
 
     monkeypatch.setattr(maps, "product", counted)
-    monkeypatch.setattr(Kernel, "scores", lambda kernel, c: made.append("plain") or kernel.K @ c)
+    monkeypatch.setattr(KernelMatrix, "scores", lambda kernel, c: made.append("plain") or kernel.K @ c)
     for name, transposed in (("scores", False), ("edges", True)):
 
         def plain(columns, x, transposed=transposed):
@@ -82,6 +82,6 @@ def test_a_round_of_a_master_takes_two_plain_products(products):
 
 def test_svm_dual_is_the_svm_over_a_kernel_with_its_sides_swapped():
     dual = SVMDual(K, y, 1.0).evaluate({"u": U, "b": np.asarray(0.3)})
-    primal = Problem(catalogue.svm(1.0), Kernel(K), y).evaluate({"w": y * U, "b": np.asarray(0.3), "u": U})
+    primal = Problem(catalogue.svm(1.0), KernelMatrix(K), y).evaluate({"w": y * U, "b": np.asarray(0.3), "u": U})
     assert (dual.primal, dual.dual) == (-primal.dual, -primal.primal)
     assert dual.rounding == pytest.approx(primal.rounding)

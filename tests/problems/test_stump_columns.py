@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cvxens.errors import InvalidInput
-from cvxens.problems import DenseColumns, Signed, StumpColumns
+from cvxens.kernels import MiddleStump, Perceptron, Stump
+from cvxens.problems import DenseColumns, Signed, StumpColumns, maps
+from cvxens.problems.maps import gram
 
 values = st.integers(-4, 4).map(float)
 weights = st.integers(-8, 8).map(lambda k: k / 4)
@@ -122,3 +124,35 @@ def test_dense_columns_are_the_array():
     assert H.largest == 2.0
     np.testing.assert_array_equal(H.scores(np.array([1.0, 1.0])), [-1.0, 1.5, 0.0])
     np.testing.assert_array_equal(H.edges(np.eye(3)), H.H.T)
+
+
+SAMPLE = np.random.default_rng(0).integers(0, 4, (11, 3)) / 2.0
+
+COLUMNS = {
+    "dense": DenseColumns(np.random.default_rng(1).normal(size=(11, 5))),
+    "one column": DenseColumns(np.arange(11.0)[:, None]),
+    "stumps": StumpColumns(SAMPLE),
+    "stumps without the constant": StumpColumns(SAMPLE, constant=False),
+    "signed dense": Signed(DenseColumns(np.random.default_rng(2).normal(size=(11, 4)))),
+    "signed stumps": Signed(StumpColumns(SAMPLE)),
+    "cells of stumps": Stump().cells(SAMPLE),
+    "cells of perceptrons": Perceptron().cells(SAMPLE, 7, random_state=0),
+    "middle stumps": MiddleStump(SAMPLE).columns(),
+}
+
+
+@pytest.mark.parametrize("block", [1, 4, 10, 11, 12, 128], ids="block {}".format)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_blocks_are_the_dense_product(monkeypatch, name, block):
+    monkeypatch.setattr(maps, "GRAM_BLOCK", block)
+    columns = COLUMNS[name]
+    H = columns.scores(np.eye(columns.shape[1]))
+    K = gram(columns)
+    np.testing.assert_allclose(K, H @ H.T, rtol=1e-13, atol=1e-13 * np.abs(H @ H.T).max())
+    assert (K == K.T).all()
+
+
+def test_grams_of_cells_and_middle_stumps_are_their_kernels():
+    middle = MiddleStump(SAMPLE)
+    np.testing.assert_allclose(gram(middle.columns()), middle(SAMPLE), atol=1e-13)
+    np.testing.assert_allclose(gram(Stump().cells(SAMPLE)), Stump()(SAMPLE), atol=1e-14)
