@@ -116,7 +116,7 @@ class Cones:
         Rounding is taken off, so a vector whose depths are all 0 or more is in the dual cone.
         """
         _, nonnegative, second_order, triangles, exponential, powers = self._split(dual)
-        found = [
+        found: list[Any] = [
             np.full(self.zero, np.inf),
             nonnegative,
             self._of_second_order(second_order),
