@@ -16,6 +16,7 @@ from .certificates import certify as certify
 from .colgen import Formulation as Formulation
 from .colgen import Run as Run
 from .colgen import column_generation as column_generation
+from .colgen import near_optimal_range as near_optimal_range
 from .estimators import AdaBoostClassifier as AdaBoostClassifier
 from .estimators import AdaBoostECCClassifier as AdaBoostECCClassifier
 from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier

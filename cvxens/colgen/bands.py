@@ -25,8 +25,8 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
-from cvxens.colgen.near_optimal import End, LevelSet, NearEnsemble, PricedPart, RangeSearch
-from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, evaluate, negate, with_signs
+from cvxens.colgen.near_optimal import LevelSet, NearEnsemble, PricedPart, Range, RangeSearch, find_level, take_ends
+from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, evaluate, with_signs
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant
 from cvxens.limits import limit_time
@@ -40,36 +40,6 @@ N_POINTS = 10
 
 CONSTANTS = (Constant(1), Constant(-1))
 """Hypotheses of no feature."""
-
-
-@dataclass(frozen=True, eq=False)
-class Range:
-    """What linear functions of the weights can be, over all ensembles within a level.
-
-    Every ensemble within the level has values from `least` to `most`, certified over all hypotheses; `lowest` and
-    `highest` are those of ensembles that were found and are within it.
-
-    Parameters
-    ----------
-    least, lowest, found, highest, most : ndarray of shape (n_functions,)
-        In ascending order; `found` is the ensemble from which the level was measured.
-
-    Examples
-    --------
-    >>> Range(*np.array([[-1.0], [-0.9], [0.5], [1.0], [1.01]])).slack
-    array([0.1])
-    """
-
-    least: Array
-    lowest: Array
-    found: Array
-    highest: Array
-    most: Array
-
-    @property
-    def slack(self) -> Array:
-        """The largest distance of a certified end from the exact one, (n_functions,)."""
-        return np.maximum(self.lowest - self.least, self.most - self.highest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,25 +257,12 @@ class _BandSearch:
         within: float,
         tol: float,
     ) -> None:
-        loss = formulation.terms[0]
-        if loss.is_searched:
-            found = f"found {type(loss).__name__}, whose bounds are those of one problem"
-            raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
-        if not run.certificate.proven and np.isfinite(run.certificate.dual):
-            raise InvalidInput("make_oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
         self.formulation, self.is_free = formulation, not formulation.nonnegative
         self.make_oracle, self.X, self.tol, self.within = make_oracle, X, tol, within
         self.y = formulation.signs(y, len(X))
         self.shares = masses / masses.sum()
-        used = np.flatnonzero(run.weights).tolist()
-        signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
-        hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
-        H = np.column_stack([np.empty((len(X), 0)), *(np.asarray(evaluate(h, X), np.float64) for h in hypotheses)])
-        self.ensemble = NearEnsemble(
-            hypotheses, H, np.abs(run.weights[used]), np.asarray(run.intercept), np.asarray(run.u)
-        )
-        value = formulation.sense * run.certificate.primal
-        self.level = value + within * abs(value)
+        self.ensemble = NearEnsemble.from_run(run, formulation, X)
+        self.level = find_level(run, formulation, within)
         known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
         # a value for each feature that it has somewhere
         self.base = X[known.argmax(axis=0), np.arange(X.shape[1])]
@@ -406,7 +363,7 @@ class _BandSearch:
         # neighbouring points one after the other: what is best at one of them is not far from it at the next
         done = search.find((*ends[::2], *ends[1::2]))
         shape, importance = (
-            _take_ends(ends[at], found[of]) for at, of in ((slice(-2), slice(-1)), (slice(-2, None), slice(-1, None)))
+            take_ends(ends[at], found[of]) for at, of in ((slice(-2), slice(-1)), (slice(-2, None), slice(-1, None)))
         )
         return Band(d, self.X[rows, d].astype(np.float64), shape, importance), done
 
@@ -417,9 +374,3 @@ class _BandSearch:
 def _refuse_several(hypothesis: Hypothesis) -> InvalidInput:
     remedy = "give an oracle of hypotheses of single features, such as stumps"
     return InvalidInput("make_oracle", f"found {hypothesis}, of several features", remedy)
-
-
-def _take_ends(ends: Sequence[End], found: Array) -> Range:
-    """Return the range of ends that come in pairs, the smallest value first."""
-    reached, bounds = np.array([(end.reached, end.bound) for end in ends]).T
-    return Range(0.0 - bounds[::2], 0.0 - reached[::2], found, reached[1::2], bounds[1::2])

@@ -19,7 +19,7 @@ from functools import cache, partial
 from itertools import compress, count, starmap
 from math import inf, isfinite
 from operator import attrgetter, ge
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
@@ -485,6 +485,14 @@ class RunLimits:
         return isfinite(then) and then - now <= self.tol * abs(now)
 
 
+class RunOrigin(NamedTuple):
+    """What a run is a solution of: its formulation, over an oracle, for the signs of samples."""
+
+    formulation: Formulation
+    oracle: Oracle
+    signs: Array
+
+
 @dataclass(frozen=True)
 class Run:
     """An ensemble that column generation made, and the proof of how good it is.
@@ -512,6 +520,8 @@ class Run:
         What the formulation says of how those variables act on new samples.
     proof : cvxens.proofs.Proof or None
         The same in rational numbers, where it was asked for.
+    origin : RunOrigin or None
+        What was solved, for `near_optimal_range`. It is not copied with the run into files and other processes.
     """
 
     certificate: Certificate
@@ -524,6 +534,10 @@ class Run:
     variables: Mapping[str, Array] = field(default_factory=dict)
     decide: Decide | None = None
     proof: Proof | None = None
+    origin: RunOrigin | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "origin": None}
 
     def decision_function(self, X: Any) -> Array:
         """Evaluate H w + b on new samples, or what the formulation's `decide` makes of that and its own variables.
@@ -681,6 +695,7 @@ def column_generation(
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
             search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)
         run = search.run(limits)
+    run = replace(run, origin=RunOrigin(formulation, oracle, signs))
     return replace(run, proof=run.certificate.exact()) if exact else run
 
 

@@ -23,16 +23,48 @@ from warnings import warn
 
 import numpy as np
 
+from cvxens import validation
+from cvxens.colgen.loop import Run
 from cvxens.colgen.masters.linear_masters import LiveProgram
-from cvxens.colgen.protocols import Column, Hypothesis, ask, negate
+from cvxens.colgen.protocols import Column, Hypothesis, ask, evaluate, negate, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.limits import TimeUp, check_time, time_is_up
+from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
 from cvxens.problems import Problem
 from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """What linear functions of the weights can be, over all ensembles within a level.
+
+    Every ensemble within the level has values from `least` to `most`, certified over all hypotheses; `lowest` and
+    `highest` are those of ensembles that were found and are within it.
+
+    Parameters
+    ----------
+    least, lowest, found, highest, most : ndarray of shape (n_functions,)
+        In ascending order; `found` is the ensemble from which the level was measured.
+
+    Examples
+    --------
+    >>> Range(*np.array([[-1.0], [-0.9], [0.5], [1.0], [1.01]])).slack
+    array([0.1])
+    """
+
+    least: Array
+    lowest: Array
+    found: Array
+    highest: Array
+    most: Array
+
+    @property
+    def slack(self) -> Array:
+        """The largest distance of a certified end from the exact one, (n_functions,)."""
+        return np.maximum(self.lowest - self.least, self.most - self.highest)
 
 
 class Reached(NamedTuple):
@@ -238,6 +270,34 @@ class NearEnsemble(NamedTuple):
     b: Array
     u: Array
 
+    @classmethod
+    def from_run(cls, run: Run, formulation: Formulation, X: Any) -> NearEnsemble:
+        """Read that of a run on a sample X, h with a weight below 0 as -h.
+
+        Raises
+        ------
+        InvalidInput
+            The bound of the run, or one on ensembles near it, is not over all hypotheses.
+        """
+        loss = formulation.terms[0]
+        if loss.is_searched:
+            found = f"found {type(loss).__name__}, whose bounds are those of one problem"
+            raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
+        if not run.certificate.proven and np.isfinite(run.certificate.dual):
+            raise InvalidInput("oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
+        used = np.flatnonzero(run.weights).tolist()
+        signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
+        hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
+        values = (np.asarray(evaluate(h, X), np.float64) for h in hypotheses)
+        H = np.column_stack([np.empty((len(run.u), 0)), *values])
+        return cls(hypotheses, H, np.abs(run.weights[used]), np.asarray(run.intercept), np.asarray(run.u))
+
+
+def find_level(run: Run, formulation: Formulation, slack: float) -> float:
+    """Return the objective, as that of a minimum, which is a share `slack` of its size above that of a run."""
+    value = formulation.sense * run.certificate.primal
+    return float(value + slack * abs(value))
+
 
 class PricedPart(NamedTuple):
     """Hypotheses of which a linear function has the coefficients ``c_j = tilt'h_j + constant``."""
@@ -389,3 +449,89 @@ class RangeSearch:
             end.centre = priced_u, price / penalty.shrink(Edges(largest, inf))
         end.bound = min(end.bound, bound)
         return found
+
+
+def take_ends(ends: Sequence[End], found: Array) -> Range:
+    """Return the range of ends that come in pairs, the smallest value first."""
+    reached, bounds = np.array([(end.reached, end.bound) for end in ends]).T
+    return Range(0.0 - bounds[::2], 0.0 - reached[::2], found, reached[1::2], bounds[1::2])
+
+
+def near_optimal_range(
+    run: Run, functional: Any, slack: float = 0.01, *, tol: float = 1e-2, max_time: float = inf
+) -> Range:
+    """Find what a linear functional can be over all ensembles almost as good as the one that a run found.
+
+    All ensembles over the oracle's hypotheses count whose objective is at most that of the run's, plus the share
+    `slack` of its size. Both ends are certified over all hypotheses. With ``a_i = 1/n_1`` for the samples of one group
+    and ``-1/n_2`` for those of another, it is the difference of their mean scores: whether any model that is as good is
+    fairer, and by how much.
+
+    Parameters
+    ----------
+    run : Run
+        What `column_generation` returned, with a penalty of l1 or weights of a given sum, and one output.
+    functional : array-like of shape (n_samples,) or (n_functionals, n_samples), or float
+        The coefficients a of ``sum_i a_i f(x_i)``, a functional of the scores on the training sample; or a number, for
+        so many times the sum of the weights' sizes. Where the formulation has an intercept, a adds up to 0.
+    slack : float
+        Above 0.
+    tol : float
+        How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
+    max_time : float
+        Seconds after which ends stay as they are: certified, and wider than need be.
+
+    Returns
+    -------
+    Range
+        Of one number for each functional.
+
+    Raises
+    ------
+    InvalidInput
+        The run is not one of `column_generation` in this process, its oracle does not bound edges, its penalty is
+        another one, there are several outputs, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import column_generation, formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> run = column_generation(formulations.soft_margin(C=1.0), oracles.Stumps(X), y)
+    >>> scores = near_optimal_range(run, np.eye(4)[3], slack=0.5)
+    >>> scores.least.round(3), scores.found, scores.most.round(3)
+    (array([0.75]), array([1.]), array([1.5]))
+    """
+    validation.positive("slack", slack)
+    validation.positive("tol", tol)
+    if run.origin is None:
+        raise InvalidInput("run", "found one without its oracle", "give what column_generation returned")
+    formulation, oracle, y = run.origin
+    if formulation.outputs is not None:
+        raise InvalidInput("run", f"found {formulation.outputs} outputs", "give one of a single output")
+    n, free = len(y), not formulation.nonnegative
+    if np.ndim(functional) == 0:
+        functions = [(np.zeros(n), validation.number("functional", functional))]
+    else:
+        rows = np.atleast_2d(validation.finite_array("functional", functional))
+        if rows.ndim != 2 or rows.shape[1] != n:
+            found = f"found shape {np.shape(functional)}"
+            raise InvalidInput("functional", found, f"give a number for each of {n} samples")
+        # what rounding leaves of a sum of 0, relative to its terms
+        if formulation.intercept and (np.abs(rows.sum(axis=1)) > 1e-9 * np.abs(rows).sum(axis=1)).any():
+            found = "found coefficients that do not add up to 0, and a formulation with an intercept"
+            raise InvalidInput("functional", found, "subtract the mean, or solve without an intercept")
+        functions = [(balance_exactly(a, np.ones(n)) if formulation.intercept else a, 0.0) for a in rows]
+    ensemble = NearEnsemble.from_run(run, formulation, oracle.sample)
+
+    def read(hypothesis: Hypothesis) -> tuple[Array, int]:
+        return np.asarray(evaluate(hypothesis, oracle.sample), np.float64), 0
+
+    with limit_time(max_time):
+        level_set = LevelSet(formulation, y, find_level(run, formulation, slack), ensemble.H)
+        search = RangeSearch(level_set, ensemble, read, free=free, tol=tol)
+        signed = with_signs(oracle, free=free)
+        parts = [[PricedPart(signed, sign * a, sign * k)] for a, k in functions for sign in (-1.0, 1.0)]
+        ends = [search.begin(part) for part in parts]
+        found = np.array([end.reached for end in ends[1::2]])
+        search.find(ends)
+    return take_ends(ends, found)
