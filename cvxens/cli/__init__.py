@@ -8,19 +8,7 @@ from collections.abc import Sequence
 import click
 
 from cvxens import __version__
-from cvxens.cli.commands import (
-    INTERRUPTED,
-    certify,
-    check,
-    crosscheck,
-    export,
-    fit,
-    info,
-    list_all,
-    predict,
-    prove,
-    report,
-)
+from cvxens.cli import commands
 from cvxens.errors import CvxensError
 
 UNUSABLE = 2
@@ -35,8 +23,9 @@ def cvxens() -> None:
     """
 
 
-for command in (info, fit, predict, report, certify, prove, check, export, crosscheck, list_all):
-    cvxens.add_command(command)
+for each in vars(commands).values():
+    if isinstance(each, click.Command):
+        cvxens.add_command(each)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -56,5 +45,5 @@ def run_command(command: click.Command, name: str, arguments: Sequence[str] | No
         status = UNUSABLE
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        status = INTERRUPTED
+        status = commands.INTERRUPTED
     sys.exit(status)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 FILE = Path(__file__).with_name("names.tsv")
@@ -31,9 +31,8 @@ def print_names(groups: Mapping[str, Sequence[Entry]]) -> None:
     """Print one table per group, under its title."""
     out = make_console()
     for title, entries in groups.items():
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
-        for heading in ("name", "what it is", "source"):
-            table.add_column(heading, overflow="fold")
+        columns = [Column(heading, overflow="fold") for heading in ("name", "what it is", "source")]
+        table = Table(*columns, title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
         for name, what, source in entries:
             table.add_row(Text(name, "bold"), Text(what), Text(source, "dim"))
         out.print(table)
@@ -78,9 +77,8 @@ def describe_rooms() -> dict[str, list[Entry]]:
 def _describe(room: Any, sources: Mapping[str, str] | None = None) -> list[Entry]:
     """Return name, first sentence of the docstring and source of the things of a room that have one."""
     if sources is None:
-        things = {name: getattr(room, name) for name in room.__all__}
-        sources = {name: thing.source for name, thing in things.items() if hasattr(thing, "source")}
-    summaries = {name: str(getdoc(getattr(room, name))).partition("\n\n")[0] for name in sources}
+        sources = {name: thing.source for name in room.__all__ if hasattr(thing := vars(room)[name], "source")}
+    summaries = {name: str(getdoc(vars(room)[name])).partition("\n\n")[0] for name in sources}
     return [(name, " ".join(summaries[name].split()), source) for name, source in sources.items()]
 
 

@@ -38,8 +38,8 @@ from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, count_shards, list_few, mix
-from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, to_float
-from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard
+from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
@@ -104,9 +104,8 @@ class Knots(NamedTuple):
 
     @property
     def widths(self) -> Array:
-        """The distances between neighbouring knots, inf where there is no further one, (n_features, n_knots - 1)."""
-        h = np.diff(self.values, axis=1)
-        return np.where(h > 0, h, np.inf)
+        """The distances between neighbouring knots, 0 where there is no further one, (n_features, n_knots - 1)."""
+        return np.diff(self.values, axis=1)
 
     def carry(self, finer: Knots, G: Array) -> Array:
         """Return functions that are linear between these knots at finer ones."""
@@ -242,10 +241,8 @@ class AdditiveVote:
         return self.C * shard.weights * shares
 
     def signed(self, shard: Shard, u: Array) -> Ints:
-        """Return the signed weights of multipliers, rounded towards 0 to whole units."""
-        u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
-        return np.where(shard.y > 0, units, -units)
+        """Return the signed weights of multipliers in units, which are rounded down."""
+        return round_down(u, shard.y, self.factors, self.exponent)
 
 
 class NearKink(NamedTuple):
@@ -286,11 +283,6 @@ def split_shard(
     return sums, NearKink((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
 
 
-def sum_of_signs(signed: Ints) -> Ints:
-    """Return minus the sum of the weights below 0, and that of those above."""
-    return np.array([-np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
-
-
 def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]]) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
@@ -312,7 +304,7 @@ def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Ar
 def find_moments(
     shard: Shard, own: tuple[NDArray[np.intp], Array], at: AdditiveVote, knots: Knots
 ) -> tuple[Ints, Ints]:
-    """Return the sums of the multipliers of either class, and what bounds the form of the kernel.
+    """Return the sums of the signed weights of either class, and what bounds the form of the kernel.
 
     Those of some of the shard's rows are `own`, their numbers and multipliers.
     """
@@ -339,7 +331,7 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     start = np.cumsum(given, axis=1)
     start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
     B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
-    width = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
+    width = knots.widths
     # moments in units times lengths, and what they are too large by at most
     of_p, of_n = width * of_positive, -width * of_negative
     off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
@@ -356,7 +348,8 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
 
 def measure_roughness(knots: Knots, G: Array) -> float:
     """Evaluate ``1/4 sum_d int g_d'^2``."""
-    return float((np.diff(G, axis=1) ** 2 / knots.widths).sum()) / 4
+    rises, widths = np.diff(G, axis=1), knots.widths
+    return float((rises**2 / np.where(widths > 0, widths, np.inf)).sum()) / 4
 
 
 def integrate(knots: Knots, edges: Array) -> Array:
@@ -364,7 +357,7 @@ def integrate(knots: Knots, edges: Array) -> Array:
     total = edges.sum(axis=1, keepdims=True)
     # slopes fall by 2 edges_k at t_k, from the sum of all before the first
     slopes = total - 2 * np.cumsum(edges, axis=1)[:, :-1]
-    G = np.pad(np.cumsum(slopes * np.where(np.isfinite(knots.widths), knots.widths, 0.0), axis=1), ((0, 0), (1, 0)))
+    G = np.pad(np.cumsum(slopes * knots.widths, axis=1), ((0, 0), (1, 0)))
     # both ends add up to minus the range times the sum
     return G - (G[:, -1:] + total * np.ptp(knots.values, axis=1)[:, np.newaxis]) / 2
 
@@ -553,9 +546,9 @@ class AdditiveSearch:
         made = integrate(knots, edges)
         others = Others(
             interpolate(rows.values, rows.codes, knots, made, 0.0),
-            float(np.ldexp(float(totals[1] - totals[0]), self.exponent)),
+            float(np.ldexp(float(totals.sum()), self.exponent)),
         )
-        settled = float(np.ldexp(float(totals.sum()), self.exponent))
+        settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
         problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
         if not problem.is_feasible:
             return None
@@ -648,13 +641,14 @@ class AdditiveSearch:
         unit = 2.0**self.exponent
         while True:
             found, sums = self.sample.map_reduce(find_moments, at, self.finer, each=own)
-            missed, size = abs(int(found[1] - found[0])) * unit, float(found.sum()) * unit
+            missed, size = abs(int(found.sum())) * unit, float(found[1] - found[0]) * unit
             if missed > EPSILON**0.5 * size and at.factors == (1.0, 1.0):
-                at = replace(at, factors=(found.min() / max(found[0], 1), found.min() / max(found[1], 1)))
+                sizes = np.abs(found)
+                at = replace(at, factors=(sizes.min() / max(sizes[0], 1), sizes.min() / max(sizes[1], 1)))
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
             # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
-            widest = float(np.where(np.isfinite(self.finer.widths), self.finer.widths, 0.0).max(axis=1).sum())
+            widest = float(self.finer.widths.max(axis=1).sum())
             lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
             form += lost + form * 64 * EPSILON
             factor = min(1.0, size / form) if form > 0 else 1.0
@@ -698,10 +692,9 @@ def measure_variance(sample: ShardedSample) -> float:
     knots = sample.remember(Knots.from_sample, LEAST_STEPS)
     sums = sample.map_reduce(_weigh_knots, knots, exponent)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
-    h = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
     # the mean of |x - x'| is 2 int F (1 - F)
     shares = below / sample.total_weight
-    return float((2 * shares * (1 - shares) * h).sum())
+    return float((2 * shares * (1 - shares) * knots.widths).sum())
 
 
 def _weigh_knots(shard: Shard, knots: Knots, exponent: int) -> Ints:

@@ -69,11 +69,6 @@ def join_rows(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
 
 
-def scale_price(loss: Any, drawn: ShardedSample, sample: ShardedSample) -> Any:
-    """Return a loss with the price at which drawn rows weigh what all do."""
-    return replace(loss, C=loss.C * sample.total_weight / drawn.total_weight)
-
-
 def snap_to_sample(start: Start, sample: ShardedSample) -> Start:
     """Replace each stump by the middle stump of the sample with the same values; equal ones add their weights."""
     stumps = VotedStumps.from_hypotheses(start.hypotheses, sample)

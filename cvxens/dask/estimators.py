@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Self, final
 
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
@@ -23,7 +24,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import RunLimits, Search
-from cvxens.dask.drawn import Start, draw_sample, scale_price, snap_to_sample
+from cvxens.dask.drawn import Start, draw_sample, snap_to_sample
 from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import (
     Census,
@@ -255,7 +256,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
             return function(validation.finite_array("X", read_numbers("X", X), ndim=2))
         self._check_columns(X)
         check_meta("X", X)
-        if hasattr(X, "to_dask_array"):
+        if not isinstance(X, da.Array):
             X = X.astype(np.float64).to_dask_array()
         X = X.rechunk({1: -1})
         if n_columns:
@@ -436,8 +437,10 @@ class DaskEnsemble(DaskClassifier):
                 raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
             start = Start(self.weak_learners_, self.weights_, float(self.intercept_), WIDEST)
         elif (drawn := draw_sample(sample)) is not None:
-            priced = replace(formulation, loss=scale_price(formulation.terms[0], drawn, sample))
-            search = make_search(priced, oracle.among(drawn))
+            loss: Any = formulation.terms[0]
+            # the price at which drawn rows weigh what all do
+            priced = replace(loss, C=loss.C * sample.total_weight / drawn.total_weight)
+            search = make_search(replace(formulation, loss=priced), oracle.among(drawn))
             # farther than that is their optimum from the one of all rows
             run = search.run(RunLimits(tol=10 * self.tol, max_columns=self.max_columns, max_time=max_time))
             learners = tuple(column.hypothesis for column in run.columns)

@@ -22,7 +22,7 @@ from cvxens.colgen.protocols import Priced
 from cvxens.dask.drawn import find_middles
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, Places, add, find_extremes, sum_by_cells
-from cvxens.dask.votes import BITS, GivenWeights, Multipliers, VotedStumps, exponent_of, sum_edges
+from cvxens.dask.votes import BITS, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -157,7 +157,7 @@ class DaskStumps:
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says."""
-        weights = s if isinstance(s, Multipliers) else GivenWeights.read(s, self.sample)
+        weights = read_weights(s, self.sample)
         excluded = {(h.feature, h.threshold) for h in exclude if isinstance(h, Stump)}
         segments = Segments.of_bins(self.sample, weights)
         # all samples are in the segments of any feature
@@ -306,7 +306,7 @@ class DaskQuantileStumps:
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says."""
-        weights = s if isinstance(s, Multipliers) else GivenWeights.read(s, self.sample)
+        weights = read_weights(s, self.sample)
         sums, totals = weights.ask(self.sample, sum_edges, self.stumps.places)
         edges = self.stumps.count_edges(sums.sum(axis=0), totals.sum())
         known = {replace(h, sign=1) for h in exclude if isinstance(h, Stump | Constant)}

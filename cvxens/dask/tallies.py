@@ -94,6 +94,11 @@ def sum_by_cells(codes: Codes, cells: Ints, weights: Ints) -> Ints:
     return sums
 
 
+def sum_of_signs(weights: Ints) -> Ints:
+    """Return the sum of the weights below 0, and that of those above, (2,)."""
+    return np.array([np.minimum(weights, 0).sum(), np.maximum(weights, 0).sum()])
+
+
 @njit(cache=True, nogil=True)
 def find_extremes(values: NDArray[Any], codes: Codes, cells: Ints) -> Array:
     """Return the least and minus the largest values by cell, (2, n_cells); inf where there are none."""

@@ -18,7 +18,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
-from cvxens.dask.tallies import Codes, Ints, Places, add, sum_by_cells, sum_by_pairs, sum_exactly, sum_scores
+from cvxens.dask.tallies import (
+    Codes,
+    Ints,
+    Places,
+    add,
+    sum_by_cells,
+    sum_by_pairs,
+    sum_exactly,
+    sum_of_signs,
+    sum_scores,
+)
 from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -263,6 +273,14 @@ def name_cells(codes: Codes, y: Array) -> Ints:
     return keys.view(np.int64)
 
 
+def round_down(u: Array, y: Array, factors: tuple[float, float], exponent: int) -> Ints:
+    """Return y u in units, rounded towards 0, times a factor for y = -1 and one for y = +1."""
+    if factors != (1.0, 1.0):
+        u = u * np.where(y > 0, factors[1], factors[0])
+    units = np.ldexp(u, -exponent).astype(np.int64)
+    return np.where(y > 0, units, -units)
+
+
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
@@ -297,10 +315,7 @@ class Multipliers:
 
     def round(self, shard: Shard, u: Array) -> Ints:
         """Return the signed weights of multipliers in units, which are rounded down."""
-        if self.factors != (1.0, 1.0):
-            u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.ldexp(u, -self.exponent).astype(np.int64)
-        return np.where(shard.y > 0, units, -units)
+        return round_down(u, shard.y, self.factors, self.exponent)
 
     def real(self, units: Any) -> float:
         """Return a number of units as a float."""
@@ -311,39 +326,23 @@ class Multipliers:
         return nextafter(self.real(units), inf) if units else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class GivenWeights:
+class GivenWeights(FixedPoint):
     """Signed weights that came as an array: each shard is handed its own with the question."""
-
-    fixed: FixedPoint
-
-    @classmethod
-    def read(cls, s: Any, sample: ShardedSample) -> GivenWeights:
-        """Return an array of signed weights in fixed point."""
-        return cls(FixedPoint.from_weights(s, len(sample)))
-
-    @property
-    def error(self) -> int:
-        """What rounding adds to an edge at most, in units."""
-        return self.fixed.error
 
     def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
         """Ask all shards about their signed weights."""
         ends = np.cumsum(sample.remember(count_shards))[:-1]
-        own = [GivenWeights(self.fixed._replace(integers=each)) for each in np.split(self.fixed.integers, ends, axis=1)]
+        own = [self._replace(integers=each) for each in np.split(self.integers, ends, axis=1)]
         return sample.map_reduce(question, *told, each=own, combine=combine)
 
     def evaluate(self, shard: Shard) -> Ints:
         """Return the signed weights of the rows of the shard that was handed these."""
-        return self.fixed.integers[0]
+        return self.integers[0]
 
-    def real(self, units: Any) -> float:
-        """Return a number of units as a float."""
-        return self.fixed.real(units)
 
-    def raised(self, units: int) -> float:
-        """Return a float that is at least so many units."""
-        return self.fixed.raised(units)
+def read_weights(s: Any, sample: ShardedSample) -> Any:
+    """Return signed weights that shards can be asked about: multipliers, or those of an array."""
+    return s if isinstance(s, Multipliers) else GivenWeights.from_weights(s, len(sample))
 
 
 class ShardEvaluation(NamedTuple):
@@ -385,8 +384,7 @@ def sum_edges(shard: Shard, u: Multipliers, places: Places) -> tuple[Ints, Ints]
 
 def sum_of_classes(codes: Codes, cells: Ints, signed: Ints) -> tuple[Ints, Ints]:
     """Return the sums of the signed weights of y = -1 and of y = +1 by cell, (2, n_cells), and in all, (2,)."""
-    totals = np.array([np.minimum(signed, 0).sum(), np.maximum(signed, 0).sum()])
-    return sum_by_cells(codes, cells, signed)[::-1], totals
+    return sum_by_cells(codes, cells, signed)[::-1], sum_of_signs(signed)
 
 
 def evaluate_along(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> Ints:

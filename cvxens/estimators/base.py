@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from copy import copy, deepcopy
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -210,30 +210,24 @@ def time_limit(estimator: Any) -> float:
 @contextmanager
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
     """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
-    with _line(type(estimator).__name__, vars(estimator).get("verbose", 0)) as tell:
-        rounds = Rounds(_TASK.get(FitTask(None, None, {}, {})), tell)
+    title, verbose = type(estimator).__name__, vars(estimator).get("verbose", 0)
+    if not isinstance(verbose, bool):
+        validation.whole("verbose", verbose, least=0)
+    rounds = Rounds(_TASK.get(FitTask(None, None, {}, {})), lambda _: None)
+    with ExitStack() as shown:
+        if verbose:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            console = Console(stderr=True)
+            if console.is_jupyter:
+                # as a terminal, whose lines are overwritten without any widget
+                console = Console(stderr=True, force_jupyter=False, force_terminal=True)
+            line = shown.enter_context(Progress(*columns, console=console))
+            place = line.add_task(title, total=None)
+            rounds.tell = lambda told: line.update(place, description=f"{title}: {told}")
         try:
             yield rounds
         finally:
             rounds.close()
-
-
-@contextmanager
-def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
-    """Show a line on the standard error; nothing if `verbose` is 0."""
-    if not isinstance(verbose, bool):
-        validation.whole("verbose", verbose, least=0)
-    if not verbose:
-        yield lambda _: None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    console = Console(stderr=True)
-    if console.is_jupyter:
-        # as a terminal, whose lines are overwritten without any widget
-        console = Console(stderr=True, force_jupyter=False, force_terminal=True)
-    with Progress(*columns, console=console) as line:
-        task = line.add_task(title, total=None)
-        yield lambda told: line.update(task, description=f"{title}: {told}")
 
 
 FORMER = {
@@ -505,11 +499,10 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
         sample = self._read(X, y, reset=False, **given)
-        self._check_again(sample)
+        known: Any = vars(self).get("classes_")
+        if isinstance(sample, Sample) and not np.array_equal(sample.classes, known):
+            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {known}")
         return sample
-
-    def _check_again(self, sample: Any) -> None:
-        """Check a sample that the fitted estimator is held against."""
 
     def _raw_scores(self, X: Any) -> Array:
         """Score checked samples by the one problem, or by every sub-problem, (n_samples, n_parts)."""
@@ -580,10 +573,6 @@ class Classifier(ClassifierMixin, Learner):
     """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
     _link: ClassVar[Any] = None
     """From raw scores to the probabilities (n_samples, n_classes) at which the mean loss is least, if there are any."""
-
-    def _check_again(self, sample: Sample) -> None:
-        if not np.array_equal(sample.classes, self.classes_):
-            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
 
     def decision_function(self, X: Any) -> Array:
         """Score samples.

@@ -423,7 +423,7 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     def _state(self, sample: Sample) -> Formulation:
         given: Any = self.formulation
         formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
-        if isinstance(formulation, type) or not hasattr(formulation, "terms"):
+        if not isinstance(formulation, Formulation):
             raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
         if formulation.on_scores:
             remedy = "use CGEnsSLSClassifier, or a loss on margins"

@@ -55,14 +55,7 @@ from cvxens.estimators.constraints import (
     refuse_bounds,
 )
 from cvxens.estimators.explanations import list_votes_of
-from cvxens.estimators.prices import (
-    PRICES,
-    EnsemblePath,
-    PriceSearch,
-    choose_better,
-    is_open,
-    settle,
-)
+from cvxens.estimators.prices import PRICES, EnsemblePath, PriceSearch, choose_better, is_open, settle
 from cvxens.estimators.samples import (
     Accepts,
     OracleFactory,

@@ -101,7 +101,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(KernelMachine):
+class ExpansionClassifier(KernelMachine):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -351,7 +351,7 @@ def average_diagonal(diagonal: Array, sample: Sample) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class SquaredSlacks(KernelExpansion):
+class SquaredSlacks(ExpansionClassifier):
     """A function for the largest margin with squared slacks.
 
     Parameters
@@ -698,7 +698,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 
 @final
 @estimator
-class RegAdaBoostClassifier(KernelExpansion):
+class RegAdaBoostClassifier(ExpansionClassifier):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     A kernel that is a sum over features, as "middle-stump" and all others that have `shape_functions_`, is met exactly

@@ -24,12 +24,7 @@ from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import KINDS, OwnTrees
 from cvxens.limits import SMALL_ALLOCATION, Ending, available_memory
 from cvxens.problems import simplex_codes
-from cvxens.solvers import (
-    LeastSquaresExperts,
-    draw_members,
-    iterated_least_squares_experts,
-    least_squares_experts,
-)
+from cvxens.solvers import LeastSquaresExperts, draw_members, iterated_least_squares_experts, least_squares_experts
 from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
 from cvxens.solvers.experts import WIDTH
 from cvxens.tables import Feature

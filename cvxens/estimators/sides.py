@@ -29,7 +29,7 @@ MOST_GROUPS = 20
 """Groups beyond which they are taken for a mistake, such as a column of numbers: every two make two rows."""
 
 
-class Row(NamedTuple):
+class SideRow(NamedTuple):
     """One inequality: ``pulls'f + charges'max(0, 1 - z) <= limit`` for scores f and margins z."""
 
     name: str
@@ -42,7 +42,7 @@ class SideConstraint(Constraint):
     """A convex constraint on the scores of a training sample."""
 
     @abstractmethod
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return the rows of the constraint on a sample."""
 
     def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
@@ -92,7 +92,7 @@ class EqualMeanScores(SideConstraint):
     at_most: float = 0.0
     given: Any = None
 
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return a row for every two groups, in either order."""
         limit = check_limit(self, least=0.0)
         counted = np.full(len(sample.masses), True) if self.given is None else _find_class(sample, self.given)
@@ -106,7 +106,7 @@ class EqualMeanScores(SideConstraint):
             means.append((label, masses / masses.sum()))
         name = "" if self.groups is None else f"{self.groups} "
         return [
-            Row(f"mean score{words} of {name}{one} above that of {other}", _balance(a - b), np.zeros(len(a)), limit)
+            SideRow(f"mean score{words} of {name}{one} above that of {other}", _balance(a - b), np.zeros(len(a)), limit)
             for (one, a), (other, b) in permutations(means, 2)
         ]
 
@@ -138,16 +138,13 @@ class GroupLoss(SideConstraint):
     groups: Any = None
     at_most: float = 1.0
 
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return a row for every group."""
         limit = check_limit(self)
         _check_classes(sample, "GroupLoss")
         name = "" if self.groups is None else f"{self.groups} "
-        found = []
-        for label, members in find_groups(sample, self.groups):
-            masses = np.where(members, sample.masses, 0.0)
-            found.append(Row(f"mean loss of {name}{label}", np.zeros(len(masses)), masses / masses.sum(), limit))
-        return found
+        groups = find_groups(sample, self.groups)
+        return [_bound_loss(f"mean loss of {name}{label}", sample, members, limit) for label, members in groups]
 
 
 @dataclass(frozen=True)
@@ -176,12 +173,17 @@ class ClassLoss(SideConstraint):
     label: Any
     at_most: float
 
-    def state(self, sample: Any) -> list[Row]:
+    def state(self, sample: Any) -> list[SideRow]:
         """Return the one row."""
         limit = check_limit(self)
         _check_classes(sample, "ClassLoss")
-        masses = np.where(_find_class(sample, self.label), sample.masses, 0.0)
-        return [Row(f"mean loss of class {self.label}", np.zeros(len(masses)), masses / masses.sum(), limit)]
+        return [_bound_loss(f"mean loss of class {self.label}", sample, _find_class(sample, self.label), limit)]
+
+
+def _bound_loss(name: str, sample: Any, members: NDArray[np.bool_], limit: float) -> SideRow:
+    """Return the row that bounds the mean loss of some samples."""
+    masses = np.where(members, sample.masses, 0.0)
+    return SideRow(name, np.zeros(len(masses)), masses / masses.sum(), limit)
 
 
 def find_groups(sample: Any, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:

@@ -288,10 +288,7 @@ def _is_rule(hypothesis: Any) -> bool:
 
 def _split_sign(hypothesis: Any) -> tuple[str, bool, float]:
     """Return the text of a hypothesis, True if it is a test, and its value where that holds, or else its factor."""
-    if isinstance(hypothesis, Negated):
-        text, is_test, sign = _split_sign(hypothesis.hypothesis)
-        return text, is_test, -sign
-    if isinstance(hypothesis, Scaled):
+    if isinstance(hypothesis, Negated | Scaled):
         text, is_test, sign = _split_sign(hypothesis.hypothesis)
         return text, is_test, hypothesis.factor * sign
     if isinstance(hypothesis, SignedTree):

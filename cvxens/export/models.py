@@ -26,7 +26,7 @@ from cvxens.estimators import (
 )
 from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
-from cvxens.estimators.expansions import KernelExpansion
+from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
@@ -146,7 +146,7 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
             return list(accumulate(scores, partial(graph.put, "Max"))), box
         case Ensemble() | Boosting():
             return _add_parts(model, graph, _add_vote)
-        case InfiniteEnsembleSVC() | InfiniteEnsembleSVR() | KernelExpansion():
+        case InfiniteEnsembleSVC() | InfiniteEnsembleSVR() | ExpansionClassifier():
             return _add_parts(model, graph, _add_functions)
     found = f"found a {type(model).__name__}, which is not made of functions of one feature"
     raise InvalidInput("model", found, REMEDY)
@@ -220,15 +220,12 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
 
 def _add_functions(model: Any, graph: Graph) -> Scores:
     """Add the functions of single features whose sum a machine is."""
-    kernel, n_features = model.kernel_, model.n_features_in_
     try:
         functions = model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
-    if isinstance(model, KernelExpansion):
-        # beyond the ranges of the training sample the model is constant
-        kernel = kernel.function if kernel.box is None else None
-    return graph.add_shapes(functions, float(model.intercept_)), _find_box(kernel, n_features)
+    # beyond the ranges of the training sample an expansion is constant, as its kernel is
+    return graph.add_shapes(functions, float(model.intercept_)), _find_box(model.kernel_, model.n_features_in_)
 
 
 def _find_box(kernel: Any, n_features: int) -> Array:

@@ -63,11 +63,9 @@ class EffectsDisplay(Display):
         return cls(sizes, effects.names, n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, *, output: Any = None, n_shown: int = 20, ax: Axes | None = None
-    ) -> Self:
-        """Draw the effects of a fitted estimator on a sample X (n_samples, n_features)."""
-        return cls.from_effects(estimator.effects(X), output=output, n_shown=n_shown, ax=ax)
+    def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
+        """Draw the effects of a fitted estimator on a sample X (n_samples, n_features); as `from_effects`."""
+        return cls.from_effects(estimator.effects(X), **options)
 
     def _draw(self, ax: Axes) -> None:
         left = draw_ranked(ax, self.importances, self.names, self.n_shown)
@@ -135,18 +133,14 @@ class PairDisplay(Display):
             remedy = f"name one of {', '.join(list(pairs)[:5])}" if pairs else "give a model that has pairs"
             raise InvalidInput("pair", f"found {pair!r:.100}", remedy)
         term = pairs[chosen][0]
-        sample = None if X is None else effects.read(X)
-        values = [None if sample is None else column(sample, feature) for feature in term.features]
-        edges, table, _ = term.crop(values)
+        edges, table, _ = term.crop(None if X is None else effects.read(X))
         first, second = (effects.feature_names[feature] for feature in term.features)
         return cls((edges[0], edges[1]), table[..., k], (first, second)).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, pair: str | None = None, *, output: Any = None, ax: Axes | None = None
-    ) -> Self:
-        """Draw a pair of a fitted estimator, on a sample X (n_samples, n_features)."""
-        return cls.from_effects(estimator.effects(X), pair, X, output=output, ax=ax)
+    def from_estimator(cls, estimator: Any, X: Any = None, pair: str | None = None, **options: Any) -> Self:
+        """Draw a pair of a fitted estimator, on a sample X (n_samples, n_features); as `from_effects`."""
+        return cls.from_effects(estimator.effects(X), pair, X, **options)
 
     def _draw(self, ax: Axes) -> None:
         largest = float(np.abs(self.table).max()) or 1.0
@@ -220,19 +214,9 @@ class ExplanationDisplay(Display):
         return cls(found[:, k], names, float(effects.intercept[k]), n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        x: Any,
-        *,
-        shapley: bool = False,
-        output: Any = None,
-        n_shown: int = 10,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw why a sample x (1, n_features) has its score, beside the mean score of samples X."""
-        return cls.from_effects(estimator.effects(X), x, shapley=shapley, output=output, n_shown=n_shown, ax=ax)
+    def from_estimator(cls, estimator: Any, X: Any, x: Any, **options: Any) -> Self:
+        """Draw why a sample x (1, n_features) has its score, beside the mean score of samples X; as `from_effects`."""
+        return cls.from_effects(estimator.effects(X), x, **options)
 
     def _draw(self, ax: Axes) -> None:
         ranked = np.argsort(-np.abs(self.contributions), kind="stable")

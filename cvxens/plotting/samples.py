@@ -156,10 +156,10 @@ class BoundaryDisplay(Display):
         y = validation.labels("y", y, len(sample))
         if not np.isin(y, classes).all():
             raise InvalidInput("y", "found labels that are none of the estimator's classes", "give the sample's labels")
-        binary = len(classes) == 2
+        binary, columns = len(classes) == 2, getattr(X, "columns", None)
         grid = DecisionBoundaryDisplay.from_estimator(
             estimator,
-            X if hasattr(X, "columns") else sample,
+            sample if columns is None else X,
             grid_resolution=validation.whole("grid_resolution", grid_resolution, least=2),
             eps=0.08 * float(np.ptp(sample, axis=0).min()) or 1.0,
             plot_method="pcolormesh",
@@ -168,7 +168,7 @@ class BoundaryDisplay(Display):
         )
         # without scores they are probabilities of the second class
         boundary = 0.5 if binary and not hasattr(estimator, "decision_function") else 0.0
-        names = name_features(getattr(X, "columns", None), 2)
+        names = name_features(columns, 2)
         return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)
 
     @classmethod

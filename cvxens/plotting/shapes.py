@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -79,7 +80,7 @@ class ShapeFunction:
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
             argument = f"{field} of {self.name}"
-            object.__setattr__(self, field, validation.finite_array(argument, getattr(self, field), ndim=1))
+            object.__setattr__(self, field, validation.finite_array(argument, vars(self)[field], ndim=1))
         if len(self.knots) != len(self.values):
             found = f"found {len(self.knots)} knots and {len(self.values)} values"
             raise InvalidInput(f"shape of {self.name}", found, "give one value per knot")
@@ -311,14 +312,8 @@ class ShapeDisplay:
 
     def _panels(self) -> list[list[ShapeFunction]]:
         """Return the shapes of each feature; a shape that is part of no named score is alone."""
-        panels: list[list[ShapeFunction]] = []
-        for shape in self.shapes:
-            last = panels[-1] if panels else []
-            if shape.of and last and last[0].name == shape.name and shape.of not in {other.of for other in last}:
-                last.append(shape)
-            else:
-                panels.append([shape])
-        return panels
+        panels = groupby(self.shapes, key=lambda shape: shape.name if shape.of else id(shape))
+        return [list(panel) for _, panel in panels]
 
 
 def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:

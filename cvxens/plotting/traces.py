@@ -56,7 +56,7 @@ class Trace:
         if np.size(self.objective) == 0:
             raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
         for field in ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]:
-            values = validation.finite_array(field, getattr(self, field), ndim=1, infinite=True)
+            values = validation.finite_array(field, vars(self)[field], ndim=1, infinite=True)
             object.__setattr__(self, field, values)
             validation.one_each(field, values, len(self.objective), "round")
 
@@ -94,6 +94,16 @@ class Trace:
             for objective, bound in zip(self.objective.tolist(), self.bound.tolist(), strict=True)
         ]
         return np.array(gaps)
+
+
+def read_traces(estimator: Any, name: str = "") -> list[Trace]:
+    """Return the traces of the ``history_`` of a fitted estimator, one for each sub-problem, by what it tells apart."""
+    histories, names = read_fitted(estimator, "history_"), [name]
+    if hasattr(estimator, "estimators_"):
+        names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
+    else:
+        histories = [histories]
+    return [Trace.from_history(*part) for part in zip(histories, names, strict=True)]
 
 
 @dataclass
@@ -140,13 +150,7 @@ class TraceDisplay(Display):
 
         Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.
         """
-        estimator = getattr(estimator, "best_estimator_", estimator)
-        histories, names = read_fitted(estimator, "history_"), [name]
-        if hasattr(estimator, "estimators_"):
-            names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
-        else:
-            histories = [histories]
-        return cls([Trace.from_history(*part) for part in zip(histories, names, strict=True)], against).plot(ax)
+        return cls(read_traces(getattr(estimator, "best_estimator_", estimator), name), against).plot(ax)
 
     def _style(self, trace: Trace) -> dict[str, Any]:
         # a line through one point is not seen

@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
+from scipy.sparse import issparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +34,7 @@ from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import name_problems
-from cvxens.plotting.traces import Trace
+from cvxens.plotting.traces import read_traces
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -205,7 +206,7 @@ class Report:
         model, given, unseen = self.model, self.given, self.unseen
         lines = [["What it is", describe_kind(model)], ["Target", self._target], ["Data", self.data or ""]]
         lines = [line for line in [*lines, ["Features", str(model.n_features_in_)]] if line[1]]
-        if hasattr(model, "classes_"):
+        if is_classifier(model):
             lines.append(["Classes", ", ".join(map(str, model.classes_))])
         parts = model._parts()
         if hasattr(parts[0], "weak_learners_"):
@@ -237,7 +238,7 @@ class Report:
         if self.unseen is None:
             on = "On the samples of this report: if the model was fitted to them, it does worse on others."
         predicted = np.asarray(model.predict(of.raw))
-        if hasattr(model, "classes_"):
+        if is_classifier(model):
             names = np.union1d(model.classes_, of.y)
             counts = [
                 _numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
@@ -283,7 +284,7 @@ def _describe_score(model: Any, given: Given) -> str:
     # rankers count no weights
     weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
     score = float(model.score(given.raw, given.y, **weights))
-    if hasattr(model, "classes_"):
+    if is_classifier(model):
         return f"{100 * score:.1f} % are classified correctly"
     return (
         f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else f"{100 * score:.1f} % of pairs are in order"
@@ -302,19 +303,17 @@ def _describe_certificates(model: Any) -> list[Content]:
 
 def _describe_histories(model: Any) -> list[Content]:
     """Return the objective, the bound and the gap of every round; nothing of models without rounds."""
-    found = getattr(model, "history_", ())
-    histories, names = ([found], [""]) if not hasattr(model, "estimators_") else (found, name_problems(model))
+    try:
+        traces = read_traces(model)
+    except InvalidInput:
+        # there are no rounds, or they have no objective and no bound
+        return []
     described = []
-    for name, history in zip(names, histories, strict=False):
-        try:
-            trace = Trace.from_history(history)
-        except InvalidInput:
-            # rows without an objective and a bound are no trace
-            continue
+    for trace in traces:
         chosen = _thin(len(trace.objective), 400)
         columns = {"objective": trace.objective, "bound": trace.bound, "gap": trace.relative_gap, "round": trace.rounds}
         numbers = {key: _numbers(values[chosen]) for key, values in columns.items()}
-        described.append({"name": name, "quantity": trace.quantity, **numbers})
+        described.append({"name": trace.name, "quantity": trace.quantity, **numbers})
     return described
 
 
@@ -364,7 +363,7 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
         elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < MOST_PAIRS:
             pairs.append({"term": place, **_draw_pair(term, effects, given)})
     score = "score"
-    if hasattr(model, "classes_") and not effects.outputs:
+    if is_classifier(model) and not effects.outputs:
         score = f"score (above 0: {model.classes_[1]})"
     elif is_regressor(model):
         score = "prediction"
@@ -430,7 +429,7 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
 
 def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Content:
     """Return a pair as a table between edges, with the share of the samples in each cell."""
-    edges, table, masses = pair.crop([None if given is None else column(given.X, f) for f in pair.features])
+    edges, table, masses = pair.crop(None if given is None else given.X)
     return {
         "names": [effects.feature_names[feature] for feature in pair.features],
         "edges": [_numbers(ends) for ends in edges],
@@ -453,7 +452,7 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     # of the class that is predicted
     sure = model.predict_proba(samples).max(axis=1) if hasattr(model, "predict_proba") else None
     picked = given.X[rows]
-    values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
+    values = np.asarray(picked.toarray() if issparse(picked) else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
     shown_effects = np.argsort(-effects.importances, kind="stable")[:40]
     shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:40]
@@ -616,7 +615,7 @@ def name_hypotheses(model: Any) -> str:
 def describe_kind(model: Any) -> str:
     """Say in a plain sentence what a fitted model does."""
     purpose = "It predicts a number" if is_regressor(model) else "It puts samples in order"
-    if hasattr(model, "classes_"):
+    if is_classifier(model):
         purpose = f"It tells {len(model.classes_)} classes apart"
     parts = model._parts()
     if hasattr(parts[0], "weak_learners_"):

@@ -32,11 +32,6 @@ PEOPLE = pd.DataFrame(
 )
 
 
-def bounds(primal, dual, *_, proven=True):
-    note = "over every hypothesis"
-    return Certificate.between(primal, dual, residuals={}, repair={}, proven=proven, note=note)
-
-
 def fit(capsys, file, *arguments, model="LPBoostClassifier"):
     out = file.with_name("model")
     status, told, err = run(capsys, "fit", file, "--model", model, "--out", out, *arguments)
@@ -54,43 +49,98 @@ def fitted(capsys, file, *arguments, **options):
     return told, load_model(out)
 
 
-@pytest.fixture
-def people(tmp_path):
-    return put(tmp_path, PEOPLE.to_csv(index=False), "people.csv")
-
-
 def numbers(n_samples=30, n_features=3):
     X, y = make_twonorm(n_samples, n_features, random_state=0)
     return pd.DataFrame(X.round(2)), y.astype(int)
 
 
-def test_names_that_are_whole_numbers(capsys, tmp_path):
-    X, y = numbers()
-    told, model = fitted(capsys, put(tmp_path, X.assign(target=y).to_csv(index=False)))
-    assert "30 samples, 3 features" in told
-    assert model.feature_names_in_.tolist() == ["0", "1", "2"]
-    np.testing.assert_array_equal(model.predict(X), model.predict(X.rename(columns=str)))
+X, SIGNS = numbers()
+YEARS = X.set_axis([2019, 2020, 2021], axis=1).assign(up=SIGNS).to_csv(index=False)
+SHUFFLED = X.assign(target=SIGNS).sample(frac=1, random_state=0).to_csv()
+LETTERS = X.set_axis(list("abc"), axis=1).assign(t=SIGNS)
+CSV = PEOPLE.to_csv(index=False)
+COMMENTED = '# who, "what"\n' + CSV.replace("\n", '\n# row "1", it\'s\n', 1)
+UNKNOWN = PEOPLE.assign(age=[*AGE[:-2], "unknown", "-"]).to_csv(index=False)
+KIND = np.where(X[0] > 0, "a", "b")
+FIRST = pd.DataFrame({"kind": KIND, **{f"x{j}": X[j] for j in X}}).to_csv(index=False)
+CLASS = pd.DataFrame({"Class": KIND, "x": X[0], "town": KIND}).to_csv(index=False)
+QUARTERS = "a,t\n" + "".join(f'"{i},250",{i % 2}\n' for i in range(1, 9))
+SEPARATORS = {" ": "space", "\t": "tab", "^": "^"}
+USED = ["age", "income", "share", "town"]
+COUNTED = "the first column, without a name: left out, it counts the rows"
+KEPT = ["--keep", "signed", "--keep", "customer_id", "--drop", "town", "--drop", "share"]
+
+READ = {
+    "names that are whole numbers": (
+        X.assign(target=SIGNS).to_csv(index=False),
+        [],
+        "30 samples, 3 f",
+        ["0", "1", "2"],
+    ),
+    "years as names": (YEARS, ["--target", "up"], "", ["2019", "2020", "2021"]),
+    "an index": (SHUFFLED, [], COUNTED, ["0", "1", "2"]),
+    "an index as R writes it": (SHUFFLED[1:], [], COUNTED, ["0", "1", "2"]),
+    "a decimal point": (QUARTERS, [], "thousands", ["a"]),
+    "a decimal comma": (QUARTERS, ["--decimal", ","], "decimal commas", ["a"]),
+    **{
+        sep: (LETTERS.to_csv(index=False, sep=sep), ["--sep", said], "", list("abc"))
+        for sep, said in SEPARATORS.items()
+    },
+    "texts for missing values": (UNKNOWN, ["--na", "unknown", "--na", "-"], "", USED),
+    "comments": (COMMENTED, [], "  2 lines beginning with # left out as comments", USED),
+    "a header of numpy's": (f"# {LETTERS.to_csv(index=False)}", [], "", list("abc")),
+    "tags": ("tag,n,t\n" + "".join(f"#{i % 3},{i},{i % 2}\n" for i in range(9)), [], "", ["tag", "n"]),
+    "a target in front": (FIRST, ["--target", "kind"], "target 'kind': 2 classes (a: ", ["x0", "x1", "x2"]),
+    "the last of two": (CLASS, ["--target", "town"], "target 'town'", ["Class", "x"]),
+    "kept and dropped": (CSV, KEPT, "  town: left out, as asked", ["customer_id", "signed", "age", "income"]),
+}
 
 
-def test_years_as_names_need_the_target_named(capsys, tmp_path):
-    X, y = numbers()
-    file = put(tmp_path, X.set_axis([2019, 2020, 2021], axis=1).assign(up=y).to_csv(index=False))
-    status, _, err, _ = fit(capsys, file)
-    assert status == 2
-    assert "name the target in it by --target" in err
-    assert fitted(capsys, file, "--target", "up")[1].feature_names_in_.tolist() == ["2019", "2020", "2021"]
+@pytest.mark.parametrize("name", READ)
+def test_tables_as_people_have_them_are_read_as_they_are(capsys, tmp_path, name):
+    text, arguments, words, names = READ[name]
+    file = put(tmp_path, text)
+    told, model = fitted(capsys, file, *arguments)
+    assert words in told
+    assert model.feature_names_in_.tolist() == names
+    status, predicted, err = run(capsys, "predict", file.with_name("model"), file)
+    assert (status, predicted.split()[0]) == (0, "prediction")
+    assert ("note: age: 2 values missing" in err) == ("missing" in name)
+    if "--sep" in arguments:
+        commas = put(tmp_path, LETTERS.to_csv(index=False), "new.csv")
+        assert run(capsys, "predict", file.with_name("model"), commas)[:2] == (0, predicted)
 
 
-@pytest.mark.parametrize("label", ["", "0"])
-def test_an_index_without_a_name_is_left_out_and_said(capsys, tmp_path, label):
-    X, y = numbers()
-    table = X.assign(target=y).sample(frac=1, random_state=0)
-    told, model = fitted(capsys, put(tmp_path, table.to_csv()))
-    assert "the first column, without a name: left out, it counts the rows" in told
-    assert model.n_features_in_ == 3
-    # as R writes it: no name at all
-    header, rest = table.to_csv().split("\n", 1)
-    assert fitted(capsys, put(tmp_path, f"{header[1:]}\n{rest}"))[1].n_features_in_ == 3
+TAKE = "which are no classes; take a regressor, such as --model AdditiveRegressor, or name the column of classes by"
+REFUSED = [
+    (YEARS, [], "name the target in it by --target"),
+    *(
+        (CSV, [option, "nothing"], f"found no column 'nothing' for {option}")
+        for option in ("--keep", "--drop", "--target")
+    ),
+    (CSV, ["--sep", "two"], "error: sep: found 'two'; give one character, or 'tab' or 'space'\n"),
+    (CSV, ["--sep", ";"], "found no ';' in the first line"),
+    (UNKNOWN, [], "found 'unknown' in line 40, in the column of numbers 'age'"),
+    (UNKNOWN, [], "--na"),
+    (FIRST, [], f"in the column 'x2', {TAKE} --target, such as --target 'kind'"),
+    (CLASS, [], "name the target: --target Class, or --target town"),
+]
+
+
+@pytest.mark.parametrize(("text", "arguments", "words"), REFUSED)
+def test_what_is_doubtful_is_asked_for(capsys, tmp_path, text, arguments, words):
+    status, _, err, _ = fit(capsys, put(tmp_path, text), *arguments)
+    assert (status, words in err) == (2, True)
+
+
+def bounds(primal, dual, *_, proven=True):
+    note = "over every hypothesis"
+    return Certificate.between(primal, dual, residuals={}, repair={}, proven=proven, note=note)
+
+
+@pytest.fixture
+def people(tmp_path):
+    return put(tmp_path, PEOPLE.to_csv(index=False), "people.csv")
 
 
 def test_every_column_that_is_left_out_or_recoded_is_said(capsys, people):
@@ -112,17 +162,6 @@ def test_every_column_that_is_left_out_or_recoded_is_said(capsys, people):
     assert "  town: 3 levels, each a 0/1 feature" in told.splitlines()
 
 
-def test_columns_can_be_kept_and_dropped(capsys, people):
-    arguments = ["--keep", "signed", "--keep", "customer_id", "--drop", "town", "--drop", "share"]
-    told, model = fitted(capsys, people, *arguments)
-    assert model.feature_names_in_.tolist() == ["customer_id", "signed", "age", "income"]
-    assert "  town: left out, as asked" in told
-    for option in ("--keep", "--drop", "--target"):
-        status, _, err, _ = fit(capsys, people, option, "nothing")
-        assert status == 2
-        assert f"found no column 'nothing' for {option}" in err
-
-
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_decimal_commas(capsys, tmp_path, people, separator):
     _, plain = fitted(capsys, people)
@@ -132,69 +171,6 @@ def test_decimal_commas(capsys, tmp_path, people, separator):
     assert "  income: read as numbers with decimal commas and thousands separators" in told
     assert "  age: read as numbers with decimal commas" in told
     np.testing.assert_array_equal(model.decision_function(written), plain.decision_function(PEOPLE))
-
-
-def test_the_decimal_mark_can_be_said(capsys, tmp_path):
-    text = "a,t\n" + "".join(f'"{i},250",{i % 2}\n' for i in range(1, 9))
-    assert fitted(capsys, put(tmp_path, text))[1].encoder_.columns[0].median == 4750
-    assert fitted(capsys, put(tmp_path, text), "--decimal", ",")[1].encoder_.columns[0].median == 4.75
-
-
-def test_separators_can_be_said(capsys, tmp_path):
-    X, y = numbers()
-    table = X.set_axis(list("abc"), axis=1).assign(t=y)
-    for option, separator in (("space", " "), ("tab", "\t"), ("^", "^")):
-        file = put(tmp_path, table.to_csv(index=False, sep=separator))
-        out = file.with_name("model")
-        assert fitted(capsys, file, "--sep", option)[1].n_features_in_ == 3
-        assert run(capsys, "predict", out, file)[0] == 0
-        assert run(capsys, "predict", out, put(tmp_path, table.to_csv(index=False), "new.csv"))[0] == 0
-    status, _, err, _ = fit(capsys, file, "--sep", "two")
-    assert (status, err) == (2, "error: sep: found 'two'; give one character, or 'tab' or 'space'\n")
-    assert "found no ';' in the first line" in fit(capsys, file, "--sep", ";")[2]
-
-
-def test_texts_for_missing_values_can_be_said(capsys, tmp_path):
-    table = PEOPLE.assign(age=[*AGE[:-2], "unknown", "-"])
-    file = put(tmp_path, table.to_csv(index=False))
-    status, _, err, _ = fit(capsys, file)
-    assert status == 2
-    assert "found 'unknown' in line 40, in the column of numbers 'age'" in err
-    assert "--na" in err
-    _, model = fitted(capsys, file, "--na", "unknown", "--na", "-")
-    assert "note: age: 2 values missing" in run(capsys, "predict", file.with_name("model"), file)[2]
-    assert model.predict(table).shape == (N,)
-
-
-def test_comments(capsys, tmp_path):
-    text = PEOPLE.to_csv(index=False).replace("\n", '\n# row "1", it\'s\n', 1)
-    told, _ = fitted(capsys, put(tmp_path, f'# who, "what"\n{text}'))
-    assert "  2 lines beginning with # left out as comments" in told
-    X, y = numbers()
-    np.savetxt(tmp_path / "saved.csv", np.c_[X, y], delimiter=",", header="a,b,c,t")
-    assert fitted(capsys, tmp_path / "saved.csv")[1].feature_names_in_.tolist() == ["a", "b", "c"]
-    tags = put(tmp_path, "tag,n,t\n" + "".join(f"#{i % 3},{i},{i % 2}\n" for i in range(9)))
-    assert fitted(capsys, tags)[1].feature_names_in_.tolist() == ["tag", "n"]
-
-
-def test_a_target_that_is_not_the_last_column(capsys, tmp_path):
-    X, _ = numbers()
-    columns = {"kind": np.where(X[0] > 0, "a", "b"), **{f"x{j}": X[j] for j in X}}
-    file = put(tmp_path, pd.DataFrame(columns).to_csv(index=False))
-    status, _, err, _ = fit(capsys, file)
-    assert status == 2
-    assert (
-        "in the column 'x2', which are no classes; take a regressor, such as --model AdditiveRegressor, or name the "
-        "column of classes by --target, such as --target 'kind'" in err
-    )
-    assert fitted(capsys, file, "--target", "kind")[1].classes_.tolist() == ["a", "b"]
-    named = put(
-        tmp_path, pd.DataFrame({"Class": columns["kind"], "x": X[0], "town": columns["kind"]}).to_csv(index=False)
-    )
-    status, _, err, _ = fit(capsys, named)
-    assert status == 2
-    assert "name the target: --target Class, or --target town" in err
-    assert fitted(capsys, named, "--target", "town")[1].n_features_in_ == 2
 
 
 def test_many_whole_numbers_as_the_target_are_warned_of(capsys, tmp_path):
@@ -368,8 +344,10 @@ def test_a_certificate_in_one_line(certificate, line):
 
 
 def test_sub_problems_bear_the_names_of_classes(capsys, people):
-    arguments = ["--target", "town", "--param", "tol=0.01"]
-    told, model = fitted(capsys, people, *arguments)
+    report = people.with_name("report.json")
+    told, model = fitted(capsys, people, "--target", "town", "--param", "tol=0.01", "--json", report)
+    assert [certificate["proven"] for certificate in json.loads(report.read_text())["certificates"]] == [True] * 3
+    assert run(capsys, "certify", people.with_name("model"), people, "--tol", "0.1")[0] == 0
     heads = ["Bonn vs rest", "Rome vs rest", "Ulm vs rest"]
     assert [line for line in told.splitlines() if line.endswith("vs rest")] == heads
     assert all(f"{head}: Proven: " in told for head in heads)
@@ -439,9 +417,6 @@ def test_info_warns(capsys, tmp_path):
     out = run(capsys, "info", put(tmp_path, rare.to_csv(index=False)))[1]
     assert "warning: a class has 1 sample only" in out
     assert "more than 20 times the smallest" in out
-
-
-def test_info_on_arrays(capsys, tmp_path):
     X, y = numbers()
     np.savez(tmp_path / "x.npz", X_train=X.to_numpy(), y_train=y, X_test=X.to_numpy(), y_test=y, note="scaled")
     out = run(capsys, "info", tmp_path / "x.npz")[1]

@@ -33,14 +33,27 @@ from cvxens.limits import limit_time
 from cvxens.solvers.additive import AdditiveKernel, AdditiveSVM, Others, ProximalSearch, solve_additive_svm
 
 
+def one_shard(n, d=2, **options):
+    """A sample of so many rows, its only shard, and its knots."""
+    X, y = two_classes(n, d)
+    sample = sharded(X, y, **options)
+    (shard,) = sample.workers.compute(sample.shards)
+    return X, sample, shard, Knots.from_sample(sample)
+
+
+def assert_brackets(certificate, alone):
+    """One machine's optimum is between both values of a certificate."""
+    rounding = alone.rounding + certificate.rounding
+    assert -np.inf < certificate.dual <= alone.primal + rounding
+    assert certificate.primal >= alone.dual - rounding
+
+
 def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monkeypatch):
     monkeypatch.setattr(additive, "MOST_VALUES", 10)
     X, y = two_classes(40, 2)
     model = fit(DaskInfiniteEnsembleSVC(C=1.0, tol=1e-3), [9], X, y)
-    alone = InfiniteEnsembleSVC(C=1.0, tol=1e-8).fit(X, y)
     assert model.certificate_.holds(1e-3)
-    assert model.certificate_.dual <= alone.certificate_.primal
-    assert model.certificate_.primal >= alone.certificate_.dual
+    assert_brackets(model.certificate_, InfiniteEnsembleSVC(C=1.0, tol=1e-8).fit(X, y).certificate_)
     # steps of 20 rows in 2 bins
     rng = np.random.default_rng(0)
     X, s = rng.normal(size=(600, 1)), np.rint(rng.normal(size=600) * 2**40).astype(np.int64)
@@ -100,10 +113,7 @@ def make_knots(lists):
 
 
 def test_scores_and_edges_by_knots_are_adjoint():
-    X, y = two_classes(300, 2)
-    sample = sharded(X, y)
-    knots = Knots.from_sample(sample)
-    (shard,) = sample.workers.compute(sample.shards)
+    X, _, shard, knots = one_shard(300)
     rng = np.random.default_rng(0)
     G, s = rng.normal(size=knots.values.shape), rng.integers(-(2**40), 2**40, 300)
     scores = interpolate(shard.values, shard.codes, knots, G, 0.0)
@@ -115,9 +125,7 @@ def test_scores_and_edges_by_knots_are_adjoint():
 
 
 def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_rows_are_at_a_bound():
-    X, y = two_classes(40, 2)
-    sample = sharded(X, y, weights=np.linspace(0.5, 1.5, 40))
-    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    _, _, shard, knots = one_shard(40, weights=np.linspace(0.5, 1.5, 40))
     G = np.zeros(knots.values.shape)
     z = np.linspace(-1, 3, 40)
     for width in (0.0, 1.0):
@@ -131,9 +139,7 @@ def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_ro
 
 
 def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_are_those_of_the_hinge():
-    X, y = two_classes(60, 2)
-    sample = sharded(X, y)
-    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    _, _, shard, knots = one_shard(60)
     rng = np.random.default_rng(0)
     G, V = rng.normal(size=(2, *knots.values.shape))
     at, steps = AdditiveVote(knots, G, 0.1, 0.7), np.array([1.0, 0.25])
@@ -182,9 +188,7 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
 
 
 def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion():
-    X, y = two_classes(40, 3)
-    sample = sharded(X, y)
-    (shard,), knots = sample.workers.compute(sample.shards), Knots.from_sample(sample)
+    X, _, shard, knots = one_shard(40, 3)
     s = np.random.default_rng(0).normal(size=40)
     s -= s.mean()
     rows = NearKink(np.arange(40, dtype=np.uint64), shard.values, shard.codes, shard.y, shard.weights)
@@ -237,9 +241,7 @@ def test_rows_that_are_all_in_doubt_or_none_and_a_draw_of_them_reach_the_optimum
         model = fit(DaskInfiniteEnsembleSVC(C=C), [9], X, labels)
         alone = InfiniteEnsembleSVC(C=C, tol=1e-8).fit(X, labels).certificate_
         assert model.certificate_.holds(1e-3)
-        rounding = alone.rounding + model.certificate_.rounding
-        assert model.certificate_.dual <= alone.primal + rounding
-        assert model.certificate_.primal >= alone.dual - rounding
+        assert_brackets(model.certificate_, alone)
 
 
 @settings(max_examples=5)
@@ -253,9 +255,7 @@ def test_ties_with_different_labels_are_solved_in_any_unit(seed, n, unit, C):
     certificate = fit(DaskInfiniteEnsembleSVC(C=C, tol=1e-4), [3], X, y).certificate_
     alone = InfiniteEnsembleSVC(C=C, tol=1e-6).fit(X, y).certificate_
     assert certificate.holds(1e-4)
-    rounding = alone.rounding + certificate.rounding
-    assert certificate.dual <= alone.primal + rounding
-    assert certificate.primal >= alone.dual - rounding
+    assert_brackets(certificate, alone)
 
 
 @pytest.mark.parametrize("limits", [{"MAX_STEPS": 2}, {"max_time": 1e-9}])
@@ -268,6 +268,5 @@ def test_a_fit_that_is_cut_short_is_certified_all_the_same(monkeypatch, limits):
     with pytest.warns(ConvergenceWarning, match="the relative gap is"):
         fit(model, [9], X, y)
     alone = InfiniteEnsembleSVC(C=0.5, tol=1e-8).fit(X, y).certificate_
-    assert -np.inf < model.certificate_.dual <= alone.primal
-    assert model.certificate_.primal >= alone.dual
+    assert_brackets(model.certificate_, alone)
     assert model.history_[-1].objective == model.certificate_.primal

@@ -68,14 +68,6 @@ def test_the_prices_of_samples_in_doubt_and_of_settled_ones_are_all_there_are():
     )
 
 
-def test_weights_of_samples_multiply_the_price():
-    X, y = two_classes(40)
-    weights = np.random.default_rng(0).uniform(0.5, 2.0, 40)
-    run = run_over_shards(formulations.soft_margin(0.3), sharded(X, y, [11], weights), 1e-6)
-    reference = column_generation(formulations.soft_margin(0.3 * weights), oracles.Stumps(X), y, tol=1e-9)
-    assert run.certificate.primal == pytest.approx(reference.certificate.primal, rel=1e-6)
-
-
 def test_curvature_from_pairs_of_intervals_is_that_of_the_columns():
     X, y = two_classes(30)
     rng = np.random.default_rng(0)

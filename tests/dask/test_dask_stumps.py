@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.dask import DaskQuantileStumps, DaskStumps, ShardedSample, Workers
-from cvxens.dask import stumps as dask_stumps
 from cvxens.dask.shards import combine_extremes, find_ends
-from cvxens.dask.stumps import Segments, from_order, order_floats, sum_by_bins
+from cvxens.dask.stumps import from_order, order_floats, sum_by_bins
 from cvxens.dask.votes import InteriorHinge, Multipliers, VotedStumps, evaluate_shard
 from cvxens.hypotheses import Stump
 from cvxens.problems.losses import Hinge
@@ -20,6 +19,10 @@ from cvxens.problems.losses import Hinge
 def answer(priced):
     columns = [(column.hypothesis, column.edge) for column in priced.columns]
     return columns, priced.edge_bound, priced.outside_bound
+
+
+def signs(n):
+    return np.where(np.arange(n) % 2, 1.0, -1.0)
 
 
 @st.composite
@@ -44,11 +47,9 @@ def samples(draw):
 @given(samples(), st.integers(0, 3), st.booleans())
 def test_answers_are_those_of_one_machine_to_the_last_bit(sample, n_excluded, coarse):
     X, s, ends = sample
-    y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
-    one, many = Stumps(X, square_sum=False), DaskStumps(sharded(X, y, ends))
-    if coarse:
-        # few bins, so that most thresholds are inside of one
-        many = DaskStumps(coarsened(many.sample, 3))
+    rows = sharded(X, signs(len(X)), ends)
+    # of few bins, so that most thresholds are inside of one
+    one, many = Stumps(X, square_sum=False), DaskStumps(coarsened(rows, 3) if coarse else rows)
     excluded = [column.hypothesis for column in one.price(s).columns][:n_excluded]
     assert answer(one.price(s, excluded)) == answer(many.price(s, excluded))
 
@@ -57,11 +58,10 @@ def test_answers_are_those_of_one_machine_to_the_last_bit(sample, n_excluded, co
 @given(samples(), st.integers(1, 9), st.booleans())
 def test_quantiles_are_those_of_one_machine_however_few_bins_there_are(sample, most, weighted):
     X, s, ends = sample
-    y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
     # halves, whose sums are exact on one machine too
     weights = np.random.default_rng(0).integers(1, 9, len(X)) / 2 if weighted else None
     one = QuantileStumps(X, n_thresholds=most, sample_weight=weights)
-    many = DaskQuantileStumps(coarsened(sharded(X, y, ends, weights), 3), n_thresholds=most)
+    many = DaskQuantileStumps(coarsened(sharded(X, signs(len(X)), ends, weights), 3), n_thresholds=most)
     assert many.hypotheses == one.hypotheses
     priced = many.price(s)
     assert priced.edge_bound == pytest.approx(one.price(s).edge_bound, abs=1e-12 * np.abs(s).sum())
@@ -82,8 +82,7 @@ def test_ranges_are_cut_to_single_values_in_few_questions_whatever_the_values(qu
     near = 1 + np.arange(300) * 2.0**-52
     wide = np.append(2.0 ** np.arange(-1000, -850), -(2.0 ** np.arange(850, 1000)))
     X = np.concatenate([near, wide, np.linspace(0, 1, 300)])[:, np.newaxis]
-    y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
-    many = DaskStumps(coarsened(sharded(X, y, [400]), 2))
+    many = DaskStumps(coarsened(sharded(X, signs(900), [400]), 2))
     s = np.random.default_rng(0).normal(size=len(X))
     assert answer(many.price(s)) == answer(Stumps(X, square_sum=False).price(s))
     assert len(questions) <= 12
@@ -127,8 +126,7 @@ def test_questions_and_answers_do_not_grow_with_the_sample():
     sizes = []
     for n in (1000, 3000):
         rng = np.random.default_rng(2)
-        X, y = rng.normal(size=(n, 2)), np.where(np.arange(n) % 2, 1.0, -1.0)
-        sample = sharded(X, y, [n // 2])
+        sample = sharded(rng.normal(size=(n, 2)), signs(n), [n // 2])
         stumps = VotedStumps.from_hypotheses([Stump(0, 0.1, 1), Stump(1, -0.3, 1)], sample)
         u = Multipliers(stumps.vote(np.ones(2), 0.0), InteriorHinge(0.1, 0.5), (1.0, 1.0), -50, n)
         answers = sample.map_reduce(sum_by_bins, u), sample.map_reduce(evaluate_shard, u, Hinge(0.1), -50)
@@ -138,8 +136,7 @@ def test_questions_and_answers_do_not_grow_with_the_sample():
 
 def test_bins_do_not_depend_on_the_shards():
     X = np.random.default_rng(1).normal(size=(2000, 2))
-    y = np.where(np.arange(2000) % 2, 1.0, -1.0)
-    one, many = sharded(X, y), sharded(X, y, [1, 1, 700, 1999])
+    one, many = (sharded(X, signs(2000), ends) for ends in ([], [1, 1, 700, 1999]))
     for a, b in zip(one.cuts, many.cuts, strict=True):
         assert np.array_equal(a, b)
         assert len(a) == 255
@@ -147,28 +144,9 @@ def test_bins_do_not_depend_on_the_shards():
     assert np.array_equal(one.high, many.high)
 
 
-def test_finer_segments_stay_in_order():
-    coarse = Segments(*(np.array(own) for own in ([0, 0, 1], [0.0, 3.0, 0.0], [2.0, 4.0, 1.0], [1, 2, 3], [0, 0, -3])))
-    finer = Segments(*(np.array(own) for own in ([0, 0], [0.0, 2.0], [1.0, 2.0], [1, 0], [0, 0])))
-    refined = coarse.refine(np.array([0]), finer)
-    assert refined.low.tolist() == [0.0, 2.0, 3.0, 0.0]
-    assert dask_stumps._compare(refined, 3, set()).edges.tolist() == [3, 1, 1, 3]
-
-
 def test_chunks_of_labels_and_of_columns_are_made_those_of_the_sample():
-    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), signs(12)
     given_X, given_y = cut(X, [5]).rechunk((5, 2)), cut(y, [2, 9])
     sample = ShardedSample.from_collections(given_X, given_y, workers=Workers())
     s = np.random.default_rng(1).normal(size=12)
     assert answer(DaskStumps(sample).price(s)) == answer(Stumps(X, square_sum=False).price(s))
-
-
-def test_rows_of_weight_0_play_no_part():
-    X, y = np.random.default_rng(0).normal(size=(12, 2)), np.where(np.arange(12) % 2, 1.0, -1.0)
-    weights = np.ones(12)
-    weights[[2, 11]] = 0.0
-    sample = sharded(X, y, [5], weights)
-    kept = weights > 0
-    assert sample.total_weight == 10.0
-    assert sum(shard.n_rows for shard in sample.workers.compute(sample.shards)) == 10
-    assert np.array_equal(sample.low.min(axis=1), X[kept].min(axis=0))

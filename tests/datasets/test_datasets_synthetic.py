@@ -42,21 +42,17 @@ def test_twonorm_moments_and_bayes_error(n_features):
 
 
 @pytest.mark.parametrize("n_features", [2, 5, 20])
-def test_threenorm_moments(n_features):
+def test_threenorm_moments_and_bayes_error(n_features):
     X, y = make_threenorm(N, n_features, random_state=2)
     a = 2 / sqrt(n_features)
     np.testing.assert_allclose(X[y < 0].mean(axis=0), a * alternating(n_features), atol=TOLERANCE)
     np.testing.assert_allclose(np.cov(X[y < 0].T), np.eye(n_features), atol=2 * TOLERANCE)
     np.testing.assert_allclose(X[y > 0].mean(axis=0), 0, atol=sqrt(1 + a**2) * TOLERANCE)
     np.testing.assert_allclose(np.cov(X[y > 0].T), np.eye(n_features) + a**2, atol=2 * (1 + a**2) * TOLERANCE)
-
-
-def test_threenorm_bayes_error():
-    X, y = make_threenorm(N, random_state=3)
-    a = 2 / sqrt(20)
-    both = np.logaddexp(log_density(X, a), log_density(X, -a)) - np.log(2)
-    error = np.mean(np.where(both > log_density(X, a * alternating(20)), 1, -1) != y)
-    np.testing.assert_allclose(error, 0.105, atol=0.006)
+    if n_features == 20:
+        both = np.logaddexp(log_density(X, a), log_density(X, -a)) - np.log(2)
+        error = np.mean(np.where(both > log_density(X, a * alternating(20)), 1, -1) != y)
+        np.testing.assert_allclose(error, 0.105, atol=0.006)
 
 
 def test_ringnorm_moments_and_bayes_error():
@@ -83,66 +79,34 @@ def test_waveform_moments():
     np.testing.assert_allclose(np.cov(positive.T), expected, atol=16 * TOLERANCE)
 
 
-@pytest.mark.parametrize("make", GENERATORS)
+def same(a, b):
+    return all(x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("make", [*GENERATORS, make_slope, make_three_circles, make_random_function])
 def test_seeds_reproduce_bit_for_bit(make):
-    first, again, other = make(50, random_state=7), make(50, random_state=7), make(50, random_state=8)
-    assert first[0].tobytes() == again[0].tobytes()
-    assert first[1].tobytes() == again[1].tobytes()
-    assert first[0].tobytes() != other[0].tobytes()
-    from_generator = make(50, random_state=np.random.default_rng(7))
-    assert from_generator[0].tobytes() == first[0].tobytes()
-
-
-@pytest.mark.parametrize("make", GENERATORS)
-def test_legacy_random_states_and_no_seed(make):
-    first, again = (make(20, random_state=np.random.RandomState(3)) for _ in range(2))
-    assert first[0].tobytes() == again[0].tobytes()
-    assert make(20)[0].tobytes() != make(20)[0].tobytes()
-
-
-@pytest.mark.parametrize("make", GENERATORS)
-def test_a_generator_moves_on(make):
-    rng = np.random.default_rng(0)
-    assert make(10, random_state=rng)[0].tobytes() != make(10, random_state=rng)[0].tobytes()
+    first, generator = make(50, random_state=7), np.random.default_rng(7)
+    assert same(first, make(50, random_state=7))
+    assert same(first, make(50, random_state=generator))
+    # a generator moves on
+    assert not same(first, make(50, random_state=generator))
+    assert not same(first, make(50, random_state=8))
+    assert same(*(make(20, random_state=np.random.RandomState(3)) for _ in range(2)))
+    assert not same(make(20), make(20))
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(GENERATORS), st.integers(2, 6), st.integers(0, 2**32))
+@given(
+    st.sampled_from([*GENERATORS, make_slope, make_three_circles, make_random_function]),
+    st.integers(2, 6),
+    st.integers(0, 2**32),
+)
 def test_both_classes_are_always_present(make, n_samples, seed):
     X, y = make(n_samples, random_state=seed)
     assert set(y) == {-1.0, 1.0}
     assert X.shape[0] == n_samples
     assert np.isfinite(X).all()
     assert (X.dtype, y.dtype) == (np.float64, np.float64)
-
-
-@pytest.mark.parametrize("make", GENERATORS)
-@pytest.mark.parametrize("n_samples", [1, 0, -3, 2.5, True, "10", None])
-def test_bad_sample_counts(make, n_samples):
-    with pytest.raises(InvalidInput, match="n_samples"):
-        make(n_samples)
-
-
-@pytest.mark.parametrize("make", GENERATORS[:3])
-@pytest.mark.parametrize("n_features", [0, 1.5, False])
-def test_bad_feature_counts(make, n_features):
-    with pytest.raises(InvalidInput, match="n_features"):
-        make(10, n_features)
-
-
-@pytest.mark.parametrize("make", GENERATORS)
-@pytest.mark.parametrize("random_state", [-1, 1.5, "seed"])
-def test_bad_seeds(make, random_state):
-    with pytest.raises(InvalidInput, match="random_state"):
-        make(10, random_state=random_state)
-
-
-@pytest.mark.parametrize("make", [make_slope, make_three_circles, make_random_function])
-def test_generators_of_figures_are_seeded_and_have_both_classes(make):
-    for seed in range(5):
-        X, y = make(4, random_state=seed)
-        assert set(y) == {-1.0, 1.0}
-        np.testing.assert_array_equal(X, make(4, random_state=seed)[0])
 
 
 def test_slope_has_the_share_of_wrong_labels_as_its_best_error():
@@ -200,16 +164,26 @@ def test_noise_features_are_like_the_others():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
+        *(
+            ("n_samples", lambda make=make, n=n: make(n))
+            for make in [*GENERATORS, make_three_circles]
+            for n in (1, 0, -3, 2.5, True, "10", None)
+        ),
+        *(("n_features", lambda make=make, n=n: make(10, n)) for make in GENERATORS[:3] for n in (0, 1.5, False)),
+        *(
+            ("random_state", lambda make=make, seed=seed: make(10, random_state=seed))
+            for make in GENERATORS
+            for seed in (-1, 1.5, "seed")
+        ),
         ("mislabelled", lambda: make_slope(mislabelled=0.5)),
         ("mislabelled", lambda: make_slope(mislabelled=-0.1)),
-        ("n_samples", lambda: make_three_circles(1)),
         ("n_relevant", lambda: make_random_function(10, 3, 4)),
         ("target", lambda: make_random_function(10, target="both")),
         ("n_noise", lambda: add_noise_features(np.eye(2), 0)),
         ("X", lambda: add_noise_features([np.nan])),
     ],
 )
-def test_bad_input_of_the_generators_of_figures(argument, call):
+def test_bad_input(argument, call):
     with pytest.raises(InvalidInput) as error:
         call()
     assert error.value.argument == argument

@@ -53,9 +53,8 @@ FEW = ["LPBoostClassifier", "additive", "HiGHS", "interior point"]
 
 def pooled(method, names):
     """The answers of a pool."""
-    if method in multiprocessing.get_all_start_methods():
-        # a spawned process takes seconds to import everything, a forked one none
-        with multiprocessing.get_context(method).Pool(2 if method == "fork" else 1) as pool:
+    if method == "fork":
+        with multiprocessing.get_context(method).Pool(2) as pool:
             return pool.map(answer, names, chunksize=1)
     return Parallel(2, backend=method)(delayed(answer)(name) for name in names)
 
@@ -67,7 +66,7 @@ def same(one, other):
 
 if __name__ == "__main__":
     here = {name: answer(name) for name in NAMES}
-    methods = {"fork": NAMES, "threading": NAMES, "spawn": FEW, "loky": FEW}
+    methods = {"fork": NAMES, "threading": NAMES, "loky": FEW}
     for method in methods if "fork" in multiprocessing.get_all_start_methods() else list(methods)[1:]:
         names = methods[method]
         answers = pooled(method, names)

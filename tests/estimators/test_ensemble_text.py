@@ -10,10 +10,7 @@ from estimator_samples import VOTES, called, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens import (
-    AdaBoostClassifier,
-    CGEnsClassifier,
-)
+from cvxens import AdaBoostClassifier, CGEnsClassifier
 from cvxens.colgen import oracles
 
 NAMES = ["body length", "width (cm)", "noise"]

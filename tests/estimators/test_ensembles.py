@@ -13,15 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import CGEnsClassifier, CGEnsSLSClassifier, ColumnGenerationClassifier, LPBoostClassifier
 from cvxens.colgen import Priced, formulations, oracles
-from cvxens.problems import (
-    SLSSVM,
-    LPBoost,
-    Signed,
-    SoftMarginBoosting,
-    StumpColumns,
-    SVMPrimal,
-    simplex_codes,
-)
+from cvxens.problems import SLSSVM, LPBoost, Signed, SoftMarginBoosting, StumpColumns, SVMPrimal, simplex_codes
 
 X, Y = two_classes()
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -99,7 +91,7 @@ def test_a_fit_that_ends_short_of_its_tolerance_says_so_whatever_ended_it(estima
     assert model.certificate_.relative_gap > model.tol
 
 
-@pytest.mark.parametrize("oracle", ["perceptrons", "fourier", partial(oracles.Perceptrons, n_directions=30)])
+@pytest.mark.parametrize("oracle", ["fourier", partial(oracles.Perceptrons, n_directions=30)])
 def test_sampled_oracles_follow_the_seed(oracle):
     fits = [LPBoostClassifier(oracle=oracle, random_state=seed, tol=0.1).fit(X, Y) for seed in (0, 0, 1)]
     scores = [model.decision_function(X).tolist() for model in fits]
