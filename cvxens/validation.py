@@ -219,6 +219,15 @@ def weights(argument: str, values: Any, n: int, of: str = "sample") -> Array:
     return array
 
 
+def positive_each(argument: str, values: Any, n: int, of: str) -> Array:
+    """Return one finite number above 0 for each of what `of` names."""
+    array = finite_array(argument, values, ndim=1)
+    one_each(argument, array, n, of)
+    if array.min() <= 0:
+        raise InvalidInput(argument, f"found {array.min():g}", f"give a number above 0 for each {of}")
+    return array
+
+
 def count_rows(values: Any) -> int:
     """Return the number of rows of an array, a matrix, a frame or a list."""
     shape = getattr(values, "shape", None)

@@ -151,7 +151,8 @@ def boosting_steps(
     """
     validation.offers("oracle", oracle, "price", "sample")
     y = validation.signs(y)
-    p = _normalise_prior(prior, len(y))
+    p = np.ones(len(y)) if prior is None else validation.positive_each("prior", prior, len(y), "sample")
+    p = p / p.sum()
     scores, total, smallest = np.zeros(len(y)), 0.0, NEARLY_ONE
     bound, known, began = inf, set[Hypothesis](), perf_counter()
     while True:
@@ -185,17 +186,6 @@ def boosting_steps(
         yield BoostingStep(row, u, scores)
         if weight == inf:
             return
-
-
-def _normalise_prior(prior: Any, n_samples: int) -> Array:
-    """Check the prior weights and scale them to the sum 1; all alike if None."""
-    if prior is None:
-        return np.full(n_samples, 1 / n_samples)
-    weights = validation.finite_array("prior", prior, ndim=1)
-    validation.same_length("prior", weights, n_samples)
-    if weights.min() <= 0:
-        raise InvalidInput("prior", f"found {weights.min():g}", "give finite numbers above 0")
-    return weights / weights.sum()
 
 
 def gathered(steps: Iterable[BoostingStep], n_samples: int, *, aimed: bool = False) -> Boosted:

@@ -19,22 +19,22 @@ from cvxens.colgen.protocols import declared
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import time_left
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.linear_dual import LinearDual
 from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums
 
 LEAST_SAMPLES = 5000
 """Samples below which columns that come one after the other are as fast."""
 
 
-def can_begin_with_stumps(formulation: Formulation, oracle: Any, n_samples: int) -> bool:
-    """Return True for hinges of margins or their soft minimum, with w >= 0, over all stumps of many samples."""
-    if n_samples < LEAST_SAMPLES or declared(oracle, "every_step") is None:
+def can_begin_with_stumps(formulation: Formulation, oracle: Any) -> bool:
+    """Return True for hinges of margins or their soft minimum, with w >= 0, over all stumps."""
+    if declared(oracle, "every_step") is None:
         return False
     one_sided = formulation.nonnegative and not formulation.intercept and formulation.outputs is None
     if not one_sided or not InteriorPointMaster.supports(formulation):
         return False
     loss, penalty = formulation.terms
-    dual: LinearDual = loss.linear_dual
+    dual = loss.linear_dual
+    assert dual is not None
     [first, *others] = dual.hinges
     reach_1 = not others and first.sign > 0 and bool(np.all(np.equal(first.knots, 1.0)))
     return penalty.total is not None or (dual.is_separable and reach_1)

@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
-from cvxens.colgen.all_stumps import begin_with_stumps, can_begin_with_stumps
+from cvxens.colgen import all_stumps
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
 from cvxens.colgen.masters import BallMaster, fastest_master
 from cvxens.colgen.protocols import (
@@ -665,11 +665,12 @@ def column_generation(
         checkpoint = Checkpoint(checkpoint)
     elif checkpoint is not None:
         validation.instance("checkpoint", checkpoint, Checkpoint)
-    given, begin = _distinct(start), None
+    first, begin = _distinct(start), None
     if master is fastest_master:
         # all stumps at once are more columns than a run wants that counts them, or has some
-        if not given and max_columns is None and can_begin_with_stumps(formulation, oracle, len(signs)):
-            begin = begin_with_stumps
+        at_once = not first and max_columns is None and len(signs) >= all_stumps.LEAST_SAMPLES
+        if at_once and all_stumps.can_begin_with_stumps(formulation, oracle):
+            begin = all_stumps.begin_with_stumps
         master = partial(fastest_master_over, oracle)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
     # rounds that a checkpoint plays again take no time
@@ -678,8 +679,7 @@ def column_generation(
             # counts, but is not cut
             if formulation.holds_own_terms:
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
-            search = Search(formulation, oracle, signs, master, restrict, given, checkpoint, callback)
-            search.begin = begin
+            search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)
         run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
@@ -709,9 +709,10 @@ def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
 class Search:
     """A run, and how far it has come: its history and its incumbent, after the last round that was over.
 
-    It takes checked arguments, as `column_generation` explains them. What has an entry for every sample goes from
-    master to oracle and to the restricted problems, without columns, that `restrict` makes, and nowhere else: so it may
-    be anything that these understand and that has a length.
+    It takes checked arguments, as `column_generation` explains them; `begin` makes the master begin near a solution, of
+    hypotheses of the oracle, which it returns. What has an entry for every sample goes from master to oracle and to the
+    restricted problems, without columns, that `restrict` makes, and nowhere else: so it may be anything that these
+    understand and that has a length.
     """
 
     def __init__(
@@ -724,6 +725,7 @@ class Search:
         start: tuple[Hypothesis, ...] = (),
         checkpoint: Checkpoint | None = None,
         callback: Callable[[Step], Step | bool | None] | None = None,
+        begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None,
     ) -> None:
         self.formulation = formulation
         self.signs = signs
@@ -733,9 +735,7 @@ class Search:
         self.start = start
         self.found: tuple[Hypothesis, ...] = ()
         """What the oracle has found before, by a checkpoint."""
-        self.begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None
-        """Makes the master begin near a solution, of hypotheses of the oracle."""
-        self.callback = callback
+        self.callback, self.begin = callback, begin
         self.keeper = None if checkpoint is None else Keeper(checkpoint, oracle, start)
         self.oracle = oracle
         self.history: tuple[Round, ...] = ()
@@ -958,11 +958,8 @@ class Search:
             certificate = replace(certificate, prover=prover)
         with limit_time(inf, alone=True):
             # what predictions may need, whatever the time
-            own = (
-                self.formulation.own_values(restricted.margins(solution), solution.w)
-                if solution.objective < inf
-                else {}
-            )
+            finite = solution.objective < inf
+            own = self.formulation.own_values(restricted.margins(solution), solution.w) if finite else {}
         found = incumbent.columns, solution.w, solution.b, incumbent.u
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 

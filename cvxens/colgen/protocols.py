@@ -247,8 +247,9 @@ class Oracle(Protocol):
 
     Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
     row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign.
-    Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding. A method ``has(h)`` tells that
-    the set has a hypothesis that a run starts with; without it, it shows when the oracle answers with that.
+    Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding, and scores that ascend for
+    `votes`, True where every h(x) is within [-1, 1]. A method ``has(h)`` tells that the set has a hypothesis that a run
+    starts with; without it, it shows when the oracle answers with that.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
     an oracle returns again.

@@ -104,9 +104,8 @@ class Knots(NamedTuple):
 
     @property
     def widths(self) -> Array:
-        """The distances between neighbouring knots, inf where there is no further one, (n_features, n_knots - 1)."""
-        h = np.diff(self.values, axis=1)
-        return np.where(h > 0, h, np.inf)
+        """The distances between neighbouring knots, 0 where there is no further one, (n_features, n_knots - 1)."""
+        return np.diff(self.values, axis=1)
 
     def carry(self, finer: Knots, G: Array) -> Array:
         """Return functions that are linear between these knots at finer ones."""
@@ -332,7 +331,7 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
     start = np.cumsum(given, axis=1)
     start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
     B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
-    width = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
+    width = knots.widths
     # moments in units times lengths, and what they are too large by at most
     of_p, of_n = width * of_positive, -width * of_negative
     off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
@@ -349,7 +348,8 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
 
 def measure_roughness(knots: Knots, G: Array) -> float:
     """Evaluate ``1/4 sum_d int g_d'^2``."""
-    return float((np.diff(G, axis=1) ** 2 / knots.widths).sum()) / 4
+    rises, widths = np.diff(G, axis=1), knots.widths
+    return float((rises**2 / np.where(widths > 0, widths, np.inf)).sum()) / 4
 
 
 def integrate(knots: Knots, edges: Array) -> Array:
@@ -357,7 +357,7 @@ def integrate(knots: Knots, edges: Array) -> Array:
     total = edges.sum(axis=1, keepdims=True)
     # slopes fall by 2 edges_k at t_k, from the sum of all before the first
     slopes = total - 2 * np.cumsum(edges, axis=1)[:, :-1]
-    G = np.pad(np.cumsum(slopes * np.where(np.isfinite(knots.widths), knots.widths, 0.0), axis=1), ((0, 0), (1, 0)))
+    G = np.pad(np.cumsum(slopes * knots.widths, axis=1), ((0, 0), (1, 0)))
     # both ends add up to minus the range times the sum
     return G - (G[:, -1:] + total * np.ptp(knots.values, axis=1)[:, np.newaxis]) / 2
 
@@ -648,7 +648,7 @@ class AdditiveSearch:
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
             # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
-            widest = float(np.where(np.isfinite(self.finer.widths), self.finer.widths, 0.0).max(axis=1).sum())
+            widest = float(self.finer.widths.max(axis=1).sum())
             lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
             form += lost + form * 64 * EPSILON
             factor = min(1.0, size / form) if form > 0 else 1.0
@@ -692,10 +692,9 @@ def measure_variance(sample: ShardedSample) -> float:
     knots = sample.remember(Knots.from_sample, LEAST_STEPS)
     sums = sample.map_reduce(_weigh_knots, knots, exponent)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
-    h = np.where(np.isfinite(knots.widths), knots.widths, 0.0)
     # the mean of |x - x'| is 2 int F (1 - F)
     shares = below / sample.total_weight
-    return float((2 * shares * (1 - shares) * h).sum())
+    return float((2 * shares * (1 - shares) * knots.widths).sum())
 
 
 def _weigh_knots(shard: Shard, knots: Knots, exponent: int) -> Ints:

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Self, final
 
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
@@ -255,7 +256,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
             return function(validation.finite_array("X", read_numbers("X", X), ndim=2))
         self._check_columns(X)
         check_meta("X", X)
-        if hasattr(X, "to_dask_array"):
+        if not isinstance(X, da.Array):
             X = X.astype(np.float64).to_dask_array()
         X = X.rechunk({1: -1})
         if n_columns:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
@@ -367,14 +368,15 @@ def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], in
         if values.ndim != n_dims:
             raise InvalidInput(name, f"found {values.ndim} dimensions", f"give {n_dims}")
     check_meta("X", X)
-    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
-    n_features = len(X.columns) if hasattr(X, "columns") else int(X.shape[1])
+    names = () if isinstance(X, da.Array) else tuple(map(str, X.columns))
+    n_features = int(X.shape[1]) if isinstance(X, da.Array) else len(names)
     if not n_features:
         raise InvalidInput("X", "found no features", "give at least one")
     columns = [list_pieces(X)]
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         if values is not None:
-            check_meta(name, values)
+            if name != "y":
+                check_meta(name, values)
             columns.append(list_pieces(values, X))
             if len(columns[-1]) != len(columns[0]):
                 found = f"found {len(columns[-1])} partitions for {len(columns[0])} of X"
@@ -383,29 +385,26 @@ def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], in
 
 
 def check_meta(name: str, values: Any) -> None:
-    """Raise where the types of a collection are known and are none of numbers; labels may be of any type."""
-    meta = getattr(values, "_meta", None)
-    if name == "y" or meta is None:
-        return
-    types = dict(meta.dtypes) if hasattr(meta, "dtypes") and hasattr(meta, "columns") else {name: meta.dtype}
-    words = [str(column) for column, dtype in types.items() if getattr(dtype, "kind", "O") not in "biuf"]
+    """Raise where the types of a collection are none of numbers."""
+    is_frame = values.ndim == 2 and not isinstance(values, da.Array)
+    types = dict(values.dtypes) if is_frame else {name: values.dtype}
+    words = [str(column) for column, dtype in types.items() if dtype.kind not in "biuf"]
     if words:
-        where = f" in the columns {', '.join(words[:5])}" if hasattr(meta, "columns") else ""
+        where = f" in the columns {', '.join(words[:5])}" if is_frame else ""
         raise InvalidInput(name, f"found no numbers{where}", "code categories as numbers first")
 
 
 def list_pieces(values: Any, like: Any = None) -> list[Any]:
     """Return the pieces of a collection, row by row; those of an array are cut as `like` is, where that is known."""
-    if not hasattr(values, "chunks"):
+    if not isinstance(values, da.Array):
         pieces = list(values.to_delayed(optimize_graph=True))
         # columns of Parquet files may be read several files at a time, of few columns more than of many
         return pieces if len(pieces) == values.npartitions else list(values.to_delayed(optimize_graph=False))
-    chunks = getattr(like, "chunks", None)
-    if chunks is not None and not np.isnan([*chunks[0], *values.chunks[0]]).any():
-        if sum(chunks[0]) != sum(values.chunks[0]):
-            found = f"found {sum(values.chunks[0])} rows for {sum(chunks[0])} samples"
-            raise InvalidInput("y" if values.ndim == 1 else "X", found, "give one row per sample")
-        values = values.rechunk((chunks[0],)) if values.chunks[0] != chunks[0] else values
+    chunks = like.chunks[0] if isinstance(like, da.Array) else (np.nan,)
+    if not np.isnan([*chunks, *values.chunks[0]]).any():
+        if sum(chunks) != len(values):
+            raise InvalidInput("y", f"found {len(values)} rows for {sum(chunks)} samples", "give one row per sample")
+        values = values.rechunk((chunks,)) if values.chunks[0] != chunks else values
     if values.ndim == 2 and len(values.chunks[1]) > 1:
         values = values.rechunk({1: -1})
     return list(values.to_delayed(optimize_graph=True).ravel())

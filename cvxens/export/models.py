@@ -220,12 +220,12 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
 
 def _add_functions(model: Any, graph: Graph) -> Scores:
     """Add the functions of single features whose sum a machine is."""
-    kernel, n_features = model.kernel_, model.n_features_in_
     try:
         functions = model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
-    return graph.add_shapes(functions, float(model.intercept_)), _find_box(kernel, n_features)
+    # beyond the ranges of the training sample an expansion is constant, as its kernel is
+    return graph.add_shapes(functions, float(model.intercept_)), _find_box(model.kernel_, model.n_features_in_)
 
 
 def _find_box(kernel: Any, n_features: int) -> Array:

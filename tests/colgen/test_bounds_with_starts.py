@@ -229,14 +229,6 @@ def test_a_resumed_run_has_the_bounds_of_the_start(tmp_path, oracle, tol):
     assert run.certificate.holds(tol)
 
 
-def test_the_start_is_in_the_first_round_and_in_its_proof():
-    X, y = noisy(30, 2, seed=5)
-    known = column_generation(formulations.soft_margin(0.1), Stumps(X), y, start=[Product(0.0)], max_rounds=1)
-    assert len(known.history) == 1
-    assert [c.hypothesis for c in known.columns] == [Product(0.0)]
-    assert known.certificate.proven
-
-
 def test_an_interrupt_in_the_first_round_returns_no_columns_and_no_weights():
     class Pressed(Stumps):
         def price(self, s, exclude=()):

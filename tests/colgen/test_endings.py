@@ -6,7 +6,7 @@ from math import inf, nextafter
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, all_stumps, noisy
+from brute_force import Table, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,11 +162,6 @@ def test_a_finished_run_is_asked_for_its_rounding_under_a_larger_tolerance(tmp_p
     assert run.certificate.holds(tol)
     assert run.history[-1].relative_gap == pytest.approx(run.certificate.relative_gap)
     assert run.history[-1].relative_gap > part.history[-1].relative_gap
-
-
-def test_an_oracle_without_a_bound_but_with_few_hypotheses_is_exhausted_as_before():
-    run = column_generation(formulations.soft_margin(0.3), PlainTable(all_stumps(X), bounded=False), y)
-    assert run.ending is Ending.EXHAUSTED
 
 
 @settings(deadline=None, max_examples=60)

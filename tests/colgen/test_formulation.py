@@ -6,7 +6,7 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, all_stumps, noisy, solve_all
+from brute_force import all_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -92,14 +92,6 @@ def test_the_multiplier_is_minus_the_slope_of_the_loss():
     assert_allclose(run.u, 0.7 / (1 + np.exp(z)), atol=1e-5)
     assert abs(y @ run.u) < 1e-6
     assert np.abs(H.T @ (y * run.u)).max() < 0.6 + 0.6 * np.abs(run.weights).max() + 1e-6
-
-
-def test_an_oracle_without_a_bound_does_not_help_either():
-    formulation = Formulation(LOSSES["logistic"].expression, L1(0.8))
-    run = column_generation(formulation, PlainTable(H, bounded=False), y)
-    assert run.certificate.note == "the oracle cannot bound the edges"
-    assert run.certificate.dual == pytest.approx(0.0, abs=1e-6)
-    assert not run.certificate.proven
 
 
 def test_a_heuristic_oracle_does_not_make_an_expression_optimal():

@@ -8,11 +8,9 @@ import pytest
 from brute_force import PlainTable, Table, all_stumps, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Checkpoint, Ending, Formulation, MasterSolution, Priced, column_generation, formulations
+from cvxens.colgen import Checkpoint, Formulation, MasterSolution, Priced, column_generation, formulations
 from cvxens.colgen.masters import NewtonMaster
-from cvxens.colgen.oracles import SklearnLearner
 from cvxens.colgen.restricted import COARSE, FINE, SHARE, InexactTolerance
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredHinge
@@ -87,12 +85,6 @@ def test_runs_end_at_the_optimum_of_exact_masters_and_never_rise(name, oracle):
     assert loose.ending is exact.ending
     objectives = [row.objective for row in loose.history]
     assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(objectives))
-
-
-def test_a_learner_that_repeats_itself_ends_too():
-    learner = SklearnLearner(DecisionTreeClassifier(max_depth=1, random_state=0), X)
-    run = column_generation(MASTERS["logistic"][0], learner, y)
-    assert run.ending is Ending.EXHAUSTED
 
 
 @pytest.mark.parametrize("name", MASTERS)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Constant, Fourier, KernelColumns, ParallelPerceptrons, Perceptrons, Pool
 from cvxens.hypotheses import Negated, Perceptron
 
@@ -44,6 +43,8 @@ def test_the_best_of_the_others_in_their_order(name, seed, n_outputs, limit):
     priced = SINGLE[name](X, limit).price(s, exclude=taken)
     assert [(c.hypothesis, c.edge) for c in priced.columns] == [(c.hypothesis, c.edge) for c in expected]
     assert (priced.edge_bound, priced.edge_square_sum) == (everything.edge_bound, everything.edge_square_sum)
+    nothing = SINGLE[name](X, limit).price(s, exclude={c.hypothesis for c in everything.columns})
+    assert (nothing.columns, nothing.edge_bound) == ([], everything.edge_bound)
     of_either_sign = SINGLE[name](X, EVERY).price(s, exclude=[c.hypothesis for c in negated.columns])
     assert [c.edge for c in of_either_sign.columns if c.edge > 0] == []
 
@@ -104,25 +105,6 @@ def test_sampled_perceptrons_leave_out_what_they_can_meet_again(refined):
         inside |= {c.hypothesis for c in oracle.price(s, exclude=inside).columns}
     assert inside == {Perceptron((1.0,), 2.5, 1), Perceptron((1.0,), 0.5, -1), Constant(1)}
     assert oracle.price(s, exclude=inside).columns == []
-
-
-@pytest.mark.parametrize("name", SINGLE)
-def test_nothing_is_left_when_all_are_inside(name):
-    X, s, _ = draw(3, 1)
-    oracle = SINGLE[name](X, EVERY)
-    everything = oracle.price(s)
-    priced = oracle.price(s, exclude={c.hypothesis for c in everything.columns})
-    assert priced.columns == []
-    assert priced.edge_bound == everything.edge_bound > 0
-
-
-@pytest.mark.parametrize("columns_per_round", [1, 4])
-def test_an_l2_penalty_reaches_its_optimum_over_a_pool(columns_per_round):
-    rng = np.random.default_rng(0)
-    H, y = rng.normal(size=(30, 12)), np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    run = column_generation(formulations.svm(C=1.0), Pool(H, columns_per_round=columns_per_round), y, tol=1e-7)
-    assert run.certificate.proven
-    assert run.certificate.relative_gap <= 1e-7
 
 
 def test_a_negated_function_is_inside_too():

@@ -92,7 +92,7 @@ class Ascending:
     def __init__(self, oracle: Oracle, n_scores: int) -> None:
         if not declared(oracle, "votes"):
             found = f"found {type(oracle).__name__}, whose hypotheses may leave [-1, 1]"
-            raise InvalidInput("oracle", found, "take stumps, trees, rules or perceptrons")
+            raise InvalidInput("oracle", found, "take stumps, trees, rules or perceptrons, or declare `votes`")
         self.oracle, self.n_scores = oracle, n_scores
         self.sample = StackedSample(oracle.sample, n_scores)
         self.largest = DISTANCE

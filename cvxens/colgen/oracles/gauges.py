@@ -85,10 +85,8 @@ class KernelBalls:
                 found = f"found {kernel} with {len(K)} rows, the trace {np.trace(K):.3g} and the eigenvalue {least:.3g}"
                 raise InvalidInput("kernels", found, "give PSD kernels, such as those that are not simplified")
         scales = [float(np.trace(K)) / len(K) for K in self.matrices]
-        self.weights = np.sqrt(scales) if weights is None else validation.finite_array("weights", weights, ndim=1)
-        if self.weights.shape != (len(kernels),) or self.weights.min() <= 0:
-            remedy = f"give a number above 0 for each of the {len(kernels)} kernels"
-            raise InvalidInput("weights", f"found {weights!r:.100}", remedy)
+        given = np.sqrt(scales) if weights is None else weights
+        self.weights = validation.positive_each("weights", given, len(kernels), "kernel")
 
     @cached_property
     def grams(self) -> list[Array]:
@@ -166,10 +164,8 @@ class FeatureGroups:
         self.sample = features.X
         varying = np.flatnonzero(features.n_distinct > 1).tolist()
         self.entries = 0.0 if entries == 0 else validation.positive("entries", entries)
-        every = np.ones(features.n_features) if weights is None else validation.finite_array("weights", weights, ndim=1)
-        if every.shape != (features.n_features,) or every.min() <= 0:
-            remedy = f"give a number above 0 for each of the {features.n_features} features"
-            raise InvalidInput("weights", f"found {weights!r:.100}", remedy)
+        given = np.ones(features.n_features) if weights is None else weights
+        every = validation.positive_each("weights", given, features.n_features, "feature")
         self.features, self.weights = varying, every[varying]
         self._thresholds = [
             tuple(features.threshold(j, place) for place in features.places(j).tolist()) for j in varying

@@ -24,7 +24,6 @@ from scipy.sparse import issparse
 from cvxens.colgen.oracles.bins import measure_norms
 from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, Kinds, LevelTests
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.errors import InvalidInput
 from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Refined, Weights
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads
@@ -33,7 +32,7 @@ from cvxens.proofs.readings import Reading, Statement
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
 from cvxens.types import Array
-from cvxens.validation import finite_array, one_of, whole
+from cvxens.validation import one_of, positive_each, whole
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -144,7 +143,9 @@ class Stumps:
         every = len(read) * several + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
-        self.of_features = 1 / (np.ones(n_features) if costs is None else _check_costs(costs, n_features))
+        self.of_features = np.ones(n_features)
+        if costs is not None:
+            self.of_features /= positive_each("costs", costs, n_features, "feature")
         self.has_costs = bool((self.of_features != 1).any())
         self.sides, self.factors = sides[columns], self.of_features[columns]
         self.negations = not self.sides.any()
@@ -474,13 +475,6 @@ def _without_cost(hypothesis: Hypothesis) -> Hypothesis:
 
 def _with_cost(hypothesis: Hypothesis, factor: float) -> Hypothesis:
     return hypothesis if factor == 1 else Scaled(hypothesis, factor)
-
-
-def _check_costs(costs: Any, n_features: int) -> Array:
-    checked = finite_array("costs", costs, ndim=1)
-    if len(checked) != n_features or checked.min() <= 0:
-        raise InvalidInput("costs", f"found {costs!r:.100}", f"give a number above 0 for each of {n_features} features")
-    return checked
 
 
 class Ends(NamedTuple):
