@@ -50,5 +50,6 @@ from .estimators import SupervisedKernelRLSRegressor as SupervisedKernelRLSRegre
 from .estimators import certify_model as certify_model
 from .estimators import load_model as load_model
 from .estimators import reweight as reweight
+from .problems import certify_problem as certify_problem
 
 __version__: str

@@ -11,7 +11,7 @@ import click
 
 from cvxens.cli import run_command
 from cvxens.cli.names import print_names
-from cvxens.cli.options import json_option, progress_bar, write, write_json
+from cvxens.cli.options import json_option, progress_bar, write_json
 from reproduction import ALL, EXPERIMENTS, Cell, Failure, Plan, Store, of_paper, tasks_of
 from reproduction.pages import write_pages
 from reproduction.reports import describe_experiments, print_cells, print_plan
@@ -77,7 +77,6 @@ def reproduce(
     for name in {each.paper for each in experiments}:
         store.table(name)  # nothing is measured beside a table that is damaged
     plan = Plan.make(tasks, lacking, store, minutes, jobs)
-    write("--json", json_file)
     print_plan(plan, cells)
     done, failures = list(plan.done), list[Failure]()
     bar = progress_bar()

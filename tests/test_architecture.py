@@ -115,7 +115,7 @@ LIBRARIES = {
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
     "pyarrow": ("datasets.reading",),
-    "flint": ("proofs.rational",),
+    "flint": ("proofs.vertices",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""

@@ -69,11 +69,6 @@ def make_data(n, seed=0):
     edges = np.quantile(signal, [1 / 3, 2 / 3])
     bags = np.repeat(np.eye(n // 4), 4, axis=1)[:, :n] / 4
     bags = np.pad(bags, ((0, 0), (0, n - bags.shape[1])))
-    columns = [
-        np.where(X[:, j] > middle, 1.0, -1.0)
-        for j in range(X.shape[1])
-        for middle in (np.unique(X[:, j])[:-1] + np.unique(X[:, j])[1:]) / 2
-    ]
     return SimpleNamespace(
         n=n,
         X=X,
@@ -88,8 +83,15 @@ def make_data(n, seed=0):
         times=random.permutation(n).astype(float),
         events=random.random(n) < 0.7,
         f0=0.3 * X[:, 0] - 0.8,
-        H=np.column_stack([*columns, np.ones(n)]),
+        H=list_stumps(X)[0],
     )
+
+
+def list_stumps(X):
+    """Every stump that rises and splits the sample, and the constant; and their features, -1 of that."""
+    found = [(np.where(x >= value, 1.0, -1.0), j) for j, x in enumerate(X.T) for value in np.unique(x)[1:]]
+    columns, at = zip(*found, (np.ones(len(X)), -1), strict=True)
+    return np.column_stack(columns), np.array(at)
 
 
 # margins of two classes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cvxens
 from cvxens.cli.options import (
     json_option,
     out_option,
@@ -21,6 +22,7 @@ from cvxens.cli.options import (
     write_json,
     writing,
 )
+from cvxens.errors import InvalidInput
 
 if TYPE_CHECKING:
     from cvxens.cli.data import Examples
@@ -46,7 +48,6 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
     from cvxens.cli.reports import print_columns, print_notes
 
     dataset = read_dataset(data, test=test, **options)
-    write("--json", json_file)
     report = describe(dataset, named=options["target"] is not None)
     test_part = f"; test part of {report['n_test']}" if report["n_test"] else ""
     click.echo(f"{dataset.name}: {report['n_samples']} samples, {report['n_features']} features{test_part}")
@@ -71,7 +72,7 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
     "target is of numbers with more than 20 values.",
 )
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of it; several are fine.")
-@out_option("Where the model goes.")
+@out_option("Where the model goes.", required=True)
 @click.option("--test", metavar="FILE", help="Score the model on this file, which has the columns of DATA.")
 @click.option("--test-share", metavar="SHARE", type=float, help="Fit to a part, and score on the rest: 0.3 is 30 %.")
 @click.option("--cv", "n_folds", metavar="FOLDS", type=int, help="Cross-validate before the fit.")
@@ -102,11 +103,8 @@ def fit(
     from cvxens.cli.data import Examples, check_target, choose_model, describe_labels
     from cvxens.cli.reports import print_certificates, print_notes, proofs
     from cvxens.colgen import Ending
-    from cvxens.errors import InvalidInput
     from cvxens.report.content import list_certificates
-    from cvxens.storage import check_place
 
-    check_place("--out", out)
     model = None if name is None else _make_estimator(name, parameters)
     if test is not None and test_share is not None:
         raise InvalidInput("--test-share", "found it beside --test", "give one of them")
@@ -119,7 +117,6 @@ def fit(
     train, held_out = Examples.from_dataset(dataset)
     if test_share is not None:
         train, held_out = train.split(test_share, model)
-    write("--json", json_file)
     for doubt in doubts:
         click.echo(f"warning: {doubt}", err=True)
     with printing_warnings(data) as messages:
@@ -169,7 +166,6 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
     from difflib import get_close_matches
 
     from cvxens import estimators
-    from cvxens.errors import InvalidInput
     from cvxens.estimators.base import FORMER
 
     kinds = {key: kind for key in estimators.__all__ if hasattr(kind := vars(estimators)[key], "fit")}
@@ -263,7 +259,7 @@ def _encoder_of(model: Any) -> TableEncoder | None:
 @click.argument("data")
 @click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
 @click.option("--scores", is_flag=True, help="Add a column with every score that the prediction is made from.")
-@out_option("Write the predictions to FILE.", required=False)
+@out_option("Write the predictions to FILE.")
 @json_option("a report")
 def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> int:
     """Predict for the samples of DATA with the saved MODEL, one line each.
@@ -274,12 +270,8 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     """
     import pandas as pd
 
-    from cvxens import load_model
-
-    fitted = load_model(model)
+    fitted = cvxens.load_model(model)
     X, y, remarks, _ = _read(data, fitted)
-    write("--out", out)
-    write("--json", json_file)
     with printing_warnings(data):
         predicted = fitted.predict(X).tolist()
         added = {}
@@ -305,8 +297,6 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
 
 def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[float]]:
     """Return the columns of what a method returns, under the names of the classes that they are of."""
-    from cvxens.errors import InvalidInput
-
     if not hasattr(fitted, method):
         raise InvalidInput(option, f"found a {type(fitted).__name__}, which has no {method} as it is", "leave it out")
     values = getattr(fitted, method)(X)
@@ -319,7 +309,7 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
 @click.command()
 @click.argument("model")
 @click.argument("data", required=False)
-@out_option("Where the page goes.")
+@out_option("Where the page goes.", required=True)
 @click.option(
     "--explain", "rows", metavar="ROW", type=int, multiple=True, help="A sample to explain, from 0; several are fine."
 )
@@ -333,12 +323,7 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
     --explain names, or of up to 50. Their features are then in the page. Without DATA no sample is. With --test
     DATA are the samples of the fit, and what the model gets right and wrong is told of those in FILE.
     """
-    from cvxens import load_model
-    from cvxens.errors import InvalidInput
-    from cvxens.storage import check_place
-
-    out = check_place("--out", out)
-    fitted = load_model(model)
+    fitted = cvxens.load_model(model)
     X = y = held_out = None
     if data is not None:
         X, y, *_ = _read(data, fitted)
@@ -368,14 +353,11 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     What is proven comes first, in a sentence, the figures below it. Exit status 1 where nothing is proven, or the
     tolerance is missed, as it is by most models on other samples than those of their fit.
     """
-    from cvxens import load_model
     from cvxens.cli.reports import print_certificates, proofs
-    from cvxens.errors import InvalidInput
     from cvxens.report.content import keeps_promise, list_certificates
 
-    fitted = load_model(model)
+    fitted = cvxens.load_model(model)
     name, found = type(fitted).__name__, fitted.certificate_
-    write("--json", json_file)
     if data is not None:
         X, y, *_ = _read(data, fitted)
         if y is None:
@@ -396,7 +378,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
 
 @click.command()
 @click.argument("model")
-@out_option("Where the ONNX model goes.")
+@out_option("Where the ONNX model goes.", required=True)
 def export(model: str, out: Path) -> int:
     """Write the saved MODEL to FILE as ONNX.
 
@@ -409,12 +391,9 @@ def export(model: str, out: Path) -> int:
     """
     import json
 
-    from cvxens import load_model
     from cvxens.export import to_onnx
-    from cvxens.storage import check_place
 
-    out = check_place("--out", out)
-    fitted = load_model(model)
+    fitted = cvxens.load_model(model)
     graph = to_onnx(fitted)
     encoder: TableEncoder | None = getattr(fitted, "encoder_", None)
     if encoder is not None and encoder.learnt and not encoder.raw:
@@ -431,13 +410,11 @@ def export(model: str, out: Path) -> int:
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@out_option("Where the proof goes.")
-@out_option("Write numbers to FILE; the proof is about that.", required=False, name="--plain")
+@out_option("Where the proof goes.", required=True)
+@out_option("Write numbers to FILE; the proof is about that.", "--plain")
 @click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
-@out_option("Its linear program as a VIPR certificate.", required=False, name="--vipr")
-@click.option(
-    "--lean", metavar="NAME", help="Its linear program as NAME.request.json and .response.json of Lean's lp tactic."
-)
+@out_option("Its linear program as a VIPR certificate.", "--vipr")
+@out_option("Its linear program as FILE.request.json and FILE.response.json of Lean's lp tactic.", "--lean")
 @click.option("--restricted", is_flag=True, help="In these the hypotheses that vote alone, not all.")
 def prove(
     *,
@@ -447,7 +424,7 @@ def prove(
     plain: Path | None,
     as_fitted: bool,
     vipr: Path | None,
-    lean: str | None,
+    lean: Path | None,
     restricted: bool,
 ) -> int:
     """Prove in rational numbers how far the best of MODEL's formulation is from the optimum on DATA.
@@ -459,14 +436,7 @@ def prove(
     support vector machine with the kernel of stumps or perceptrons, the Laplacian or the Gaussian one. Where its
     formulation is a linear program, the optimum itself is found over the rationals; else the gap is exact.
     """
-    from cvxens import load_model
-    from cvxens.errors import InvalidInput
-    from cvxens.storage import check_place
-
-    for option, place in (("--out", out), ("--plain", plain), ("--vipr", vipr), ("--lean", lean)):
-        if place is not None:
-            check_place(option, place)
-    fitted = load_model(model)
+    fitted = cvxens.load_model(model)
     if not hasattr(fitted, "prove"):
         raise InvalidInput("MODEL", f"found a {type(fitted).__name__}", "give an LPBoostClassifier, or its like")
     layout, X, y = _lay_out(data, fitted)
@@ -477,7 +447,7 @@ def prove(
         with writing("--vipr", vipr):
             proof.to_vipr(vipr, restricted=restricted)
     if lean is not None:
-        with writing("--lean", Path(lean)):
+        with writing("--lean", lean):
             proof.to_lean(lean, restricted=restricted)
     click.echo(f"{proof.claim}\nrelative gap {proof.relative_gap:.3g}; saved to {out}")
     return 0
@@ -486,7 +456,6 @@ def prove(
 def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
     from cvxens.datasets import load_samples
-    from cvxens.errors import InvalidInput
     from cvxens.proofs import Layout
 
     encoder = _encoder_of(fitted)
@@ -536,7 +505,6 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
     chosen = named(formulation)
     dataset = read_dataset(data, **options).as_signs()
     sample = Sample.from_arrays(dataset.X, dataset.y)
-    write("--json", json_file)
     rows: list[Row] = []
     try:
         with progress_bar() as bar:

@@ -15,10 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from cvxens.datasets import Dataset
 from cvxens.datasets.reading import FileTable
 from cvxens.errors import InvalidInput
-from cvxens.tables import TableEncoder, spell
-
-MANY_CLASSES = 20
-"""More whole numbers than that may be no classes, but numbers."""
+from cvxens.tables import MOST_CATEGORIES, TableEncoder, spell
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +98,7 @@ def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
     classes = np.unique(y)
     numbers = y.dtype.kind in "biuf"
     # whole numbers or texts of which few are found again count or name the samples
-    if _is_continuous(y) or (len(classes) > MANY_CLASSES and 2 * len(classes) > len(y)):
+    if _is_continuous(y) or (len(classes) > MOST_CATEGORIES and 2 * len(classes) > len(y)):
         likely = _likely_target(table) if table else ""
         hint = f", such as --target {likely!r}" if likely else ""
         other = f"name the column of classes by --target{hint}" if table else "give classes"
@@ -111,7 +108,7 @@ def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
         )
         remedy = f"take a regressor, such as --model AdditiveRegressor, or {other}" if numbers else other
         raise InvalidInput("--target", found, remedy)
-    if not named and table is not None and y.dtype.kind == "i" and len(classes) > MANY_CLASSES:
+    if not named and table is not None and y.dtype.kind == "i" and len(classes) > MOST_CATEGORIES:
         return [f"the target is {which}, the last one, with {len(classes)} classes: --target names another"]
     return _doubt_spelling(classes)
 
@@ -119,7 +116,7 @@ def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
 def choose_model(dataset: Dataset) -> tuple[str, str]:
     """Return the name of the estimator to begin with, and why it is this one."""
     n_values, is_number = len(np.unique(dataset.y)), dataset.y.dtype.kind in "if"
-    if _is_continuous(dataset.y) or (is_number and n_values > MANY_CLASSES):
+    if _is_continuous(dataset.y) or (is_number and n_values > MOST_CATEGORIES):
         return "AdditiveRegressor", f"the target has {n_values} different numbers"
     return "AdditiveClassifier", f"the target has {n_values} classes"
 
@@ -139,7 +136,7 @@ def _doubt_spelling(classes: NDArray) -> list[str]:
 def _likely_target(table: FileTable) -> str:
     """Return the column that is most likely one of classes: the outer ones first, with few values; "" for none."""
     names = table.names
-    few = range(2, min(MANY_CLASSES, len(table.frame) // 2) + 1)
+    few = range(2, min(MOST_CATEGORIES, len(table.frame) // 2) + 1)
     return next((name for name in [names[-1], *names[:-1]] if table.frame[name].nunique() in few), "")
 
 
@@ -148,8 +145,8 @@ def describe_labels(y: NDArray) -> str:
     classes, counts = np.unique(y, return_counts=True)
     if _is_continuous(y):
         return f"numbers from {classes[0]:g} to {classes[-1]:g}"
-    shown = zip(classes[:MANY_CLASSES].tolist(), counts.tolist(), strict=False)
-    more = f" and {len(classes) - MANY_CLASSES} more" if len(classes) > MANY_CLASSES else ""
+    shown = zip(classes[:MOST_CATEGORIES].tolist(), counts.tolist(), strict=False)
+    more = f" and {len(classes) - MOST_CATEGORIES} more" if len(classes) > MOST_CATEGORIES else ""
     return f"{len(classes)} classes ({', '.join(f'{name}: {count}' for name, count in shown)}{more})"
 
 
@@ -191,7 +188,7 @@ def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
     """Return what may be wrong with a data set."""
     y, X = dataset.y, dataset.X
     doubts = []
-    if _is_continuous(y) or (len(counts) > MANY_CLASSES and y.dtype.kind in "if"):
+    if _is_continuous(y) or (len(counts) > MOST_CATEGORIES and y.dtype.kind in "if"):
         other = _likely_target(dataset.table) if dataset.table and not named else ""
         hint = f"; --target {other!r} would name another column" if other else ""
         doubts.append(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 FILE = Path(__file__).with_name("names.tsv")
@@ -31,9 +31,8 @@ def print_names(groups: Mapping[str, Sequence[Entry]]) -> None:
     """Print one table per group, under its title."""
     out = make_console()
     for title, entries in groups.items():
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
-        for heading in ("name", "what it is", "source"):
-            table.add_column(heading, overflow="fold")
+        columns = [Column(heading, overflow="fold") for heading in ("name", "what it is", "source")]
+        table = Table(*columns, title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
         for name, what, source in entries:
             table.add_row(Text(name, "bold"), Text(what), Text(source, "dim"))
         out.print(table)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cvxens.errors import CvxensError, InvalidInput
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -39,15 +41,21 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def out_option(what: str, *names: str, required: bool = False) -> Callable[..., Any]:
+    """Return the option of a file that something is written to, whose place is checked before the work."""
+
+    def check(_context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+        from cvxens.storage import check_place
+
+        return None if path is None else check_place(option.opts[0], path)
+
+    path = click.Path(path_type=Path)
+    return click.option(*(names or ["--out"]), metavar="FILE", required=required, type=path, help=what, callback=check)
+
+
 def json_option(what: str) -> Callable[..., Any]:
     """Return the option of a file that `what` is written to as JSON."""
-    path = click.Path(path_type=Path)
-    return click.option("--json", "json_file", metavar="FILE", type=path, help=f"Write {what} to FILE as JSON.")
-
-
-def out_option(what: str, *, required: bool = True, name: str = "--out") -> Callable[..., Any]:
-    """Return the option of a file that something is written to."""
-    return click.option(name, metavar="FILE", required=required, type=click.Path(path_type=Path), help=what)
+    return out_option(f"Write {what} to FILE as JSON.", "--json", "json_file")
 
 
 def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -> Dataset:
@@ -56,7 +64,6 @@ def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -
     A file may have another one as its test part; the options are those of `load_file` on tables.
     """
     from cvxens import datasets
-    from cvxens.errors import InvalidInput
 
     if data is not None and (os.path.exists(data) or data != Path(data).stem):
         return datasets.load_file(data, test=test, **options)
@@ -70,8 +77,6 @@ def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -
 @contextmanager
 def writing(option: str, path: Path) -> Iterator[None]:
     """Name the option and the file where that cannot be written."""
-    from cvxens.errors import InvalidInput
-
     try:
         yield
     except OSError as error:
@@ -79,8 +84,8 @@ def writing(option: str, path: Path) -> Iterator[None]:
         raise InvalidInput(option, found, "name another file") from None
 
 
-def write(option: str, path: Path | None, text: str = "") -> None:
-    """Write to the file, if there is one; an empty text before the work shows that it can be written."""
+def write(option: str, path: Path | None, text: str) -> None:
+    """Write to the file, if there is one."""
     if path is not None:
         with writing(option, path):
             path.write_text(text)
@@ -114,8 +119,6 @@ def progress_bar() -> Progress:
 @contextmanager
 def printing_warnings(argument: str) -> Iterator[list[str]]:
     """Print warnings as lines on standard error, and collect them; make errors that scikit-learn raises ours."""
-    from cvxens.errors import CvxensError, InvalidInput
-
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
-from cvxens.colgen.near_optimal import End, Ensemble, LevelSet, Part, RangeSearch
+from cvxens.colgen.near_optimal import End, LevelSet, NearEnsemble, PricedPart, RangeSearch
 from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, evaluate, negate, with_signs
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant
@@ -301,7 +301,9 @@ class _BandSearch:
         signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
         hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
         H = np.column_stack([np.empty((len(X), 0)), *(np.asarray(evaluate(h, X), np.float64) for h in hypotheses)])
-        self.ensemble = Ensemble(hypotheses, H, np.abs(run.weights[used]), np.asarray(run.intercept), np.asarray(run.u))
+        self.ensemble = NearEnsemble(
+            hypotheses, H, np.abs(run.weights[used]), np.asarray(run.intercept), np.asarray(run.u)
+        )
         value = formulation.sense * run.certificate.primal
         self.level = value + within * abs(value)
         known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
@@ -389,7 +391,7 @@ class _BandSearch:
         tilts = [balance_exactly((np.arange(n) == row) - self.shares, np.ones(n)) for row in rows.tolist()]
         none = np.zeros(n)
         ends = [
-            search.begin([Part(own, sign * tilt, sign * constant, CONSTANTS), Part(others, none)])
+            search.begin([PricedPart(own, sign * tilt, sign * constant, CONSTANTS), PricedPart(others, none)])
             for tilt, constant in (*((tilt, 0.0) for tilt in tilts), (none, 1.0))
             for sign in (-1.0, 1.0)
         ]

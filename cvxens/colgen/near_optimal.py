@@ -229,7 +229,7 @@ class _LevelProgram:
         return Reached(w, np.asarray(b), u / price if price > 0 else np.zeros(len(self.y)), max(price, 0.0))
 
 
-class Ensemble(NamedTuple):
+class NearEnsemble(NamedTuple):
     """An ensemble within the level, of weights above 0, and multipliers near the optimum."""
 
     hypotheses: Sequence[Hypothesis]
@@ -239,7 +239,7 @@ class Ensemble(NamedTuple):
     u: Array
 
 
-class Part(NamedTuple):
+class PricedPart(NamedTuple):
     """Hypotheses of which a linear function has the coefficients ``c_j = tilt'h_j + constant``."""
 
     oracle: Any  # an `Oracle` of them; None where there are none
@@ -252,7 +252,7 @@ class Part(NamedTuple):
 class End:
     """How far a function reaches: what an ensemble within the level has, and a bound over all hypotheses."""
 
-    parts: Sequence[Part]
+    parts: Sequence[PricedPart]
     reached: float
     bound: float = inf
     centre: tuple[Any, ...] = ()
@@ -265,7 +265,7 @@ class RangeSearch:
     ----------
     level_set : LevelSet
         Over the columns of the ensemble.
-    ensemble : Ensemble
+    ensemble : NearEnsemble
     read : callable
         From a hypothesis to its values on the sample and the part that it is of.
     free : bool
@@ -277,7 +277,7 @@ class RangeSearch:
     def __init__(
         self,
         level_set: LevelSet,
-        ensemble: Ensemble,
+        ensemble: NearEnsemble,
         read: Callable[[Hypothesis], tuple[Array, int]],
         *,
         free: bool,
@@ -294,7 +294,7 @@ class RangeSearch:
         # what a unit of the level is worth if all of it goes into weights; a level of 0 has no units of its own
         self.worth = size / (abs(level) or 1.0)
 
-    def begin(self, parts: Sequence[Part]) -> End:
+    def begin(self, parts: Sequence[PricedPart]) -> End:
         """Return the end of the function with these coefficients, reached by the ensemble alone."""
         c = self._coefficients(parts)
         return End(parts, float(c[: len(self.ensemble.w)] @ self.ensemble.w))
@@ -323,7 +323,7 @@ class RangeSearch:
         self.parts = np.append(self.parts, place)
         return True
 
-    def _coefficients(self, parts: Sequence[Part]) -> Array:
+    def _coefficients(self, parts: Sequence[PricedPart]) -> Array:
         """Return c of all columns."""
         of_part = np.stack([part.tilt @ self.level_set.H + part.constant for part in parts])
         return np.asarray(of_part[self.parts, np.arange(len(self.parts))])

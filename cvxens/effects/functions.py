@@ -233,14 +233,14 @@ class Interaction:
                     values[:, j] += mean * (factor if j in known else -factor)
         return values
 
-    def crop(self, samples: Sequence[Array | None]) -> tuple[list[Array], Array, Array]:
+    def crop(self, X: Any = None) -> tuple[list[Array], Array, Array]:
         """Return what is to be drawn: edges of cells for each feature, and of these cells the table and the masses.
 
-        Each feature reaches over its sample (n_samples,), or else a little over its cuts.
+        Each feature reaches over its values in a sample X (n_samples, n_features), or else a little over its cuts.
         """
         kept, edges = [], []
-        for cuts, x in zip(self.cuts, samples, strict=True):
-            low, high = find_span(cuts, x)
+        for feature, cuts in zip(self.features, self.cuts, strict=True):
+            low, high = find_span(cuts, None if X is None else column(X, feature))
             inside = np.flatnonzero((cuts > low) & (cuts <= high))
             # the cells that the range meets: the one that it begins in, and those of the cuts inside
             kept.append(np.append(np.searchsorted(cuts, low, side="right"), inside + 1))

@@ -499,7 +499,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
         sample = self._read(X, y, reset=False, **given)
-        known = vars(self).get("classes_")
+        known: Any = vars(self).get("classes_")
         if isinstance(sample, Sample) and not np.array_equal(sample.classes, known):
             raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {known}")
         return sample

@@ -181,8 +181,14 @@ class InfiniteEnsembleSVC(KernelMachine):
             limits = Limits(1e-9 if tol is None else tol, max_time, validation.random_state(self.random_state))
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [self.C_], limits)
             u, b = sample.spread(solution.u), solution.b
+        statement = self.kernel_.statement if isinstance(self.kernel_, Kernel) else None
+        if statement is None:
+            remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
+            raise InvalidInput("kernel", f"found {self.kernel_!r:.100}, which no exact proof is known for", remedy)
+        (name, gamma), prices = statement, self.C_ * sample.weights
+        formulation = formulations.svm(float(prices[0]) if (prices == prices[0]).all() else prices)
         layout = lay_out(sample.X.shape[1])
-        return _prove_machine(self._kernel, sample.X, sample.signs, self.C_ * sample.weights, u, b, layout)
+        return prove_kernel(formulation, sample.X, sample.signs, name, u, b, gamma=gamma, layout=layout)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         if self._is_precomputed:
@@ -292,17 +298,3 @@ class InfiniteEnsembleSVC(KernelMachine):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed
         return tags
-
-
-def _prove_machine(
-    kernel: TrainingKernel, X: Array, y: Array, prices: Array, u: Array, b: float, layout: Layout | None = None
-) -> Proof:
-    """Prove how far a machine on a sample is from the optimum, in rational numbers."""
-    statement = kernel.kernel.statement if isinstance(kernel.kernel, Kernel) else None
-    if statement is None:
-        remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
-        raise InvalidInput("kernel", f"found {kernel.kernel!r:.100}, which no exact proof is known for", remedy)
-    name, gamma = statement
-    alike = (prices == prices[0]).all()
-    formulation = formulations.svm(float(prices[0]) if alike else prices)
-    return prove_kernel(formulation, X, y, name, u, b, gamma=gamma, layout=layout)

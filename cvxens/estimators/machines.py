@@ -17,6 +17,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from cvxens import validation
@@ -523,7 +524,9 @@ class MachinePath(PricePath):
         weights = vars(self.estimator).get("class_weight")
         part = replace(part, weights=part.masses * class_factors(weights, part.given, part.masses))
         scores, gaps = [], []
-        with limit_time(self.search.share_time(k)):
+        # of the time, as much as there are folds to be done beside this one and after it
+        share = min(1.0, effective_n_jobs(self.search.n_jobs) / (len(self.search.folds) - k))
+        with limit_time(share * time_left()):
             # the samples that are held out have no part in the kernel
             kernel, whole = self.shared.kernel, self.shared
             if not kernel.is_precomputed and not (own := self._make_kernel(rows)).equals(kernel):

@@ -26,7 +26,7 @@ from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
@@ -137,16 +137,6 @@ def find_best(trials: Sequence[Trial], *, one_standard_error: bool, usual: float
     return first if trials[first].exceeds(trials[stays]) else stays
 
 
-def find_near(trials: Sequence[Trial], best: int) -> list[int]:
-    """Return the numbers of those whose scores are below the best one's by a standard error at most, and its own.
-
-    That of the mean over folds of the difference: much of what scores vary by, from fold to fold, they share.
-    """
-    fallen = [np.array(trials[best].scores) - trial.scores for trial in trials]
-    found = [k for k, each in enumerate(fallen) if each.mean() <= find_standard_error(each)]
-    return [k for k in found if k == best or not trials[k].is_constant]
-
-
 def tabulate(trials: Sequence[Trial]) -> dict[str, Any]:
     """Lay out what was found as GridSearchCV does, a row per trial."""
     if not trials:
@@ -233,10 +223,6 @@ class PriceSearch:
         found: Iterator[Found] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
         return found
 
-    def share_time(self, k: int) -> float:
-        """Return the seconds that fold k may take, of as many as are left to be done beside and after it."""
-        return time_left() * min(1.0, effective_n_jobs(self.n_jobs) / (len(self.folds) - k))
-
     def choose(
         self, trials: Sequence[Trial], *, one_standard_error: bool = False, average: bool = False
     ) -> tuple[int, list[Choice]]:
@@ -249,7 +235,11 @@ class PriceSearch:
         if trials:
             usual = self.paths[0].usual if self.prices is None and self.paths[0].prices is None else None
             best = find_best(trials, one_standard_error=one_standard_error, usual=usual)
-            near = [trials[k] for k in (find_near(trials, best) if average and not one_standard_error else [best])]
+            near = [trials[best]]
+            if average and not one_standard_error:
+                # those whose scores are below by a standard error of the mean difference over folds, at most: much of
+                # what scores vary by, from fold to fold, they share
+                near = [each for each in trials if each is near[0] or not (each.is_constant or near[0].exceeds(each))]
         chosen = trials[best] if trials else near[0]
         # the hypotheses of an alternative are some of those of later ones
         params = {**near[-1].params, chosen.path.name: chosen.price}

@@ -209,17 +209,12 @@ class Weighted:
             each = np.column_stack([alike, self.sensitive.codes])
             alike = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
         _, first, group = np.unique(alike, return_index=True, return_inverse=True)
-        weights, places = np.bincount(group, self.weights), group[self.places]
-        return replace(
-            self,
-            X=self.X[first],
-            weights=weights,
-            masses=np.bincount(group, self.masses),
-            places=places,
-            shares=self.shares * self.weights[self.places] / weights[places],
-            sensitive=None if self.sensitive is None else self.sensitive.take(first),
-            **{name: vars(self)[name][first] for name in self.of_samples},
-        )
+        found: dict[str, Any] = {name: vars(self)[name][first] for name in self.of_samples}
+        found |= {name: np.bincount(group, vars(self)[name]) for name in ("weights", "masses")}
+        places = group[self.places]
+        shares = self.shares * self.weights[self.places] / found["weights"][places]
+        sensitive = None if self.sensitive is None else self.sensitive.take(first)
+        return replace(self, X=self.X[first], places=places, shares=shares, sensitive=sensitive, **found)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
@@ -271,14 +266,7 @@ class Sample(Weighted):
 
     @classmethod
     def read(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        accepts: Accepts,
-        *,
-        sample_weight: Any = None,
-        reset: bool = True,
+        cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
     ) -> Sample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset)

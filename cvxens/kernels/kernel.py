@@ -198,14 +198,14 @@ class Kernel(FieldsOnly, ABC):
         rest = (float(self(vectors[:1], vectors)[0] @ coefficients) - there) / len(shapes)
         return [(knots, values + rest) for knots, values in shapes]
 
-    def __add__(self, other: Kernel) -> Sum:
-        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+    def __add__(self, other: Kernel) -> KernelSum:
+        return KernelSum((self, other), (1.0, 1.0)) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Kernel) -> Product:
         return Product((self, other)) if isinstance(other, Kernel) else NotImplemented
 
-    def __rmul__(self, factor: float) -> Scaled:
-        return Scaled(validation.positive("factor", factor), self)
+    def __rmul__(self, factor: float) -> KernelSum:
+        return KernelSum((self,), (validation.positive("factor", factor),))
 
 
 def check_ranges_known(kernel: Kernel, X: Any, Z: Any) -> None:
@@ -278,30 +278,12 @@ class Compound(Kernel):
         return float(self.combine([part.total_mass(X, Z) for part in self.parts]))
 
 
-class LinearCompound(Compound):
-    """A sum or multiple: what P2 cancels of the parts, it cancels of them, and additive parts stay additive."""
-
-    @property
-    def homogeneity(self) -> float | None:
-        found = {part.homogeneity for part in self.parts}
-        return found.pop() if len(found) == 1 else None
-
-    def range_free_equivalent(self, X: Any) -> Kernel:
-        return self.replace_parts(lambda part: part.range_free_equivalent(X))
-
-    def additive_scales(self, X: Any) -> Array | None:
-        scales = [scale for part in self.parts if (scale := part.additive_scales(X)) is not None]
-        return self.combine(scales) if len(scales) == len(self.parts) else None
-
-    def domain(self, n_features: int) -> Array:
-        low, high = np.stack([part.domain(n_features) for part in self.parts], axis=1)
-        return np.stack([low.max(axis=0), high.min(axis=0)])
-
-
 @final
 @dataclass(frozen=True, repr=False)
-class Sum(LinearCompound):
-    """K(x, x') = sum_k K_k(x, x') of at least one part: the union of sets (LL08 Theorem 13).
+class KernelSum(Compound):
+    """K(x, x') = sum_k factor_k K_k(x, x') of at least one part: the union of sets, r scaled by the roots of factors.
+
+    LL08 Theorem 13 and section 5. What P2 cancels of the parts, it cancels of them, and additive parts stay additive.
 
     Examples
     --------
@@ -315,49 +297,40 @@ class Sum(LinearCompound):
     """
 
     parts: tuple[Kernel, ...]
-    equation = "K1(x, x') + K2(x, x')"
+    factors: tuple[float, ...]  # above 0, and 1 of several parts
+    equation = "factor1 K1(x, x') + factor2 K2(x, x')"
     source = "LL08 Theorem 13"
 
+    @property
+    def homogeneity(self) -> float | None:
+        found = {part.homogeneity for part in self.parts}
+        return found.pop() if len(found) == 1 else None
+
     def combine(self, values: Sequence[Any]) -> Any:
-        return reduce(add, values)
+        return reduce(add, [v if f == 1 else f * v for f, v in zip(self.factors, values, strict=True)])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         random = validation.generator(random_state)
-        masses = np.array([part.total_mass() for part in self.parts])
+        masses = np.array([f * part.total_mass() for f, part in zip(self.factors, self.parts, strict=True)])
         counts = random.multinomial(validation.whole("n", n), normalise_masses(masses))
         drawn = zip(self.parts, counts, strict=True)
         return tuple(h for part, count in drawn if count for h in part.sample(int(count), random))
 
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        return self.replace_parts(lambda part: part.range_free_equivalent(X))
+
+    def additive_scales(self, X: Any) -> Array | None:
+        scales = [scale for part in self.parts if (scale := part.additive_scales(X)) is not None]
+        return self.combine(scales) if len(scales) == len(self.parts) else None
+
+    def domain(self, n_features: int) -> Array:
+        low, high = np.stack([part.domain(n_features) for part in self.parts], axis=1)
+        return np.stack([low.max(axis=0), high.min(axis=0)])
+
     def __repr__(self) -> str:
+        if len(self.parts) == 1:
+            return f"{self.factors[0]:g} * {self.parts[0]!r}"
         return f"({' + '.join(map(repr, self.parts))})"
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class Scaled(LinearCompound):
-    """K(x, x') = factor K_1(x, x') for a factor above 0: the same set with r scaled by its root (LL08 section 5)."""
-
-    factor: float
-    kernel: Kernel
-    equation = "factor K(x, x')"
-    source = "LL08 section 5"
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
-        return (self.kernel,)
-
-    def combine(self, values: Sequence[Any]) -> Any:
-        return self.factor * values[0]
-
-    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Scaled:
-        return Scaled(self.factor, replacement(self.kernel))
-
-    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        # densities r^2 / Delta have no scale
-        return self.kernel.sample(n, random_state)
-
-    def __repr__(self) -> str:
-        return f"{self.factor:g} * {self.kernel!r}"
 
 
 @final

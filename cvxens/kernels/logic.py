@@ -24,7 +24,6 @@ from cvxens.kernels.kernel import (
     Compound,
     Kernel,
     Product,
-    Scaled,
     check_ranges_known,
     close_ranges,
     normalise_masses,
@@ -291,7 +290,7 @@ class DecisionTree(OfStumps):
         """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
         if self.low is not None or self.high is not None:
             return close_ranges(self, X)
-        return Scaled(exp(2 * self.gamma * self.stump_mass(X)), SimplifiedLaplacian(self.gamma))
+        return exp(2 * self.gamma * self.stump_mass(X)) * SimplifiedLaplacian(self.gamma)
 
     def stump_mass(self, X: Any = None, Z: Any = None) -> float:
         delta = super().stump_mass(X, Z)

@@ -34,6 +34,7 @@ CAUCHY = Stable("laplacian", 1, DIFFERENCE, lambda random, shape: random.standar
 NORMAL = Stable("gaussian", 2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
+@dataclass(frozen=True)
 class OfDistance(Kernel):
     """A function of gamma sum_d |x_d - x'_d|^power."""
 

@@ -1,7 +1,8 @@
 """Kernels of decision stumps: sums over features of functions of two numbers, so machines with them are additive.
 
-All are ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels in P2 (`Additive`), but for `MiddleStump`, which
-counts thresholds between two values. The ranges within which thresholds lie are given, or those of a sample (`Ranged`).
+All are ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels in P2 (`AdditiveKernels`), but for `MiddleStump`,
+which counts thresholds between two values. The ranges within which thresholds lie are given, or those of a sample
+(`Ranged`).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Ranged(Kernel):
         return ranged
 
 
-class Additive(Kernel):
+class AdditiveKernels(Kernel):
     """A kernel that is ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels."""
 
     homogeneity: float | None = 1.0
@@ -100,7 +101,7 @@ class Additive(Kernel):
         return SimplifiedStump.from_scales(self.additive_scales(X))
 
 
-class RangedStumps(Ranged, Additive):
+class RangedStumps(Ranged, AdditiveKernels):
     """The inner product over stumps whose thresholds are within ranges."""
 
     def cells(self, X: Any) -> StumpColumns:
@@ -218,7 +219,7 @@ class DecisionStump(RangedStumps):
 
 @final
 @dataclass(frozen=True)
-class HistogramIntersection(Ranged, Additive):
+class HistogramIntersection(Ranged, AdditiveKernels):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
     LL08 after Theorem 4: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of
@@ -280,7 +281,7 @@ class HistogramIntersection(Ranged, Additive):
 
 @final
 @dataclass(frozen=True, repr=False)
-class SimplifiedStump(Simplified, Additive):
+class SimplifiedStump(Simplified, AdditiveKernels):
     """K(x, x') = -|x - x'|_1, or -sum_d scale_d |x_d - x'_d|.
 
     LL08 Theorem 4: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the

@@ -1,8 +1,9 @@
 """Supervised kernels: what the trees of an ensemble do with two samples.
 
-Trees are known by two things, the parent of every node and the leaf that a sample reaches (`Trees`): scikit-learn's as
-they are, the same as plain arrays for files, and those of `cvxens.trees`. From these come the matrix, by comparing the
-ways to two leaves level by level, and products with it that never write it out, by sums through the trees.
+Trees are known by two things, the parent of every node and the leaf that a sample reaches (`FittedTrees`):
+scikit-learn's as they are, the same as plain arrays for files, and those of `cvxens.trees`. From these come the matrix,
+by comparing the ways to two leaves level by level, and products with it that never write it out, by sums through the
+trees.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class TreeEnsemble(Kernel):
         validation.one_of("kind", self.kind, KINDS)
 
     @cached_property
-    def _trees(self) -> Trees:
+    def _trees(self) -> FittedTrees:
         return trees_of(self.forest)
 
     @cached_property
@@ -378,7 +379,7 @@ def _add_rows(values: Array, i: int, sums: Array, j: int, n_rows: int) -> None:
             sums[j + row, column] += values[i + row, column]
 
 
-class Trees(Protocol):
+class FittedTrees(Protocol):
     """Fitted trees whose nodes are numbered from the root, 0, so that parents come before their children."""
 
     @property
@@ -389,7 +390,7 @@ class Trees(Protocol):
         """Find the leaf that each sample reaches, shape (n_trees, n_samples)."""
 
 
-def trees_of(forest: Any) -> Trees:
+def trees_of(forest: Any) -> FittedTrees:
     """Return the trees of a fitted estimator, or of a sequence of trees; trees as arrays are what they are."""
     if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
         return SklearnTrees(forest)

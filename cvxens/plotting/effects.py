@@ -133,9 +133,7 @@ class PairDisplay(Display):
             remedy = f"name one of {', '.join(list(pairs)[:5])}" if pairs else "give a model that has pairs"
             raise InvalidInput("pair", f"found {pair!r:.100}", remedy)
         term = pairs[chosen][0]
-        sample = None if X is None else effects.read(X)
-        values = [None if sample is None else column(sample, feature) for feature in term.features]
-        edges, table, _ = term.crop(values)
+        edges, table, _ = term.crop(None if X is None else effects.read(X))
         first, second = (effects.feature_names[feature] for feature in term.features)
         return cls((edges[0], edges[1]), table[..., k], (first, second)).plot(ax)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -311,14 +312,8 @@ class ShapeDisplay:
 
     def _panels(self) -> list[list[ShapeFunction]]:
         """Return the shapes of each feature; a shape that is part of no named score is alone."""
-        panels: list[list[ShapeFunction]] = []
-        for shape in self.shapes:
-            last = panels[-1] if panels else []
-            if shape.of and last and last[0].name == shape.name and shape.of not in {other.of for other in last}:
-                last.append(shape)
-            else:
-                panels.append([shape])
-        return panels
+        panels = groupby(self.shapes, key=lambda shape: shape.name if shape.of else id(shape))
+        return [list(panel) for _, panel in panels]
 
 
 def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:

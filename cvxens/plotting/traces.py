@@ -96,6 +96,16 @@ class Trace:
         return np.array(gaps)
 
 
+def read_traces(estimator: Any, name: str = "") -> list[Trace]:
+    """Return the traces of the ``history_`` of a fitted estimator, one for each sub-problem, by what it tells apart."""
+    histories, names = read_fitted(estimator, "history_"), [name]
+    if hasattr(estimator, "estimators_"):
+        names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
+    else:
+        histories = [histories]
+    return [Trace.from_history(*part) for part in zip(histories, names, strict=True)]
+
+
 @dataclass
 class TraceDisplay(Display):
     """Traces of one or more runs, on one axis: rounds or seconds.
@@ -140,13 +150,7 @@ class TraceDisplay(Display):
 
         Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.
         """
-        estimator = getattr(estimator, "best_estimator_", estimator)
-        histories, names = read_fitted(estimator, "history_"), [name]
-        if hasattr(estimator, "estimators_"):
-            names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
-        else:
-            histories = [histories]
-        return cls([Trace.from_history(*part) for part in zip(histories, names, strict=True)], against).plot(ax)
+        return cls(read_traces(getattr(estimator, "best_estimator_", estimator), name), against).plot(ax)
 
     def _style(self, trace: Trace) -> dict[str, Any]:
         # a line through one point is not seen

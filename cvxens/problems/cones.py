@@ -116,7 +116,7 @@ class Cones:
         Rounding is taken off, so a vector whose depths are all 0 or more is in the dual cone.
         """
         _, nonnegative, second_order, triangles, exponential, powers = self._split(dual)
-        found = [
+        found: list[Any] = [
             np.full(self.zero, np.inf),
             nonnegative,
             self._of_second_order(second_order),
@@ -145,6 +145,25 @@ class Cones:
         corners = min(float(curved.depths(corner).min(initial=0.0)) for corner in (lowered, raised))
         of_cone = np.bincount(blocks, errors[:first])[blocks]
         return bool((self.depths(dual)[:first] >= of_cone).all() and corners >= 0)
+
+    def map_to_dual(self, x: Array, errors: Array) -> tuple[Array, Array]:
+        """Return a vector that is in the dual cone if and only if x is in the cone, with the errors that x has.
+
+        Cones that are their own duals stay. ``y exp(x / y) <= z`` is ``(-y, -x - y, z)`` in the dual exponential cone,
+        and ``prod x_i^a_i >= |z|`` is ``(a_i x_i, z)`` in the dual power cone. Rows of the zero cone have no such.
+        """
+        x, errors = x.copy(), errors.copy()
+        *_, exponential, powers = self._split(x)
+        *_, of_exponential, of_powers = self._split(errors)
+        a, b = exponential[::3].copy(), exponential[1::3].copy()
+        exponential[::3], exponential[1::3] = -b, -a - b
+        off_a, off_b = of_exponential[::3].copy(), of_exponential[1::3].copy()
+        of_exponential[::3], of_exponential[1::3] = off_b, off_a + off_b + EPSILON * (np.abs(a) + np.abs(b))
+        scaled = self._each(5, powers, self._exponents), self._each(5, of_powers, self._exponents)
+        for (point, exponents), (off, _) in zip(*scaled, strict=True):
+            point[:-1] *= exponents
+            off[:-1] = off[:-1] * exponents + EPSILON * np.abs(point[:-1])
+        return x, errors
 
     def enter(self, dual: Array) -> Array:
         """Return a vector of the dual cone near one that is not far outside of it."""

@@ -297,7 +297,7 @@ class DualBound:
     def prove(self, dual: Array, x: Array) -> ConicProof | None:
         """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
         form = self.form
-        mended = self._mend(dual)
+        mended = mend(dual, self.B, self.target, form.cones.depths(dual))
         dual = form.cones.enter(mended)
         if not self._vanishes(dual):
             dual = self._mix_centre(mended)
@@ -409,32 +409,33 @@ class DualBound:
             # multipliers l of the cost target + share B'inner make l + share inner those of the target
             found = solve_cones(B, form.b, self.target + share * (B.T @ inner), form.cones)
             if found.solved:
-                centre = self._mend(found.dual + share * inner)
+                inside = found.dual + share * inner
+                centre = mend(inside, B, self.target, form.cones.depths(inside))
                 if form.cones.depths(centre).min(initial=inf) > 0 and self._vanishes(centre):
                     return centre
         return None
-
-    def _mend(self, dual: Array) -> Array:
-        """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
-        B = self.B
-        if not B.shape[1]:
-            return dual
-        largest = float(np.abs(dual).max(initial=0.0)) or 1.0
-        weights = np.clip(self.form.cones.depths(dual) / largest, BORDER, 1.0)
-        check_time()
-        system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
-        for _ in in_time(range(REFINEMENTS)):
-            missed = B.T @ dual + self.target
-            if not missed.any():
-                break
-            dual = dual + weights * system.solve(-missed)
-        return dual
 
     def _vanishes(self, dual: Array) -> bool:
         """Return True if ``B'l + target`` is rounding."""
         sizes = np.abs(self.B).T @ np.abs(dual) + np.abs(self.target)
         # what may be left of the equality, relative to its terms: some ten units in the last place
         return bool((np.abs(self.B.T @ dual + self.target) <= 1e-14 * sizes).all())
+
+
+def mend(dual: Array, B: Any, target: Array, depths: Array) -> Array:
+    """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
+    if not B.shape[1]:
+        return dual
+    largest = float(np.abs(dual).max(initial=0.0)) or 1.0
+    weights = np.clip(depths / largest, BORDER, 1.0)
+    check_time()
+    system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
+    for _ in in_time(range(REFINEMENTS)):
+        missed = B.T @ dual + target
+        if not missed.any():
+            break
+        dual = dual + weights * system.solve(-missed)
+    return dual
 
 
 class ConicFunction:

@@ -36,13 +36,8 @@ from cvxens.problems.penalties import (
 )
 from cvxens.problems.scalar_sums import ScalarSum
 from cvxens.problems.structure import Unrecognised, read_structure
-from cvxens.rounding import sum_error
+from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
-
-TINY = float(np.finfo(float).tiny)
-
-STEP = 1e-5
-"""Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
 
 CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
 """What bounds hold under where no exact multipliers are verified."""
@@ -557,5 +552,6 @@ class ExpressionPenalty(Penalty):
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return ``|slope of the penalty along w - edges'w|``, relative."""
-        slope = (self.value((1 + STEP) * w) - self.value((1 - STEP) * w)) / (2 * STEP)
+        step = 1e-5
+        slope = (self.value((1 + step) * w) - self.value((1 - step) * w)) / (2 * step)
         return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))

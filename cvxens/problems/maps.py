@@ -153,6 +153,7 @@ class StepColumns:
         cells = np.full(len(self.counts), self.counts.max(initial=0) + 2) if usual else self.counts + 2
         most = [np.bincount(own).argmax() for own in self.codes] if usual else np.full(len(self.counts), -1)
         self.starts, self.usual = np.append(0, np.cumsum(cells)), np.array(most, np.int64)
+        self._at = self.starts[self.features] + self.places
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -171,16 +172,14 @@ class StepColumns:
         w, shape = np.ascontiguousarray(w.reshape(len(w), -1).T, np.float64), (self.shape[0], *w.shape[1:])
         # g(cell) = 2 sum_(place <= cell) w - sum w; where the value is missing, sum way w
         steps, starts, n_features = w[:, : len(self.features)] * self.scale, self.starts, len(self.codes)
-        n_cells, tables = starts[-1], []
-        for own in steps:
-            jumps = np.bincount(starts[self.features] + self.places, own, n_cells)
-            table = 2 * accumulate(jumps[np.newaxis], starts)[0]
-            table -= np.repeat(np.bincount(self.features, own, n_features), np.diff(starts))
-            table[starts[:-1] + self.counts + 1] = np.bincount(self.features, self.ways * own, n_features)
-            tables.append(table)
-        table = np.array(tables)
+        jumps = np.stack([np.bincount(self._at, own, starts[-1]) for own in steps])
+        total = np.stack([np.bincount(self.features, own, n_features) for own in steps])
+        table = 2 * accumulate(jumps, starts) - np.repeat(total, np.diff(starts), axis=1)
+        missing = [np.bincount(self.features, self.ways * own, n_features) for own in steps]
+        table[:, starts[:-1] + self.counts + 1] = missing
         base = np.where(self.usual < 0, 0.0, table[:, starts[:-1] + self.usual])
-        table -= np.repeat(base, np.diff(starts), axis=1)
+        if base.any():
+            table -= np.repeat(base, np.diff(starts), axis=1)
 
         def add(rows: slice) -> Array:
             return add_cells((rows.start, rows.stop), self.codes, starts, self.usual, table)
@@ -205,7 +204,7 @@ class StepColumns:
             sums[:, starts[:-1] + self.usual] = total - sums.reshape(len(s), len(self.codes), -1).sum(axis=2)
         gone = sums[:, starts[:-1] + self.counts + 1][:, self.features]
         # nothing is below the first cell
-        below = np.where(self.places > 0, accumulate(sums, starts)[:, starts[self.features] + self.places - 1], 0.0)
+        below = np.where(self.places > 0, accumulate(sums, starts)[:, self._at - 1], 0.0)
         # missing values count as below, as above, or not at all
         edges = (total - (1 - self.ways) * gone - 2 * below) * self.scale
         edges = np.hstack([edges, total]) if self.constant else edges

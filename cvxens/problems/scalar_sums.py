@@ -17,10 +17,8 @@ from cvxens.problems.curves import Curve
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Term
 from cvxens.problems.structure import read_sum
-from cvxens.rounding import sum_error
+from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array
-
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import check_symmetry
+from cvxens.rounding import TINY
 from cvxens.types import Array
 
 ROUNDED = 1e-9
@@ -71,11 +72,6 @@ DUAL_VALUE = "the dual value is the minimum of value(z) + u'z over all z; correc
 CONJUGATE = "the conjugate is the maximum of edges'w - value(w) over all w; correct `conjugate`, `shrink` or `value`"
 
 SLOPES = "let `slopes` and `multipliers` be those of `value` (multipliers with the sign changed), or correct `value`"
-
-TINY = float(np.finfo(float).tiny)
-
-SUMS = {"value": "terms", "dual_value": "dual_terms"}
-"""What a loss has the summands of."""
 
 FORMS: Mapping[str, Callable[[Any, Array], float]] = {
     "linear_dual": lambda loss, z: loss.linear_dual.value(z),
@@ -231,8 +227,9 @@ class _Watched:
         return partial(self._call, name, found) if callable(found) else found
 
     def _call(self, name: str, method: Callable[..., Any], *given: Any) -> Any:
-        if name in SUMS and isinstance(self._part, Loss):
-            getattr(self, SUMS[name])(*given)
+        # of sums their terms, too
+        if isinstance(self._part, Loss) and (summands := {"value": "terms", "dual_value": "dual_terms"}.get(name)):
+            getattr(self, summands)(*given)
         returned = method(*given)
         values = returned if isinstance(returned, tuple) and name == "slopes" else (returned,)
         wrong = [str(value) for value in values if value is None]

@@ -307,15 +307,23 @@ def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> 
     dense = B[:, np.append(own, j)].toarray()
     _, order = qr(dense[:, :-1].T, mode="r", pivoting=True) if len(own) else (None, np.empty(0, np.intp))
     rows = [[Fraction(float(value)) for value in dense[i]] for i in order[: len(own)]]
-    for k in in_time(range(len(own))):
-        pivot = next((row for row in rows[k:] if row[k]), None)
+    if (found := solve_fractions(rows)) is None:
+        raise np.linalg.LinAlgError
+    return {**{int(k): -value for k, value in zip(own, found, strict=True)}, j: Fraction(1)}
+
+
+def solve_fractions(rows: list[list[Fraction]]) -> list[Fraction] | None:
+    """Solve a square system, whose right sides are the last column, by Gauss and Jordan; None where it is singular."""
+    for j in in_time(range(len(rows))):
+        pivot = next((i for i in range(j, len(rows)) if rows[i][j]), None)
         if pivot is None:
-            raise np.linalg.LinAlgError
-        rows.remove(pivot)
-        pivot = [value / pivot[k] for value in pivot]
-        rows = [[a - row[k] * b for a, b in zip(row, pivot, strict=True)] for row in rows]
-        rows.insert(k, pivot)
-    return {**{int(own[k]): -row[-1] for k, row in enumerate(rows)}, j: Fraction(1)}
+            return None
+        rows[j], rows[pivot] = rows[pivot], rows[j]
+        rows[j] = [value / rows[j][j] for value in rows[j]]
+        for i, row in enumerate(rows):
+            if i != j and row[j]:
+                rows[i] = [value - row[j] * of_pivot for value, of_pivot in zip(row, rows[j], strict=True)]
+    return [row[-1] for row in rows]
 
 
 def is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:

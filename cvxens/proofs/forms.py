@@ -15,7 +15,6 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SoftMinimumMargin
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.proofs import checker
-from cvxens.proofs.rational import simplest, to_integers
 
 LOSSES = {
     Hinge: ("hinge", "C"),
@@ -28,9 +27,6 @@ PENALTIES = {L1: ("l1", "weight"), SquaredL2: ("squared l2", "weight"), Simplex:
 
 LINEAR = {("hinge", "l1"), ("hard", "l1"), ("soft minimum", "simplex")}
 """Losses and penalties whose minimum over columns is a linear program that is solved and written here."""
-
-MOST_BITS = 1000
-"""Binary digits of a common denominator of prices up to which they are the simplest rationals; else they are dyadic."""
 
 Term = tuple[int | None, float | None, float]
 """A feature and a threshold with the weight of that stump; None for both stands for the constant +1."""
@@ -100,7 +96,8 @@ class Form:
 def _read_prices(given: Sequence[float]) -> list[Fraction]:
     """Return the simplest rationals that round to doubles, if they have a common denominator of a decent size."""
     prices = [simplest(value) for value in given]
-    if lcm(*(price.denominator for price in prices)).bit_length() > MOST_BITS:
+    # of more binary digits they are dyadic
+    if lcm(*(price.denominator for price in prices)).bit_length() > 1000:
         return list(map(Fraction, given))
     return prices
 
@@ -130,3 +127,27 @@ class Point:
         ]
         found = listed if self.terms is not None else None
         return {"denominator": str(denominator), "intercept": str(b), "terms": found}
+
+
+def simplest(value: float) -> Fraction:
+    """Return the rational with the smallest denominator, a power of ten at most, that rounds to a double.
+
+    Somebody who writes 0.05 means 1/20, and 1/569 is not the double that it rounds to.
+
+    Examples
+    --------
+    >>> simplest(0.05), simplest(1 / 569), simplest(3.0)
+    (Fraction(1, 20), Fraction(1, 569), Fraction(3, 1))
+    """
+    exact = Fraction(value)
+    for digits in range(1, 18):
+        near = exact.limit_denominator(10**digits)
+        if float(near) == value:
+            return near
+    return exact
+
+
+def to_integers(values: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Return numerators over one denominator, and it."""
+    denominator = lcm(*(value.denominator for value in values))
+    return [int(value * denominator) for value in values], denominator

@@ -23,13 +23,10 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.formulation import Formulation
-from cvxens.proofs.forms import Form, Point
+from cvxens.proofs.forms import Form, Point, to_integers
 from cvxens.proofs.proof import Layout, Proof, write_proof
-from cvxens.proofs.rational import LARGEST, independent_rows, solve_rationals, to_integers
+from cvxens.proofs.vertices import LARGEST, independent_rows, solve_rationals
 from cvxens.types import Array
-
-POSITIVE = 1e-9
-"""Multipliers above this share of the largest are of the vertex: it is then solved exactly, and checked."""
 
 
 def prove_inseparable(
@@ -132,7 +129,8 @@ def _solve_vertex(equations: csr_array) -> tuple[NDArray[np.intp], list[Fraction
     if program.status != 0:
         found = f"found a sample that can be separated, or one too near to it ({program.message})"
         raise InvalidInput("X", found, "ask for the optimum of its hard margins instead")
-    at = np.flatnonzero(program.x > POSITIVE * program.x.max())
+    # so small a share of the largest is none of the vertex, which is then solved exactly, and checked
+    at = np.flatnonzero(program.x > 1e-9 * program.x.max())
     rows = csr_array(scaled)[:, at].toarray()
     chosen = independent_rows(rows, 1)
     values = None

@@ -29,7 +29,7 @@ LARGEST_EXPORT = 2_000_000
 
 
 @dataclass(frozen=True)
-class Row:
+class ProgramRow:
     """``sum_j entries_j x_j >= rhs``, or an equation, and its multiplier in the bound."""
 
     name: str
@@ -50,7 +50,7 @@ class LinearProgram:
     names : list of str
         Of the variables.
     costs : list of Fraction
-    rows : list of Row
+    rows : list of ProgramRow
     n_bounds : int
         How many of them bound a variable.
     solution : list of Fraction or None
@@ -60,7 +60,7 @@ class LinearProgram:
 
     names: list[str]
     costs: list[Fraction]
-    rows: list[Row]
+    rows: list[ProgramRow]
     n_bounds: int
     solution: list[Fraction] | None
     bound: Fraction | None
@@ -207,16 +207,16 @@ def _state_program(
     costs += [Fraction(0)] * form["intercept"]
     left = [weight - edge - level for edge in edges]
     left += [c - v for c, v in zip(prices, u, strict=True)] * soft
-    rows = [Row(f"{variables[j]}_bound", {j: Fraction(1)}, Fraction(0), value) for j, value in enumerate(left)]
+    rows = [ProgramRow(f"{variables[j]}_bound", {j: Fraction(1)}, Fraction(0), value) for j, value in enumerate(left)]
     n_bounds = len(rows)
     for i, sign in enumerate(signs):
         entries = {j: sign * column[i] for j, column in enumerate(columns) if column[i]}
         entries |= {k + i: Fraction(1)} if soft else {}
         entries |= {k + n: Fraction(-1)} if simplex else {}
         entries |= {len(variables) - 1: Fraction(sign)} if form["intercept"] else {}
-        rows.append(Row(f"margin_{i}", entries, Fraction(0 if simplex else 1), u[i]))
+        rows.append(ProgramRow(f"margin_{i}", entries, Fraction(0 if simplex else 1), u[i]))
     if simplex:
-        rows.append(Row("sum", {j: Fraction(1) for j in range(k)}, Fraction(1), level, equal=True))
+        rows.append(ProgramRow("sum", {j: Fraction(1) for j in range(k)}, Fraction(1), level, equal=True))
     if model is None:
         return LinearProgram(variables, costs, rows, n_bounds, None, None)
     b = Fraction(int(model["intercept"]), int(model["denominator"]))

@@ -20,31 +20,24 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from cvxens.certificates import PROVERS
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump, TabulatedColumn
+from cvxens.problems import Columns, DenseColumns, Evaluated, Problem
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.maps import ColumnMap
 from cvxens.proofs import checker
-from cvxens.proofs.forms import Form, Point, Term
+from cvxens.proofs.forms import Form, Point, Term, to_integers
 from cvxens.proofs.programs import LinearProgram
-from cvxens.proofs.rational import to_integers
 from cvxens.proofs.readings import Reading
 from cvxens.proofs.vertices import find_vertex
 from cvxens.types import Array
 
-GRID = 60
-"""Binary digits to which multipliers are rounded, below the largest price: what that costs is far below a double's."""
-
 ExactTerm: TypeAlias = tuple[int | None, float | None, Fraction]
 """A feature and a threshold with the weight of that stump, as a rational number."""
 
-MOST_MORE = 140
-"""Binary digits beside these that multipliers may have which are to stay as they are: for sizes down to 1e-60."""
-
-WEIGHT_GRID = 44
-"""Binary digits of weights, below the largest: fewer than a double has, so that sums stay short."""
-
-LARGEST_PROGRAM = 500_000
-"""Entries of the columns up to which a vertex is looked for: the simplex method takes seconds for so many."""
+KERNELS = {"stump": False, "perceptron": False, "laplacian": True, "gaussian": True}
+"""The kernels that the checker knows, and which of them have a gamma."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +334,8 @@ def prove(
     given = zip(read, np.asarray(weights, dtype=float).tolist(), strict=True)
     terms = [(feature, threshold, sign * weight) for (feature, threshold, sign), weight in given if weight]
     found, exact = None, as_given
-    if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
+    # of more entries the simplex method takes minutes
+    if len(terms) * len(X) > 500_000 or isinstance(u, Proof):
         as_given = True
     if not as_given and form.is_linear:
         merged = ((feature, threshold, float(weight)) for feature, threshold, weight in _merge_stumps(X, terms))
@@ -353,6 +347,74 @@ def prove(
             multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=exact)
         found = Point(*_round_weights(form, X, signs, terms, float(intercept)), *multipliers)
     return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]), readings)
+
+
+def prove_kernel(
+    formulation: Formulation,
+    X: Any,
+    y: Any,
+    kernel: str,
+    u: Any,
+    intercept: float = 0.0,
+    *,
+    gamma: float | None = None,
+    layout: Layout | None = None,
+) -> Proof:
+    """Prove in rational numbers how far the function of given multipliers is from the best in the space of a kernel.
+
+    The bound from u, made feasible over the rationals with y'u = 0, is ``g(u) - u'(K o yy')u / (2 weight)``, and the
+    model is the function ``sum_i u_i y_i k(x_i, x) / weight + b``, whose penalty is the same form. Of stumps K is a
+    matrix of rational numbers; roots and exponentials are known to forty digits, and count at their worst. As y'u = 0,
+    constants in the kernel do not matter.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        A loss as for `prove`, SquaredL2 and an intercept, such as ``formulations.svm(C)``.
+    X : array-like of shape (n_samples, n_features)
+        The features, finite. But for stumps the checker goes through all pairs: 1,000 samples take it half a minute.
+    y : array-like of shape (n_samples,)
+        Labels, -1 and +1.
+    kernel : {"stump", "perceptron", "laplacian", "gaussian"}
+        That of all stumps, ``-|x - x'|_1``; of all perceptrons, ``-|x - x'|_2``; ``exp(-gamma |x - x'|_1)``;
+        ``exp(-gamma |x - x'|_2^2)``; whatever constant it has.
+    u : array-like of shape (n_samples,)
+        Multipliers: the doubles that they are, clipped to what is feasible, and balanced.
+    intercept : float
+        b, which goes with the kernel without its constant.
+    gamma : float, optional
+        Above 0, of the last two. It counts as the simplest rational that rounds to it.
+    layout : Layout, optional
+        Where the numbers stand in the data file; by default as `Proof.save` writes it.
+
+    Returns
+    -------
+    Proof
+        Checked once by the checker's own functions.
+
+    Raises
+    ------
+    InvalidInput
+        Another loss, penalty or kernel, a formulation without an intercept, or a gamma too many or missing.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations
+    >>> X, y = [[0.0], [1.0], [3.0]], [-1.0, 1.0, 1.0]
+    >>> proof = prove_kernel(formulations.svm(C=2.0), X, y, "stump", [1.0, 1.0, 0.0])
+    >>> proof.objective, proof.bound
+    (Fraction(1, 1), Fraction(1, 1))
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
+    signs = np.asarray(y, dtype=np.float64)
+    if kernel not in KERNELS:
+        raise InvalidInput("kernel", f"found {kernel!r:.100}", f"give one of {', '.join(map(repr, KERNELS))}")
+    if (gamma is not None) != KERNELS[kernel]:
+        raise InvalidInput("gamma", f"found {gamma!r} for the {kernel} kernel", "give one to those that have it")
+    form = Form.from_formulation(formulation, len(signs), f"functions of the {kernel} kernel", gamma or 0.0)
+    multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=True)
+    point = Point(None, Fraction(float(intercept)), *multipliers)
+    return write_proof(form, X, signs, point, layout or Layout.of_width(X.shape[1]))
 
 
 def _merge_stumps(X: Array, terms: Sequence[tuple[int | None, float | None, Any]]) -> list[ExactTerm]:
@@ -422,7 +484,8 @@ def _round_weights(
 ) -> tuple[list[ExactTerm], Fraction]:
     """Round weights and intercept to a grid, and scale them, exactly, to a feasible point."""
     largest = max((abs(weight) for *_, weight in terms), default=1.0)
-    grid = Fraction(2) ** (int(np.frexp(largest)[1]) - WEIGHT_GRID)
+    # 44 binary digits below the largest: fewer than a double has, so that sums stay short
+    grid = Fraction(2) ** (int(np.frexp(largest)[1]) - 44)
     rounded = [(j, t, grid * round(Fraction(weight) / grid)) for j, t, weight in terms]
     b = grid * round(Fraction(intercept) / grid) if form.intercept else Fraction(0)
     scale = Fraction(1)
@@ -452,10 +515,12 @@ def round_multipliers(form: Form, X: Array, y: Array, u: Array, *, exact: bool =
     """
     caps, of_prices = to_integers(form.prices)
     largest = float(max(u.max(initial=0.0), 1e-300))
-    shift = GRID - int(np.frexp(largest)[1])
+    # 60 binary digits below the largest: what that costs is far below a double's
+    shift = 60 - int(np.frexp(largest)[1])
     if exact:
         digits = max((Fraction(value).denominator.bit_length() for value in u.tolist()), default=0) - 1
-        shift = min(max(shift, digits), shift + MOST_MORE)
+        # 140 more are for sizes down to 1e-60
+        shift = min(max(shift, digits), shift + 140)
     q = of_prices * 2 ** max(shift, 0)
     caps = [cap * 2 ** max(shift, 0) for cap in caps]
     values = [max(round(Fraction(value) * q), 0) for value in u.tolist()]
@@ -496,3 +561,36 @@ def _balance(values: list[int], y: Array) -> None:
         step = min(values[i], abs(excess))
         values[i] -= step
         excess -= step if excess > 0 else -step
+
+
+# Problems over given columns, which are a pool ------------------------------------------------------------------------
+
+
+def prove_evaluated(problem: Any, evaluated: Evaluated) -> Proof:
+    """Prove how far a point of a problem is from the optimum over its columns, or that optimum itself.
+
+    `InvalidInput` for a problem over others than columns, one with several outputs, or one on scores.
+    """
+    over_columns = isinstance(problem, Problem) and isinstance(problem.linear_map, ColumnMap)
+    if not over_columns or problem.outputs or problem.formulation.on_scores:
+        found = f"found one of {type(problem).__name__}, that is not over columns and labels"
+        remedy = "take a problem over columns, or prove_kernel(...) with the samples of a kernel"
+        raise InvalidInput("certificate", found, remedy)
+    H = _tabulate(problem.H)
+    w, b, u = (evaluated.point.get(letter) for letter in problem.letters)
+    hypotheses = [TabulatedColumn(j, H.shape[1], 1) for j in range(H.shape[1])]
+    over = "one-sided pool" if problem.nonnegative else "pool"
+    return prove(problem.formulation, H, problem.signs, hypotheses, w, 0.0 if b is None else float(b), u=u, over=over)
+
+
+def _tabulate(H: Columns) -> Array:
+    """Return columns as an array."""
+    n_samples, n_columns = H.shape
+    # so many entries are written down
+    if n_samples * n_columns > 5_000_000:
+        found = f"found {n_samples:,} x {n_columns:,} values of columns"
+        raise InvalidInput("H", found, "give fewer, up to 5,000,000 in all")
+    return H.H if isinstance(H, DenseColumns) else H.scores(np.eye(n_columns))
+
+
+PROVERS.append(prove_evaluated)

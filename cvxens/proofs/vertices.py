@@ -14,25 +14,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
 from scipy.optimize import linprog
 
-from cvxens.proofs.forms import Form, Key, Point, Term
-from cvxens.proofs.rational import independent_rows, solve_rationals, to_integers
+from cvxens.problems.verified import solve_fractions
+from cvxens.proofs.forms import Form, Key, Point, Term, to_integers
 from cvxens.types import Array
-
-MOST_ROUNDS = 20
-"""Rounds of exact column generation: a float run to 1e-9 has all columns but a few."""
 
 AT_BOUND = 1e-11
 """The distance from a bound, relative to the largest value, up to which the simplex method's numbers are at it."""
 
-MOST_BITS = 6_000
-"""Binary digits of numbers in a proof: the checker reads 4,300 decimal ones, and values are products of two numbers."""
-
-LARGEST_OF_DOUBLES = 100
-"""Unknowns up to which a vertex over a pool is solved: entries have 53 digits, and a solution the sum of all."""
+LARGEST = 1500
+"""Unknowns up to which systems are solved at all: the digits of a solution grow with them, and the time with their 4th
+power; 800 take 4 s."""
 
 
 def find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point | None:
@@ -42,7 +40,8 @@ def find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point 
     if not columns:
         # of an ensemble without weights: the best stumps under equal multipliers to begin with
         columns = {key: sign for key, (_, sign) in pricing.price(y.astype(int).tolist()).items()}
-    for _ in range(MOST_ROUNDS):
+    # a float run to 1e-9 has all columns but a few
+    for _ in range(20):
         if (vertex := _solve_vertex(form, X, y, columns)) is None:
             return None
         weights, intercept, u, limit = vertex
@@ -62,7 +61,8 @@ def find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point 
 def is_short(point: Point) -> bool:
     """Return True if the numbers of a point are short enough for the checker."""
     lengths = [point.denominator.bit_length(), *(v.bit_length() for v in point.numerators)]
-    return max(lengths + [w.denominator.bit_length() for *_, w in point.terms or ()]) <= MOST_BITS
+    # the checker reads 4,300 decimal digits, and values are products of two numbers
+    return max(lengths + [w.denominator.bit_length() for *_, w in point.terms or ()]) <= 6_000
 
 
 def _evaluate_columns(X: Array, y: Array, columns: dict[Key, float]) -> Array:
@@ -118,7 +118,8 @@ def _solve_vertex(
     values = [*(rhs[i] for i in order.tolist()), *([Fraction(1)] * simplex)]
     chosen = independent_rows(np.vstack([equations[len(order) :], equations[: len(order)]]), simplex + len(free))
     chosen = np.where(chosen < simplex, chosen + len(order), chosen - simplex)
-    if len(chosen) != len(support) or (form.is_pool and len(support) > LARGEST_OF_DOUBLES):
+    # over a pool entries have 53 digits, and a solution the sum of all
+    if len(chosen) != len(support) or (form.is_pool and len(support) > 100):
         return None
     on_support = solve_rationals(equations[chosen], [values[i] for i in chosen.tolist()])
     # dual: for every unknown the multipliers add up to its cost, less beta, the multiplier of a simplex's sum; first
@@ -199,3 +200,49 @@ class Pricing:
 def _size(found: tuple[int, float]) -> int:
     """Return the size of an edge."""
     return abs(found[0])
+
+
+def independent_rows(rows: Array, first: int = 0) -> NDArray[np.intp]:
+    """Choose rows that span all of them: from the `first` ones as many as are independent, then from the others."""
+    # rows whose remainder, after those before them, is smaller than 1e-9 count as dependent; entries are -1, 0 and 1
+    _, R, order = (
+        qr(rows[:first].T, mode="economic", pivoting=True) if first else (None, np.zeros((0, 0)), np.arange(0))
+    )
+    chosen = order[: int((np.abs(np.diag(R)) > 1e-9 * rows.shape[1]).sum())]
+    basis = np.linalg.qr(rows[chosen].T)[0]
+    rest = rows[first:] - (rows[first:] @ basis) @ basis.T
+    if not len(rest):
+        return np.asarray(chosen)
+    _, R, order = qr(rest.T, mode="economic", pivoting=True)
+    more = order[: int((np.abs(np.diag(R)) > 1e-9 * rows.shape[1]).sum())]
+    return np.concatenate([chosen, first + more])
+
+
+def solve_rationals(A: Array, rhs: Sequence[Fraction]) -> list[Fraction] | None:
+    """Solve a square system of doubles, which are rationals, without rounding; None as for `solve_system`."""
+    # doubles are integers over powers of 2: every row times the largest of its powers
+    rows = [to_integers(list(map(Fraction, row))) for row in A.tolist()]
+    scaled = [value * scale for value, (_, scale) in zip(rhs, rows, strict=True)]
+    return solve_system(np.array([row for row, _ in rows], dtype=object).reshape(np.shape(A)), scaled)
+
+
+def solve_system(A: NDArray[np.int64 | np.object_], rhs: Sequence[Fraction]) -> list[Fraction] | None:
+    """Solve a square system of integers over the rationals; None where it is singular or too large."""
+    n = len(A)
+    if n > LARGEST:
+        return None
+    if n == 0:
+        return []
+    numerators, denominator = to_integers(rhs)
+    try:
+        from flint import fmpz_mat
+    except ImportError:
+        # elimination over rationals takes 2 s for 40 unknowns
+        rows = [[*map(Fraction, row), value] for row, value in zip(A.tolist(), rhs, strict=True)]
+        return solve_fractions(rows) if n <= 40 else None
+    try:
+        solution: Any = fmpz_mat(A.tolist()).solve(fmpz_mat([[value] for value in numerators]))
+    except ZeroDivisionError:
+        return None
+    found = (solution[i, 0] for i in range(n))
+    return [Fraction(int(value.p), int(value.q) * denominator) for value in found]

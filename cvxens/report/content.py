@@ -34,7 +34,7 @@ from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import name_problems
-from cvxens.plotting.traces import Trace
+from cvxens.plotting.traces import read_traces
 from cvxens.types import Array
 
 Content: TypeAlias = dict[str, Any]
@@ -303,19 +303,17 @@ def _describe_certificates(model: Any) -> list[Content]:
 
 def _describe_histories(model: Any) -> list[Content]:
     """Return the objective, the bound and the gap of every round; nothing of models without rounds."""
-    found = getattr(model, "history_", ())
-    histories, names = ([found], [""]) if not hasattr(model, "estimators_") else (found, name_problems(model))
+    try:
+        traces = read_traces(model)
+    except InvalidInput:
+        # there are no rounds, or they have no objective and no bound
+        return []
     described = []
-    for name, history in zip(names, histories, strict=False):
-        try:
-            trace = Trace.from_history(history)
-        except InvalidInput:
-            # rows without an objective and a bound are no trace
-            continue
+    for trace in traces:
         chosen = _thin(len(trace.objective), 400)
         columns = {"objective": trace.objective, "bound": trace.bound, "gap": trace.relative_gap, "round": trace.rounds}
         numbers = {key: _numbers(values[chosen]) for key, values in columns.items()}
-        described.append({"name": name, "quantity": trace.quantity, **numbers})
+        described.append({"name": trace.name, "quantity": trace.quantity, **numbers})
     return described
 
 
@@ -431,7 +429,7 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
 
 def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Content:
     """Return a pair as a table between edges, with the share of the samples in each cell."""
-    edges, table, masses = pair.crop([None if given is None else column(given.X, f) for f in pair.features])
+    edges, table, masses = pair.crop(None if given is None else given.X)
     return {
         "names": [effects.feature_names[feature] for feature in pair.features],
         "edges": [_numbers(ends) for ends in edges],

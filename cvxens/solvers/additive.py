@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
-from cvxens.features import BinnedFeatures
+from cvxens.features import BinnedFeatures, add_cells, sum_cells
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
@@ -100,7 +100,9 @@ class AdditiveKernel(KernelMap):
     def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
         """Sort a sample, or take one that is sorted, `BinnedFeatures`; `scale` is 1 or shaped (n_features,)."""
         features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
-        return cls(features.X, features.order, features.values, _checked_scale(scale, features.n_features))
+        n_features = features.n_features
+        scale = np.ones(n_features) if scale is None else validation.weights("scale", scale, n_features, "feature")
+        return cls(features.X, features.order, features.values, scale)
 
     @classmethod
     def from_kernel(cls, kernel: Any, X: Array) -> AdditiveKernel | None:
@@ -201,12 +203,6 @@ class AdditiveKernel(KernelMap):
         """Return the results of a task for shares of the features, the same with any number of threads."""
         n_features = len(self.scale)
         return map_slices(task, n_features, shares_for(n_features, self.rows.size, WORTH_A_THREAD))
-
-
-def _checked_scale(scale: Any, n_features: int) -> Array:
-    if scale is None:
-        return np.ones(n_features)
-    return validation.weights("scale", scale, n_features, "feature")
 
 
 @njit(cache=True, nogil=True)
@@ -562,7 +558,9 @@ class AdditiveModel(FieldsOnly):
 
     def __call__(self, X: Any) -> Array:
         """Evaluate f + b on `X` (n, n_features); returns (n,)."""
-        X = _check_sample(X, self.n_features)
+        X = validation.finite_array("X", X, ndim=2)
+        if X.shape[1] != self.n_features:
+            raise InvalidInput("X", f"found shape {X.shape}", f"give samples of {self.n_features} features")
         scores, table, lines = np.full(len(X), self.intercept), self._table, self._lines
 
         def add(rows: slice) -> None:
@@ -604,13 +602,6 @@ def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Arr
     rises = -2 * kernel.scale[d] * below * np.diff(knots)
     values = np.concatenate([[0.0], np.cumsum(rises)])
     return knots, values - values[-1] / 2
-
-
-def _check_sample(X: Any, n_features: int) -> NDArray:
-    X = validation.finite_array("X", X, ndim=2)
-    if X.shape[1] != n_features:
-        raise InvalidInput("X", f"found shape {X.shape}", f"give samples of {n_features} features")
-    return X
 
 
 class _Table(NamedTuple):
@@ -822,8 +813,23 @@ class CoarseModel:
         return x - x.sum() / self.of_ones.sum() * self.of_ones
 
     def _apply(self, r: Array) -> Array:
-        x = self.inverse * r
-        return x - self.inverse * self.steps.scores(cho_solve(self.factor, self.steps.edges(x)))
+        x, H, n_features = self.inverse * r, self.steps, len(self.steps.codes)
+        sums, scale = np.zeros((1, H.starts[-1])), H.scale.reshape(n_features, -1)
+        n_shares = shares_for(len(x), H.codes.size, WORTH_A_THREAD)
+        map_slices(
+            lambda d: sum_cells((d.start, d.stop), H.codes, H.starts, H.usual, x[None], sums), n_features, n_shares
+        )
+        # a step is -1 below its threshold; the products of `StepColumns` take longer, which a system calls most often
+        edges = scale * (x.sum() - 2 * sums.reshape(n_features, -1).cumsum(axis=1)[:, :-2])
+        weights = scale * cho_solve(self.factor, edges.ravel()).reshape(scale.shape)
+        table = np.zeros((n_features, scale.shape[1] + 2))
+        np.cumsum(2 * weights, axis=1, out=table[:, 1:-1])
+
+        def add(rows: slice) -> Array:
+            return add_cells((rows.start, rows.stop), H.codes, H.starts, H.usual, table.reshape(1, -1))
+
+        seen = np.concatenate(map_slices(add, len(x), n_shares), axis=1)[0] - weights.sum()
+        return x - self.inverse * seen
 
 
 STIFFEST = 1e9
@@ -932,7 +938,8 @@ class ProximalSearch:
     def run(self) -> Ending:
         """Solve one proximal problem after the other until a limit is reached."""
         while (ending := self._find_ending()) is None:
-            smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, self._capped_step())
+            step = np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
+            smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, step)
             solved = self._solve(smoothed)
             # c itself, at the bounds where it is beyond: what u = clip(p + tau (1 - z)) is for the same scores has
             # their errors times tau
@@ -965,9 +972,6 @@ class ProximalSearch:
 
     def _stiffest(self) -> bool:
         return float(self.step.min()) * self.problem.kernel.total_mass >= STIFFEST
-
-    def _capped_step(self) -> Array:
-        return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
 
     def _find_ending(self) -> Ending | None:
         if self.incumbent.best.relative_gap <= self.tol:

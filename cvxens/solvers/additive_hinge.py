@@ -193,13 +193,8 @@ class SplitPoint(NamedTuple):
     def reflect(self, old: SplitPoint, anchor: SplitPoint, share: float) -> SplitPoint:
         """Return Halpern's mean of the reflection of an old point in this one, and of the anchor."""
         ahead, rest = 2 * share, 1 - share
-        return SplitPoint(
-            ahead * self.u - share * old.u + rest * anchor.u,
-            ahead * self.q - share * old.q + rest * anchor.q,
-            ahead * self.b - share * old.b + rest * anchor.b,
-            ahead * self.scores - share * old.scores + rest * anchor.scores,
-            ahead * self.ends - share * old.ends + rest * anchor.ends,
-        )
+        parts: Any = zip(self, old, anchor, strict=True)
+        return SplitPoint(*(ahead * own - share * before + rest * first for own, before, first in parts))
 
 
 @njit(cache=True, nogil=True)

@@ -720,9 +720,9 @@ def solve_prices(problem: KernelSVM, Cs: Sequence[float], tol: float) -> list[Ma
     slack, objectives = 1 - y * (F + b[:, None]), (V * F).sum(axis=1) / 2 - U.sum(axis=1)
     # the gap as `SVMDual.evaluate_multipliers` sums it up, of terms of at least 0
     gaps = (np.where(slack > 0, prices - U, -U) * slack).sum(axis=1)
-    machines = []
+    machines = list[Machine | SVMSolution[KernelSVM]]()
     for c, (gap, objective) in enumerate(zip(gaps.tolist(), objectives.tolist(), strict=True)):
-        machine: Any = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
+        machine = Machine(V[c], float(b[c]), max(relative(gap, objective, objective - gap), 0.0))
         machines.append(machine if machine.relative_gap <= tol else solve_blockwise(problem.priced(prices[c]), tol))
     return machines
 
@@ -788,10 +788,6 @@ class _Search(Generic[P]):
         # in single precision, what scores are off by is more than rounding
         return point if self.rows is self.problem.rows else replace(point, drift=self.drift)
 
-    def _residuals(self) -> Array:
-        """Return minus the gradient of 1/2 v'K v - knots'v."""
-        return self.knots - np.tile(self.f, len(self.knots) // len(self.f))
-
     def run(self) -> Ending:
         """Optimise one block after the other, in single precision first where the rows have it."""
         ending = self.optimise()
@@ -810,7 +806,8 @@ class _Search(Generic[P]):
     def optimise(self) -> Ending:
         """Optimise one block after the other, until the gap is the target."""
         while not self.incumbent.history or self.incumbent.best.relative_gap > self.target:
-            r = self._residuals()
+            # minus the gradient of 1/2 v'K v - knots'v
+            r = self.knots - np.tile(self.f, len(self.knots) // len(self.f))
             if len(r) <= WHOLE:
                 gaps = [level.relative_gap for level in self.incumbent.history[-PATIENCE:]]
                 # that many steps would have halved the gap of any problem that floats resolve

@@ -14,7 +14,6 @@ from cvxens.tables.columns import (
     is_frame,
     match,
     read_cells,
-    read_numbers,
     spell,
 )
 from cvxens.tables.numerals import NUMBER, Dates, Numerals, choose_decimal_mark, recognise_numerals
@@ -37,7 +36,6 @@ __all__ = [
     "is_frame",
     "match",
     "read_cells",
-    "read_numbers",
     "recognise_numerals",
     "spell",
 ]

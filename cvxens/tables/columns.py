@@ -39,7 +39,7 @@ PLAIN = Numerals()
 """Numbers as Python writes them."""
 
 MOST_CATEGORIES = 20
-"""Beyond that number of levels a column may rather be identifiers, or numbers with a slip."""
+"""Beyond that number of levels a column may rather be identifiers, or numbers with a slip; a target, numbers."""
 
 FEWEST_IDENTIFIERS = 5
 """The texts of a column that are all different identify samples; fewer may be categories of a tiny table."""

@@ -344,8 +344,10 @@ def test_a_certificate_in_one_line(certificate, line):
 
 
 def test_sub_problems_bear_the_names_of_classes(capsys, people):
-    arguments = ["--target", "town", "--param", "tol=0.01"]
-    told, model = fitted(capsys, people, *arguments)
+    report = people.with_name("report.json")
+    told, model = fitted(capsys, people, "--target", "town", "--param", "tol=0.01", "--json", report)
+    assert [certificate["proven"] for certificate in json.loads(report.read_text())["certificates"]] == [True] * 3
+    assert run(capsys, "certify", people.with_name("model"), people, "--tol", "0.1")[0] == 0
     heads = ["Bonn vs rest", "Rome vs rest", "Ulm vs rest"]
     assert [line for line in told.splitlines() if line.endswith("vs rest")] == heads
     assert all(f"{head}: Proven: " in told for head in heads)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
 from sklearn.tree import DecisionTreeClassifier
+from variants import list_stumps
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import Formulation, find_bands, formulations
@@ -32,15 +33,9 @@ def draw(n_samples=14, n_features=2, seed=0):
     return X, y
 
 
-def all_stumps(X):
-    """Return the values of every stump, of one sign, and of the constant, and the feature of each."""
-    found = [(j, np.where(X[:, j] >= t, 1.0, -1.0)) for j in range(X.shape[1]) for t in np.unique(X[:, j])[1:]]
-    return np.stack([np.ones(len(X)), *(h for _, h in found)], axis=1), np.array([-1, *(j for j, _ in found)])
-
-
 def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
     """Return the end of a range over all stumps at once: of the shape of d in a row, or of its importance (None)."""
-    H, features = (part[..., not constant :] for part in all_stumps(X))
+    H, features = (part[..., : None if constant else -1] for part in list_stumps(X))
     H, features = np.hstack([H, -H]), np.tile(features, 2)
     c = np.ones(len(features)) if row is None else H[row] - H.mean(axis=0)
     w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
@@ -97,7 +92,7 @@ def find_band(seed, within):
 @given(seed=st.integers(0, 10**6), sample=st.integers(0, 3), within=st.sampled_from([0.01, 0.3]))
 def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
     X, y, bands = find_band(sample, within)
-    H, features = all_stumps(X)
+    H, features = list_stumps(X)
     H, features = np.hstack([H, -H]), np.tile(features, 2)
     random, level_set = np.random.default_rng(seed), LevelSet(FORMULATIONS["soft margin"], y, bands.level, H)
     # a corner of all ensembles within the level, and what is between it and any weights

@@ -15,14 +15,6 @@ def breast_cancer_sample(n_samples=120, n_features=6):
     return Sample.from_arrays(data.data[rows, :n_features], np.where(data.target[rows] == 1, 1.0, -1.0))
 
 
-def every_stump(X):
-    """All middle stumps of sign +1, and the constant, as a dense array."""
-    columns = [
-        np.where(X[:, d] > (a + b) / 2, 1.0, -1.0) for d in range(X.shape[1]) for a, b in pairwise(np.unique(X[:, d]))
-    ]
-    return np.stack([*columns, np.ones(len(X))], axis=1)
-
-
 def both_signs(H):
     return np.hstack([H, -H])
 

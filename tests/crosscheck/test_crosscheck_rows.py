@@ -6,12 +6,12 @@ from breast_cancer_rows import (
     both_signs,
     breast_cancer_sample,
     every_cell,
-    every_stump,
     lpboost_by_scipy,
     soft_margin_by_scipy,
     stump_kernel,
 )
 from sklearn.svm import SVC
+from variants import list_stumps
 
 from cvxens.colgen import formulations
 from cvxens.colgen.masters import HighsMaster
@@ -98,7 +98,7 @@ def test_the_certificate_encloses_what_is_reported(rows, name):
 def test_primal_recomputed_over_all_stumps(sample, rows):
     problem = CASES[SVMPrimal][0](sample)
     found = solve_svm_primal(problem)
-    H = every_stump(sample.X)
+    H = list_stumps(sample.X)[0]
     assert pytest.approx(1 / H.shape[1]) == problem.C
     primal, gap = svm_gap(H, sample.y, problem.C, found)
     assert -1e-12 <= gap <= 1e-6
@@ -135,48 +135,52 @@ def test_infinite_recomputed_on_cells(sample, rows):
     assert primal == pytest.approx(-rows["SVMDual"].fast.objective, rel=1e-9)
 
 
-def test_soft_margin_recomputed_over_all_stumps(sample, rows):
-    X, y, C = sample.X, sample.y, 20 / len(sample.y)
-    run = generate(formulations.soft_margin(C), Stumps(X), y, master=HighsMaster)
-    assert run.weights.min() >= 0
-    primal = run.weights.sum() + C * np.maximum(0, 1 - y * scores(run, X)).sum()
-    u = np.clip(run.u, 0, C)
-    dual = u.sum() / max(1, (both_signs(every_stump(X)).T @ (y * u)).max())
-    assert -1e-12 <= relative_gap(primal, dual) <= 1e-6
-    assert primal == pytest.approx(rows["SoftMarginBoosting"].certificate.primal, rel=1e-9)
+def lpboost_margin(z, D):
+    return max(rho - D * np.maximum(0, rho - z).sum() for rho in z)
 
 
-def test_hard_margin_recomputed_over_all_stumps(sample, rows):
+RECOMPUTED = {
+    # the formulation of a price; the primal at weights w with margins z, and the dual at u of the largest edge e
+    "SoftMarginBoosting": (
+        formulations.soft_margin,
+        lambda w, z, C: w.sum() + C * np.maximum(0, 1 - z).sum(),
+        lambda u, e, C: u.sum() / max(1, e),
+    ),
+    "HardMarginBoosting": (
+        lambda price: formulations.hard_margin(),
+        lambda w, z, price: w.sum() / z.min(),
+        lambda u, e, price: u.sum() / max(1, e),
+    ),
+    "LPBoost": (
+        formulations.lpboost,
+        lambda w, z, D: -lpboost_margin(z / w.sum(), D),
+        lambda u, e, D: -e / u.sum(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECOMPUTED)
+def test_runs_recomputed_over_all_stumps(sample, rows, name):
+    formulation, primal_of, dual_of = RECOMPUTED[name]
     X, y = sample.X, sample.y
-    run = generate(formulations.hard_margin(), Stumps(X), y, master=HighsMaster)
+    price = {"SoftMarginBoosting": 20 / len(y), "LPBoost": CASES[LPBoost][0](sample).D}.get(name, np.inf)
+    run = generate(formulation(price), Stumps(X), y, master=HighsMaster)
     assert run.weights.min() >= 0
-    primal = run.weights.sum() / (y * scores(run, X)).min()
-    dual = run.u.sum() / max(1, (both_signs(every_stump(X)).T @ (y * run.u)).max())
-    assert run.u.min() >= 0
+    u = np.clip(run.u, 0, price)
+    assert u.max() / u.sum() <= price * (1 + 1e-9)
+    primal = primal_of(run.weights, y * scores(run, X), price)
+    dual = dual_of(u, (both_signs(list_stumps(X)[0]).T @ (y * u)).max(), price)
     assert -1e-12 <= relative_gap(primal, dual) <= 1e-6
-    assert primal == pytest.approx(rows["HardMarginBoosting"].certificate.primal, rel=1e-8)
-
-
-def test_lpboost_recomputed_over_all_stumps(sample, rows):
-    X, y, D = sample.X, sample.y, CASES[LPBoost][0](sample).D
-    run = generate(formulations.lpboost(D), Stumps(X), y, master=HighsMaster)
-    a = run.weights / run.weights.sum()
-    margins = y * scores(run, X) * a.sum() / run.weights.sum()
-    primal = max(rho - D * np.maximum(0, rho - margins).sum() for rho in margins)
-    u = np.clip(run.u, 0, D)
-    dual = (both_signs(every_stump(X)).T @ (y * u)).max() / u.sum()
-    assert u.max() / u.sum() <= D * (1 + 1e-9)
-    assert abs(dual - primal) <= 1e-6 * primal
-    assert primal == pytest.approx(rows["LPBoost"].certificate.primal, rel=1e-9)
+    assert abs(primal) == pytest.approx(rows[name].certificate.primal, rel=1e-8)
 
 
 def test_soft_margin_equals_scipy_over_the_dense_matrix(sample, rows):
-    expected = soft_margin_by_scipy(both_signs(every_stump(sample.X)), sample.y, 20 / len(sample.y))
+    expected = soft_margin_by_scipy(both_signs(list_stumps(sample.X)[0]), sample.y, 20 / len(sample.y))
     assert rows["SoftMarginBoosting"].fast.objective == pytest.approx(expected, rel=1e-8)
 
 
 def test_hard_margin_equals_scipy_at_a_prohibitive_price_of_slack(sample, rows):
-    expected = soft_margin_by_scipy(both_signs(every_stump(sample.X)), sample.y, 1e4)
+    expected = soft_margin_by_scipy(both_signs(list_stumps(sample.X)[0]), sample.y, 1e4)
     assert rows["HardMarginBoosting"].fast.objective == pytest.approx(expected, rel=1e-7)
 
 
@@ -185,16 +189,13 @@ def test_lpboost_is_the_soft_margin_in_other_words(sample, rows):
     assert rows["LPBoost"].fast.objective == pytest.approx(1 / U, rel=1e-8)
     D = CASES[LPBoost][0](sample).D
     assert pytest.approx(20 / len(sample.y) / U) == D
-    expected = lpboost_by_scipy(both_signs(every_stump(sample.X)), sample.y, D)
+    expected = lpboost_by_scipy(both_signs(list_stumps(sample.X)[0]), sample.y, D)
     assert rows["LPBoost"].fast.objective == pytest.approx(expected, rel=1e-8)
 
 
-def test_formulations_are_named_in_any_case():
+def test_formulations_are_named_in_any_case_and_others_are_refused():
     assert named(None) == FORMULATIONS
     assert named("svmdual") == [SVMDual]
     assert named("HARDMARGINBOOSTING") == [HardMarginBoosting]
-
-
-def test_an_unknown_formulation_is_told_the_names():
     with pytest.raises(InvalidInput, match=r"formulation: found 'SVM'; name one of SVMPrimal, .*LeastSquares"):
         named("SVM")

@@ -45,14 +45,6 @@ def test_what_fits_is_kept_whole_and_in_order(n_samples):
     assert sample.note == ""
 
 
-def test_many_samples_are_drawn_by_class():
-    X, y = draw_sample(5000, 3, positive=0.2)
-    sample = Sample.from_arrays(X, y)
-    assert sample.X.shape == (MAX_SAMPLES, 3)
-    assert (sample.y > 0).mean() == pytest.approx(0.2)
-    assert sample.note == f"{MAX_SAMPLES} of 5000 samples"
-
-
 def test_rows_stay_with_their_labels_and_in_order():
     y = np.where(np.arange(3000) % 3 == 0, 1.0, -1.0)
     sample = Sample.from_arrays(np.column_stack([y, np.arange(3000.0)]), y)
@@ -60,19 +52,21 @@ def test_rows_stay_with_their_labels_and_in_order():
     assert (np.diff(sample.X[:, 1]) > 0).all()
 
 
-def test_wide_data_lose_features_and_samples():
-    X, y = draw_sample(300, 1000)
+@pytest.mark.parametrize(
+    ("shape", "kept", "note"),
+    [
+        ((5000, 3), (MAX_SAMPLES, 3), f"{MAX_SAMPLES} of 5000 samples"),
+        ((300, 1000), (100, 250), "100 of 300 samples, 250 of 1000 features"),
+        ((40, 1000), (40, 250), "250 of 1000 features"),
+    ],
+)
+def test_what_is_too_large_loses_features_and_samples_by_class(shape, kept, note):
+    X, y = draw_sample(*shape, positive=0.2)
     sample = Sample.from_arrays(X, y)
-    assert sample.X.shape == (100, 250)
+    assert sample.X.shape == kept
     assert sample.X.size <= MAX_ENTRIES
-    assert sample.note == "100 of 300 samples, 250 of 1000 features"
-
-
-def test_wide_data_of_few_samples_lose_features_only():
-    X, y = draw_sample(40, 1000)
-    sample = Sample.from_arrays(X, y)
-    assert sample.X.shape == (40, 250)
-    assert sample.note == "250 of 1000 features"
+    assert (sample.y > 0).mean() == pytest.approx(0.2)
+    assert sample.note == note
 
 
 @pytest.mark.parametrize("positive", [1, 2, 4999])

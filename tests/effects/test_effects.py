@@ -230,27 +230,6 @@ weak_learners = st.one_of(
 )
 
 
-@settings(max_examples=60)
-@given(st.lists(weak_learners, min_size=1, max_size=8), st.integers(0, 10**6), st.booleans())
-def test_any_sum_of_weak_learners_is_taken_apart_exactly(hypotheses, seed, with_sample):
-    rng = np.random.default_rng(seed)
-    X = rng.choice([-1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 4.0], size=(12, N_FEATURES))
-    W = rng.normal(size=(len(hypotheses), 2))
-    terms = list(zip(hypotheses, W, strict=True))
-    effects = Effects.from_terms(terms, np.array([0.5, -1.0]), NAMES, ("a", "b"), X=X if with_sample else None)
-
-    def score(Z):
-        return np.array([0.5, -1.0]) + sum(np.multiply.outer(h(Z), w) for h, w in terms)
-
-    new = rng.normal(size=(8, N_FEATURES))
-    assert effects(X) == pytest.approx(score(X), abs=1e-10)
-    assert effects(new) == pytest.approx(score(new), abs=1e-10)
-    # one term for each set of features, and none that a smaller set has said
-    assert len(set(effects.names)) == len(effects.terms)
-    if with_sample:
-        assert effects.shapley_values(new[:1])[0] == pytest.approx(shapley_by_enumeration(score, new[0], X), abs=1e-9)
-
-
 missing = st.sampled_from([-1, 0, 1])
 levels = st.sampled_from([(), (0,), (1, 2)])
 conditions = st.one_of(
@@ -272,19 +251,28 @@ learners_of_gaps = st.one_of(
 )
 
 
-@settings(max_examples=40)
-@given(st.lists(learners_of_gaps, min_size=1, max_size=6), st.integers(0, 10**6), st.booleans())
-def test_missing_values_and_levels_have_cells_of_their_own(hypotheses, seed, with_sample):
+CUTS, CODES = [-1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 4.0], [0.0, 1.0, 2.0, 3.0, np.nan]
+
+
+@pytest.mark.parametrize(("learners", "values"), [(weak_learners, CUTS), (learners_of_gaps, CODES)])
+@settings(max_examples=50)
+@given(st.data(), st.integers(0, 10**6), st.booleans())
+def test_any_sum_of_weak_learners_is_taken_apart_exactly(learners, values, data, seed, with_sample):
+    """Missing values and levels have cells of their own."""
+    hypotheses = data.draw(st.lists(learners, min_size=1, max_size=8))
     rng = np.random.default_rng(seed)
-    X = rng.choice([0.0, 1.0, 2.0, 3.0, np.nan], size=(12, N_FEATURES))
-    w = rng.normal(size=(len(hypotheses), 1))
-    effects = Effects.from_terms(zip(hypotheses, w, strict=True), np.array([0.5]), NAMES, X=X if with_sample else None)
+    X, W = rng.choice(values, size=(12, N_FEATURES)), rng.normal(size=(len(hypotheses), 2))
+    terms = list(zip(hypotheses, W, strict=True))
+    effects = Effects.from_terms(terms, np.array([0.5, -1.0]), NAMES, ("a", "b"), X=X if with_sample else None)
 
     def score(Z):
-        return 0.5 + sum(w_j[0] * h(Z) for h, w_j in zip(hypotheses, w, strict=True))
+        return np.array([0.5, -1.0]) + sum(np.multiply.outer(h(Z), w) for h, w in terms)
 
-    new = rng.choice([0.0, 1.0, 2.0, 3.0, np.nan], size=(20, N_FEATURES))
+    new = rng.choice(values, size=(20, N_FEATURES)) + rng.normal(size=(20, 1)) * (values is CUTS)
+    assert effects(X) == pytest.approx(score(X), abs=1e-10)
     assert effects(new) == pytest.approx(score(new), abs=1e-10)
+    # one term for each set of features, and none that a smaller set has said
+    assert len(set(effects.names)) == len(effects.terms)
     if with_sample:
         assert effects.shapley_values(new[:1])[0] == pytest.approx(shapley_by_enumeration(score, new[0], X), abs=1e-9)
 

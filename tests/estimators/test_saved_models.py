@@ -208,7 +208,7 @@ HOLDING = {
     "Logical": and_(STUMPS, or_(STUMPS, STUMPS)),
     "MiddleStump": kernels.MiddleStump(X),
     "Product": 2 * STUMPS * STUMPS,
-    "Sum": STUMPS + kernels.Linear(np.eye(3)),
+    "KernelSum": STUMPS + kernels.Linear(np.eye(3)),
     "TreeEnsemble": GROWN,
     **{
         f"WeakLearner, of {name}": kernels.WeakLearner(kernel.sample(5, random_state=0))

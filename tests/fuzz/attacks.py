@@ -17,7 +17,7 @@ from typing import Any
 import exact
 import numpy as np
 from exact import dot, fractions, gram, product, transposed
-from formulations import list_stumps
+from variants import list_stumps
 
 from cvxens import InfiniteEnsembleSVC, certify, certify_model
 from cvxens.certificates import Certificate

@@ -10,7 +10,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from variants import Line, enumerate_all
+from variants import Line, enumerate_all, list_stumps
 
 from cvxens.colgen import Ending, Formulation, column_generation, oracles
 from cvxens.errors import SolverFailed
@@ -54,13 +54,6 @@ def features(random):
     X = random.integers(0, random.integers(2, 6), (n, d)).astype(float)
     X[0] = X.max(axis=0) + 1
     return X
-
-
-def list_stumps(X):
-    """Every stump that rises and splits the sample, and the constant; and their features, -1 of that."""
-    found = [(np.where(x >= value, 1.0, -1.0), j) for j, x in enumerate(X.T) for value in np.unique(x)[1:]]
-    columns, at = zip(*found, (np.ones(len(X)), -1), strict=True)
-    return np.column_stack(columns), np.array(at)
 
 
 def hypotheses(random, X, nonnegative):

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import exact
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -13,19 +14,7 @@ from cvxens.problems.verified import Equations, sum_columns
 
 
 def solve_exactly(matrix, right):
-    """Gauss's elimination in rational numbers."""
-    n = len(matrix)
-    rows = [
-        [Fraction(float(value)) for value in row] + [Fraction(float(b))] for row, b in zip(matrix, right, strict=True)
-    ]
-    for k in range(n):
-        pivot = next(i for i in range(k, n) if rows[i][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        for i in range(n):
-            if i != k and rows[i][k] != 0:
-                factor = rows[i][k] / rows[k][k]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return [rows[k][n] / rows[k][k] for k in range(n)]
+    return [row[0] for row in exact.solve(exact.fractions(matrix), exact.fractions(np.reshape(right, (-1, 1))))]
 
 
 def state(S, errors=None):

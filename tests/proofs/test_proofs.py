@@ -7,9 +7,23 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import exact
 import numpy as np
 import pytest
-from proof_mutations import CODED, FORMULATIONS, attack, make_coded_proof, make_proof, seal, small_sample
+from proof_mutations import (
+    CODED,
+    FORMULATIONS,
+    INSEPARABLE,
+    KERNELS,
+    attack,
+    is_true,
+    make_any_proof,
+    make_proof,
+    seal,
+    seal_data,
+    small_sample,
+)
+from variants import list_stumps
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import Formulation, column_generation, oracles
@@ -19,8 +33,9 @@ from cvxens.problems import formulations
 from cvxens.problems.losses import Hinge, SquaredHinge
 from cvxens.problems.penalties import L1
 from cvxens.proofs import Layout, checker, prove
+from cvxens.proofs.forms import simplest
 from cvxens.proofs.programs import LinearProgram
-from cvxens.proofs.rational import simplest, solve_system
+from cvxens.proofs.vertices import solve_system
 
 CHECKER = Path(checker.__file__)
 
@@ -38,74 +53,35 @@ def test_the_checker_is_one_short_file_on_the_standard_library():
     assert imported <= sys.stdlib_module_names
 
 
-def all_stumps(X):
-    columns = [np.where(x >= v, 1, -1) for x in X.T for v in np.unique(x)[1:]]
-    return np.column_stack([*columns, np.ones(len(X), int)])
-
-
-def exact_simplex(A, b, c):
-    """Maximise c'x with A x <= b, x >= 0, b >= 0, over the rationals, by the simplex method with Bland's rule."""
-    m, n = len(A), len(c)
-    rows = [[*A[i], *[Fraction(int(i == k)) for k in range(m)], b[i]] for i in range(m)]
-    reduced = [*[-value for value in c], *[Fraction(0)] * (m + 1)]
-    basis = list(range(n, n + m))
-    while True:
-        entering = next((j for j in range(n + m) if reduced[j] < 0), None)
-        if entering is None:
-            return reduced[-1]
-        ratios = [(row[-1] / row[entering], basis[i], i) for i, row in enumerate(rows) if row[entering] > 0]
-        leaving = min(ratios)[2]
-        pivot = rows[leaving][entering]
-        rows[leaving] = [value / pivot for value in rows[leaving]]
-        for i, row in enumerate(rows):
-            if i != leaving and row[entering]:
-                rows[i] = [v - row[entering] * p for v, p in zip(row, rows[leaving], strict=True)]
-        reduced = [v - reduced[entering] * p for v, p in zip(reduced, rows[leaving], strict=True)]
-        basis[leaving] = entering
-
-
 @pytest.mark.parametrize("seed", range(50))
-def test_the_optimum_of_p4_is_that_of_an_exact_simplex_method(seed):
+def test_the_optimum_of_p4_is_that_of_an_exact_solver(seed):
     X, y = small_sample(seed, n_samples=5 + seed % 3, n_features=1 + seed % 2)
     C = Fraction(1 + seed % 4, 4)
-    M = all_stumps(X) * y[:, None].astype(int)
-    # max sum u, |M'u| <= 1, 0 <= u <= C
-    n = len(y)
-    A = [[Fraction(sign * int(v)) for v in column] for column in M.T for sign in (1, -1)]
-    A += [[Fraction(int(i == k)) for k in range(n)] for i in range(n)]
-    best = exact_simplex(A, [Fraction(1)] * (2 * M.shape[1]) + [C] * n, [Fraction(1)] * n)
+    H = list_stumps(X)[0]
+    best, *_ = exact.soft_margin(exact.fractions(np.hstack([H, -H])), exact.fractions(y), [C] * len(y))
     run = column_generation(formulations.soft_margin(C=float(C)), oracles.Stumps(X), y, tol=1e-9, exact=True)
     assert run.proof.objective == run.proof.bound == best
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_a_proof_is_checked_by_the_file_alone_and_is_near_the_run(name, tmp_path):
+def test_a_proof_is_near_the_run(name):
     X, y = small_sample(3)
     run = column_generation(FORMULATIONS[name], oracles.Stumps(X), y, tol=1e-9)
     proof = run.certificate.exact()
     assert 0 <= proof.relative_gap <= 2e-9
     assert float(proof.objective) == pytest.approx(FORMULATIONS[name].sense * run.certificate.primal, rel=1e-8)
-    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
-    arguments = [sys.executable, "-I", str(CHECKER), str(tmp_path / "proof.json"), str(tmp_path / "data.csv")]
+
+
+@pytest.mark.parametrize("name", [*FORMULATIONS, *CODED, *KERNELS, *INSEPARABLE])
+def test_a_proof_is_checked_by_the_file_alone_and_a_forged_one_is_refused_or_true(name, tmp_path):
+    path = tmp_path / "data.csv"
+    proof = make_any_proof(name, 5, path)
+    proof.save(tmp_path / "proof.json")
+    arguments = [sys.executable, "-I", str(CHECKER), str(tmp_path / "proof.json"), str(path)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert done.stdout == f"PASS: {proof.claim}\n"
-
-
-@pytest.mark.parametrize("name", FORMULATIONS)
-def test_a_forged_proof_is_refused_or_true(name, tmp_path):
-    proof = make_proof(FORMULATIONS[name], seed=5)
-    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
-    _, lies = attack(proof, tmp_path / "data.csv", n_mutations=150, seed=1)
-    assert not lies
-
-
-@pytest.mark.parametrize("name", CODED)
-def test_a_forged_coding_is_refused_or_told(name, tmp_path):
-    proof = make_coded_proof(name, 5, tmp_path / "data.csv")
-    assert checker.check(proof.document, tmp_path / "data.csv") == proof.claim
-    _, lies = attack(proof, tmp_path / "data.csv", n_mutations=150, seed=1)
-    assert not lies
+    assert (done.returncode, done.stdout) == (0, f"PASS: {proof.claim}\n")
+    assert name in CODED or is_true(proof.document, path)
+    assert not attack(proof, path, n_mutations=80 if name in KERNELS else 150, seed=1)[1]
 
 
 @pytest.mark.parametrize("change", ["a value", "a label", "a sample less", "a sample more", "another name"])
@@ -204,12 +180,7 @@ def forge(document, path, **changes):
     document = copy.deepcopy(document)
     data = document["data"]
     data |= changes
-    given = [data[name] for name in ("kind", "separator", "header", "target", "features")]
-    texts, X = checker.read_samples(path, *given)
-    negative, positive = map(checker.parse, data["labels"])
-    y = [{negative: -1, positive: 1}[checker.parse(text)] for text in texts]
-    data |= {"samples": len(X), "X sha256": checker.digest(",".join(map(float.hex, row)) for row in X)}
-    data["y sha256"] = checker.digest(y)
+    data |= seal_data(path, data) | {"unused": data["unused"]}
     return seal(document, path)
 
 

@@ -31,22 +31,14 @@ def test_so_many_labels_are_turned_round_and_nothing_else_changes(make, n_sample
     np.testing.assert_array_equal(clean.X, noisy.X)
 
 
-def test_what_is_generated_has_the_sizes_of_the_paper():
+def test_what_is_generated_has_the_sizes_of_the_paper_and_is_not_scaled():
     split = draw_split(Generated(make_twonorm))
     assert [part.shape for part in arrays(split)] == [(300, 20), (300,), (3000, 20), (3000,)]
     assert Generated(make_twonorm).needs == ()
-
-
-def test_what_is_generated_is_not_scaled():
-    random = np.random.default_rng(3)
-    X, y = make_twonorm(40, random_state=random)
+    X, y = make_twonorm(40, random_state=np.random.default_rng(3))
     split = draw_split(Generated(make_twonorm, 40, 40), 3)
     np.testing.assert_array_equal(split.X, X)
     np.testing.assert_array_equal(split.y, y)
-
-
-def test_training_and_test_samples_are_not_the_same():
-    split = draw_split(Generated(make_twonorm, 40, 40))
     assert not np.isin(split.X, split.X_test).any()
 
 
@@ -78,12 +70,13 @@ def test_features_are_scaled_by_the_training_part(directory):
     assert (split.X[:, 2].min(), split.X[:, 2].max()) == (-1.0, 1.0)
     np.testing.assert_allclose(np.unique(split.X_test[:, 2]), np.unique(plain) / 2 - 1)
     np.testing.assert_array_equal(split.X[:, 1], -1.0)
-
-
-def test_columns_that_are_no_features_are_left_out(directory):
-    split, less = draw_split(Partitioned("whole")), draw_split(Partitioned("whole", without=(0, 1)))
+    # columns that are no features are left out, and features may stay as they are
+    less = draw_split(Partitioned("whole", without=(0, 1)))
     np.testing.assert_array_equal(less.X, split.X[:, 2:])
     np.testing.assert_array_equal(less.y_test, split.y_test)
+    same = draw_split(Partitioned("whole", scaled=False))
+    assert set(same.X[:, 1]) == {7.0}
+    np.testing.assert_array_equal(np.sort(np.r_[same.X[:, 0], same.X_test[:, 0]]), np.arange(50))
 
 
 @pytest.mark.parametrize("source", [Generated(make_threenorm, 20, 20, 0.1), Partitioned("whole")])
@@ -100,12 +93,6 @@ def test_numbers_of_samples_and_classes_against_others(directory):
     assert (len(split.X), len(split.X_test)) == (20, 7)
     whole = draw_split(Partitioned("whole", 20, 7))
     np.testing.assert_array_equal(split.y, np.where(whole.y == 0, -1, 1))
-
-
-def test_features_as_they_are(directory):
-    split = draw_split(Partitioned("whole", scaled=False))
-    assert set(split.X[:, 1]) == {7.0}
-    np.testing.assert_array_equal(np.sort(np.r_[split.X[:, 0], split.X_test[:, 0]]), np.arange(50))
 
 
 def test_a_test_part_of_its_own(directory):

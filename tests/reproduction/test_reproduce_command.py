@@ -127,7 +127,10 @@ UNUSABLE = [
     (["ll08", "table2", "--splits", "many"], "'many' is not a valid integer"),
     (["ll08", "table2", "--minutes", -1], "minutes: found -1"),
     (["ll08", "table2", "--jobs", 0], "jobs: found 0"),
-    (["ll08", "table2", *SMALL, "--json", "/nowhere/cells.json"], "--json: found '/nowhere/cells.json'"),
+    (
+        ["ll08", "table2", *SMALL, "--json", "/nowhere/cells.json"],
+        "--json: found no folder for it at /nowhere/cells.json",
+    ),
     (["ll08", "table2", *SMALL, "--cells", "/proc/nowhere"], "cannot be written"),
 ]
 

@@ -38,15 +38,13 @@ def test_kinds_and_reasons():
     assert told["income"] == "read as numbers with thousands separators"
     assert told["share"] == "percentages read as numbers, 12% as 0.12"
     assert "missing values, 8 of them, are the level ?" in told["town"]
+    # nothing is told of columns that are taken as they are
+    assert TableEncoder.learn(pd.DataFrame({"a": [1, 2, 2], "b": ["1", "2", "2.5"]})).notes == ()
     X = encoder.transform(PEOPLE)
     assert X["age"].tolist()[:2] == [41, 30]
     assert X["income"].tolist()[:2] == [1000.5, 1017.5]
     assert X["share"].tolist()[:2] == [0, 0.01]
     assert X.filter(like="town=").to_numpy().tolist()[:3] == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
-
-
-def test_nothing_is_told_of_columns_that_are_taken_as_they_are():
-    assert TableEncoder.learn(pd.DataFrame({"a": [1, 2, 2], "b": ["1", "2", "2.5"]})).notes == ()
 
 
 def test_kept_columns():
@@ -160,18 +158,11 @@ def test_identifiers(name, values, kind):
     assert column.kind == kind
 
 
-def test_a_slip_among_numbers_is_told():
-    few = pd.DataFrame({"n": ["1", "2", "x", "1", "2"]})
-    assert "though 4 of its 5 values are numbers: is 'x' a slip" in TableEncoder.learn(few).notes[0]
-    assert TableEncoder.learn(few, na=("x",)).columns[0].kind == "numeric"
-    many = pd.DataFrame({"n": [*(f"{i},5" for i in range(30)), "3O,5"]})
-    with pytest.raises(InvalidInput, match="found '3O,5' in row 30, in the column of numbers 'n'"):
-        TableEncoder.learn(many)
-
-
-def test_numbers_in_several_writings_are_a_slip():
-    few = pd.DataFrame({"n": ["1.5", "2.5", "3,5", "1.5", "2.5"]})
-    assert "though 4 of its 5 values are numbers: is '3,5' a slip" in TableEncoder.learn(few).notes[0]
-    many = pd.DataFrame({"n": [*(f"{i}.5" for i in range(30)), "30,5"]})
-    with pytest.raises(InvalidInput, match="found '30,5' in row 30, in the column of numbers 'n'"):
-        TableEncoder.learn(many)
+@pytest.mark.parametrize(("slip", "mark", "many"), [("x", ",", "3O,5"), ("3,5", ".", "30,5")])
+def test_a_slip_among_numbers_is_told(slip, mark, many):
+    """Numbers in several writings are one too."""
+    few = pd.DataFrame({"n": ["1.5", "2.5", slip, "1.5", "2.5"]})
+    assert f"though 4 of its 5 values are numbers: is {slip!r} a slip" in TableEncoder.learn(few).notes[0]
+    assert TableEncoder.learn(few, na=(slip,)).columns[0].kind == "numeric"
+    with pytest.raises(InvalidInput, match=f"found '{many}' in row 30, in the column of numbers 'n'"):
+        TableEncoder.learn(pd.DataFrame({"n": [*(f"{i}{mark}5" for i in range(30)), many]}))
