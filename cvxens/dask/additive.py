@@ -455,7 +455,7 @@ def sum_floats(rows: NearKink, knots: Knots, weights: Array) -> Array:
     return np.ldexp(sum_by_knots(rows.values, rows.codes, knots, units).astype(np.float64), exponent)
 
 
-class AdditivePoint(NamedTuple):
+class CertifiedFunctions(NamedTuple):
     """The functions of a point of P1, and their objective."""
 
     model: AdditiveModel
@@ -465,7 +465,7 @@ class AdditivePoint(NamedTuple):
 class CertifiedPoint(NamedTuple):
     """The best point that is certified so far, as `WorkersLost` has it."""
 
-    solution: AdditivePoint
+    solution: CertifiedFunctions
     bound: float
 
 
@@ -635,7 +635,7 @@ class AdditiveSearch:
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
         self.history.append(Round(-self.bound, -self.value, max(self.gap, 0.0), len(self.sample), seconds, step))
-        self.reached[:] = [CertifiedPoint(AdditivePoint(self.make_model(), self.value), self.bound)]
+        self.reached[:] = [CertifiedPoint(CertifiedFunctions(self.make_model(), self.value), self.bound)]
 
     def _bound_by(self, at: AdditiveVote, own: Sequence[Any], *, closely: bool) -> None:
         unit = 2.0**self.exponent

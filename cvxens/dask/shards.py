@@ -49,7 +49,7 @@ MOST_CLASSES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ReadRows:
     """Rows as they were read."""
 
     values: NDArray[Any]  # (n_features, n_rows), float32 or float64
@@ -410,14 +410,14 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
     return list(values.to_delayed(optimize_graph=True).ravel())
 
 
-def read_part(X: Any, y: Any, weights: Any = None) -> Part:
+def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     """Return rows by feature; numbers of other types than float32 become float64."""
     rows = read_numbers("X", X)
     kind = np.float32 if rows.dtype == np.float32 else np.float64
     values = np.ascontiguousarray(rows.T, dtype=kind)
     labels = read_labels(y)
     checked = np.ones(len(rows)) if weights is None else np.asarray(read_numbers("sample_weight", weights), np.float64)
-    return Part(values, labels, np.ascontiguousarray(checked))
+    return ReadRows(values, labels, np.ascontiguousarray(checked))
 
 
 def read_numbers(argument: str, block: Any) -> NDArray[Any]:
@@ -442,7 +442,7 @@ def read_labels(block: Any) -> NDArray[Any]:
     return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
 
-def summarise_features(part: Part) -> Census:
+def summarise_features(part: ReadRows) -> Census:
     """Count the rows of a part and the values of its features, and look for what cannot be worked with."""
     values, labels, kept = part.values, part.labels, part.weights > 0
     counts, widths = np.array([values.shape[1]]), frozenset([len(values)])
@@ -566,7 +566,7 @@ def choose_cuts(census: Census, parts: Sequence[Any], offsets: Ints, workers: Wo
     return tuple(own[1:] if own is not None else np.unique(next(found)) for own in census.distinct)
 
 
-def draw(part: Part, offset: int, share: float, wide: NDArray[np.bool_]) -> Array:
+def draw(part: ReadRows, offset: int, share: float, wide: NDArray[np.bool_]) -> Array:
     """Return the values of the drawn rows in the features that have many, (n_wide, n_drawn)."""
     kept = draw_rows(np.arange(offset, offset + part.values.shape[1], dtype=np.uint64), share) & (part.weights > 0)
     return part.values[wide][:, kept].astype(np.float64)
@@ -599,7 +599,7 @@ def count_shards(sample: ShardedSample) -> Ints:
     return counts
 
 
-def code_part(part: Part, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard:
+def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard:
     """Return the rows of positive weight of a part as a shard."""
     cuts, classes = told
     kept = part.weights > 0

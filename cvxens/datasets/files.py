@@ -67,7 +67,8 @@ class Source:
         if re.match(rb"\s*(\[\s*[\[{]|\{\s*[\"}])", self.content):
             return "json"
         lines = islice(re.finditer(rb"[^\r\n]+", self.content), 20)
-        libsvm = rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?"
+        # without the separators of tables, in which moments such as 1.1.2020 12:30 have a colon too
+        libsvm = rb"[+-]?[\d.][^\s,;|]*(\s+qid:\d+)?(\s+\d+:[^\s,;|]+)+\s*(#.*)?"
         if any(re.fullmatch(libsvm, line.group().strip()) for line in lines):
             return "libsvm"
         if b"\0" in self.content:

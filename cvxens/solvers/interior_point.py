@@ -477,7 +477,7 @@ class NewtonEquations:
 
     def _solve(self, right: Array) -> Array:
         """Solve the normal equations by conjugate gradients, preconditioned by the factors."""
-        enough = {np.float32: 1e-7, np.float64: 1e-14}[self.dtype] ** 2 * float(right @ right)
+        enough = (1e-7 if self.dtype is np.float32 else 1e-14) ** 2 * float(right @ right)
 
         def invert(rest: Array) -> Array:
             return np.asarray(cho_solve(self._cholesky, rest, check_finite=False))

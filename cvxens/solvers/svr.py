@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,8 @@ class KernelSVR(Problem):
 
     def priced(self, C: Array) -> KernelSVR:
         """Return the problem with other prices, one per sample."""
-        return KernelSVR(self.rows, replace(self.formulation.terms[0], C=C))
+        loss: Any = self.formulation.terms[0]
+        return KernelSVR(self.rows, replace(loss, C=C))
 
     def coefficients(self, u: Array) -> Array:
         """Return the coefficients of the kernel, which are the multipliers."""

@@ -15,7 +15,7 @@ from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems import StumpColumns
-from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
@@ -39,14 +39,18 @@ def elastic(loss, l1=1.0, l2=0.1, **options):
 
 def optimum(formulation, H, y):
     loss, penalty = formulation.terms
-    express = {Hinge: lambda z: loss.C * cp.sum(cp.pos(1 - z)), Logistic: lambda z: loss.C * cp.sum(cp.logistic(-z))}
+    express = {
+        Hinge: lambda z: loss.C * cp.sum(cp.pos(1 - z)),
+        Logistic: lambda z: loss.C * cp.sum(cp.logistic(-z)),
+        SquaredHinge: lambda z: loss.C / 2 * cp.sum_squares(cp.pos(1 - z)),
+    }
     options = {name: getattr(formulation, name) for name in ("intercept", "nonnegative")}
     return solve_all(H, y, express[type(loss)], penalty, **options)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("loss", [Hinge(0.4), Logistic(0.6)])
+@pytest.mark.parametrize("loss", [Hinge(0.4), Logistic(0.6), SquaredHinge(0.7)])
 @pytest.mark.parametrize("l2", [1e-3, 0.1, 5.0])
 def test_elastic_nets_over_all_stumps(loss, l2, nonnegative, intercept):
     X, y = drawn(1)

@@ -319,6 +319,10 @@ REMARKS = {
     "nothing in a column": (beside(none="?"), "every value is missing"),
     "a clock": (beside(at=[f"{k // 3:02d}:{k:02d}" for k in ROWS]), "clock times, which are not read: write numbers"),
     "dates": (beside(d=pd.date_range("2020-01-01", periods=N).astype(str)), "left out: dates"),
+    "moments": (
+        beside(d=pd.date_range("2020-01-01", periods=N, freq="h").strftime("%d.%m.%Y %H:%M")),
+        "left out: dates",
+    ),
     "percents": (beside(p=[f"{k}%" for k in ROWS]), "percentages read as numbers"),
     "thousands": (beside(p=[f"{p:,.2f}" for p in PRICES]), "read as numbers with thousands separators"),
     "two spellings": (beside(y=np.where(ROWS == 3, "Yes ", Y)), "the classes 'Yes' and 'yes' differ in capital"),

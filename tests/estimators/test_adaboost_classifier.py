@@ -100,21 +100,6 @@ def test_weights_of_samples_are_those_of_the_loss():
     assert np.exp(heavy.history_[-1].log_loss) == pytest.approx(loss)
 
 
-def test_probabilities_are_the_link_of_the_exponential_loss():
-    model = AdaBoostClassifier(n_rounds=10).fit(X, Y)
-    p, f = model.predict_proba(X), model.decision_function(X)
-    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), 2 * f)
-    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
-
-
-def test_probabilities_of_a_constant_guess_are_frequencies():
-    """Half the log odds minimise the exponential loss: with the constant alone, p is the share of the class."""
-    flat = np.array([[0.0], [1.0]] * 5)
-    y = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
-    model = AdaBoostClassifier(n_rounds=1).fit(flat, y)
-    np.testing.assert_allclose(model.predict_proba(flat)[:, 1], 0.4)
-
-
 def test_a_perfect_stump_is_alone():
     model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert model.to_text() == "+1  x[0] >= 1.5 -> 1"

@@ -7,6 +7,7 @@ import pytest
 from estimator_samples import three_classes, two_classes
 from numpy.testing import assert_allclose
 from public_estimators import CLASSIFIERS, FAMILIES, PUBLIC
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -14,7 +15,15 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from skops.io import dumps, loads
 
-from cvxens import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier, PriceSearchCV
+from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    InfiniteEnsembleSVC,
+    LPBoostClassifier,
+    MultiBoostClassifier,
+    PriceSearchCV,
+)
 from cvxens.errors import InvalidInput
 from cvxens.estimators import TRUSTED_TYPES
 from cvxens.estimators.base import FORMER
@@ -102,3 +111,35 @@ def test_a_margin_has_no_probabilities():
     for model in (AdaBoostClassifier(nu=0.5), AdaBoostClassifier(nu=0.5).fit(*three_classes(45))):
         with pytest.raises(AttributeError, match="predict_proba"):
             model.predict_proba(three_classes(45)[0])
+
+
+LINKS = [
+    (AdaBoostClassifier(n_rounds=10), two_classes(40), lambda f: expit(np.stack([-2 * f, 2 * f], axis=1))),
+    (AdaBoostMHClassifier(n_rounds=30), three_classes(45), lambda F: expit(2 * F)),
+    (AdaBoostECCClassifier(n_rounds=30), three_classes(45), np.exp),
+    (MultiBoostClassifier(), three_classes(45), lambda F: np.exp(2 * F)),
+]
+
+
+@pytest.mark.parametrize(("model", "sample", "link"), LINKS, ids=[type(model).__name__ for model, *_ in LINKS])
+def test_probabilities_are_the_links_of_the_losses(model, sample, link):
+    X, y = sample
+    shares = link(clone(model).fit(X, y).decision_function(X))
+    assert_allclose(clone(model).fit(X, y).predict_proba(X), shares / shares.sum(axis=1, keepdims=True))
+
+
+THREE = np.repeat([0, 0, 0, 0, 0, 1, 1, 1, 2, 2], 4)
+GUESSES = [
+    (AdaBoostClassifier(n_rounds=1), THREE > 1, [0.8, 0.2], 1e-7),
+    (AdaBoostMHClassifier(n_rounds=300), THREE, [0.5, 0.3, 0.2], 0.02),
+    (AdaBoostECCClassifier(n_rounds=300), THREE, [0.5, 0.3, 0.2], 0.02),
+    (MultiBoostClassifier(C=1e4, tol=1e-7), THREE, [0.5, 0.3, 0.2], 1e-3),
+    (MultiBoostClassifier(C=1e4, tol=1e-7), np.minimum(THREE, 1), [0.5, 0.5], 1e-3),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "expected", "off"), GUESSES)
+def test_probabilities_of_constant_guesses_are_frequencies(model, y, expected, off):
+    """Without features that tell, and with hardly a penalty, the losses are least at the frequencies of the classes."""
+    X = np.tile([[0.0], [1.0]], (20, 1))
+    assert_allclose(clone(model).fit(X, y).predict_proba(X), np.tile(expected, (40, 1)), atol=off)

@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 from estimator_samples import called, three_classes, two_classes
-from scipy.special import expit, softmax
 from sklearn.base import clone
 
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
@@ -100,22 +99,6 @@ def test_separated_classes_are_certified(estimator):
     assert model.score(X, np.arange(12) // 4) == 1
     assert model.certificate_.proven
     assert model.certificate_.relative_gap < 0.5
-
-
-def test_probabilities_are_the_links_of_the_losses():
-    mh, ecc = clone(MH).fit(X, Y), clone(ECC).fit(X, Y)
-    each = expit(2 * mh.decision_function(X))
-    np.testing.assert_allclose(mh.predict_proba(X), each / each.sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(ecc.predict_proba(X), softmax(ecc.decision_function(X), axis=1))
-
-
-def test_probabilities_of_constant_guesses_are_frequencies():
-    """Without features that tell, the losses are least at the frequencies of the classes."""
-    X = np.tile([[0.0], [1.0]], (20, 1))
-    y = np.repeat([0, 0, 0, 0, 0, 1, 1, 1, 2, 2], 4)
-    for model in (clone(MH), clone(ECC)):
-        p = model.set_params(n_rounds=300).fit(X, y).predict_proba(X)
-        np.testing.assert_allclose(p, np.tile([0.5, 0.3, 0.2], (40, 1)), atol=0.02)
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)

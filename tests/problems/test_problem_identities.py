@@ -19,7 +19,6 @@ from cvxens.problems import (
     LPBoost,
     RegularizedExpLoss,
     RegularizedLeastSquares,
-    RhoSVM,
     Signed,
     SoftMarginBoosting,
     StumpColumns,
@@ -146,28 +145,6 @@ def test_the_middle_stump_kernel_svm_is_the_svm_over_middle_stumps(seed, C):
         assert primal.objective == pytest.approx(kernel, rel=1e-6)
 
 
-@few
-@given(seed=seeds, C=st.sampled_from([0.02, 0.5, 20.0]))
-def test_svm_primal_and_dual_meet(seed, C):
-    H, y = hypotheses(seed)
-    primal, dual = SVMPrimal(H, y, C), SVMDual(H @ H.T, y, C)
-    from_primal, from_dual = solved(primal), solved(dual)
-    assert from_primal.objective == pytest.approx(-from_dual.objective, rel=1e-6)
-    u, b = from_dual.variables["u"], from_dual.duals["b"]
-    assert primal.certify(w=H.T @ (y * u), b=b, u=u).holds(1e-6)
-    assert dual.certify(u=from_primal.duals["u"], b=from_primal.variables["b"]).holds(1e-6)
-
-
-@few
-@given(seed=seeds, t=st.sampled_from([0.01, 3.0, 250.0]))
-def test_scaling_the_gram_matrix_is_scaling_C(seed, t):
-    X, y = sample(seed)
-    K = Stump()(X)
-    scaled, plain = solved(SVMDual(t * K, y, 0.2)), SVMDual(K, y, 0.2 * t)
-    assert t * scaled.objective == pytest.approx(solved(plain).objective, rel=1e-6)
-    assert plain.certify(u=t * scaled.variables["u"], b=scaled.duals["b"]).holds(1e-6)
-
-
 def p4(H, y, C):
     n, m = H.shape
     answer = linprog(
@@ -203,68 +180,6 @@ def test_over_all_stumps_the_sparse_link_gives_the_linear_program_of_all_columns
     assert solved(LPBoost(columns, y, 0.3)).objective == pytest.approx(solved(LPBoost(H, y, 0.3)).objective, rel=1e-6)
 
 
-@few
-@given(seed=seeds)
-def test_the_rho_svm_has_its_support_on_the_margin_and_no_intercept(seed):
-    X, y = sample(seed)
-    K = Stump()(X) + 0.2 * np.eye(len(y))
-    problem = RhoSVM(K, y)
-    solution = solved(problem)
-    c, u, rho = solution.variables["c"], solution.duals["u"], float(solution.variables["rho"])
-    np.testing.assert_allclose(c, y * u, atol=1e-5)
-    assert solution.objective == pytest.approx(rho, rel=1e-5)
-    assert np.abs(u * (y * (K @ c) - rho)).max() < 1e-6
-    assert problem.certify(alpha=u).holds(1e-6)
-
-
-@few
-@given(seed=seeds, lam=st.sampled_from([1e-3, 0.1]))
-def test_the_exponential_loss_has_its_multipliers_as_coefficients(seed, lam):
-    X, y = sample(seed)
-    K = Stump()(X) + 0.1 * np.eye(len(y))
-    problem = RegularizedExpLoss(K, y, lam)
-    solution = solved(problem)
-    eta, u = solution.variables["eta"], solution.duals["u"]
-    np.testing.assert_allclose(eta, y * u / (2 * lam), atol=1e-3 * np.abs(eta).max())
-    np.testing.assert_allclose(u, np.exp(-y * (K @ eta)) / len(y), atol=1e-3 * u.max())
-    assert problem.certify(u=u).relative_gap < 1e-5
-    assert problem.certify(eta=eta).relative_gap < 1e-5
-
-
-@few
-@given(seed=seeds, gamma=st.sampled_from([1e-3, 0.5]), real=st.booleans())
-def test_least_squares_solve_their_normal_equations(seed, gamma, real):
-    X, y = sample(seed)
-    y = X[:, 0] - 3 * X[:, 1] if real else y
-    K, m = Stump()(X), len(y)
-    problem = RegularizedLeastSquares(K, y, gamma)
-    solution = solved(problem)
-    c = np.linalg.solve(m * gamma * np.eye(m) + K, y)
-    np.testing.assert_allclose(K @ solution.variables["c"], K @ c, atol=1e-4 * np.abs(y).max())
-    assert solution.objective == pytest.approx(gamma * y @ c, rel=1e-6)
-    assert problem.certify(c=c, s=2 * gamma * c).holds(1e-9)
-
-
-@few
-@given(seed=seeds, k=st.integers(2, 4), C=st.sampled_from([0.05, 4.0]))
-def test_simplex_least_squares_have_their_closed_form(seed, k, C):
-    H, _ = hypotheses(seed)
-    n = len(H)
-    labels = simplex_codes(k)[np.random.default_rng(seed).permutation(n) % k]
-    problem = SLSSVM(H, labels, C)
-    solution = solved(problem)
-    U, W, b = solution.duals["U"], solution.variables["W"], solution.variables["b"]
-    np.testing.assert_allclose(U.sum(axis=0), 0, atol=1e-6)
-    np.testing.assert_allclose(W, H.T @ U, atol=1e-5)
-    S = H @ H.T + np.eye(n) / C
-    np.testing.assert_allclose(S @ U, labels - b, atol=1e-5)
-    inverse = np.linalg.inv(S)
-    shift = np.ones(n) @ inverse @ labels / inverse.sum()
-    closed = inverse @ (labels - shift)
-    assert problem.certify(W=H.T @ closed, b=shift, U=closed).holds(1e-9)
-    assert problem.certify(U=closed).dual == pytest.approx(solution.objective, rel=1e-6)
-
-
 def test_two_classes_need_one_output_and_agree_with_least_squares_in_an_array():
     H, y = hypotheses(5)
     flat, column = SLSSVM(H, y, 0.7), SLSSVM(H, y[:, None], 0.7)
@@ -298,24 +213,6 @@ def test_the_entropy_projection_is_the_softmax_at_its_multiplier(seed, share):
         np.testing.assert_allclose(solution.variables["alpha"], alpha / alpha.sum(), atol=1e-4)
         assert problem.q @ solution.variables["alpha"] == pytest.approx(problem.rho, abs=1e-6 * np.abs(problem.q).max())
         assert problem.certify(eta=eta).relative_gap < 1e-2
-
-
-@few
-@given(seed=seeds)
-def test_an_inactive_inequality_leaves_the_point_where_it_is(seed):
-    problem = entropy_problem(seed, equality=False)
-    beyond = (problem.rho + problem.q.max()) / 2
-    problem.rho = beyond
-    solution = problem.solve()
-    assert abs(solution.duals["eta"]) < 1e-6
-    np.testing.assert_allclose(solution.variables["alpha"], problem.alpha_t, atol=1e-4)
-    assert problem.certify(solution).gap < 1e-8
-    exact = problem.certify(alpha=problem.alpha_t, eta=0.0)
-    assert max(abs(exact.primal), abs(exact.dual)) < 1e-15
-    assert exact.holds(1e-6)
-    both_ways = entropy_problem(seed, equality=True)
-    both_ways.rho = beyond
-    assert both_ways.solve().duals["eta"] < 0
 
 
 @many
