@@ -217,6 +217,7 @@ class _LevelProgram:
     """
 
     def __init__(self, formulation: Formulation, y: Array, level: float) -> None:
+        penalty: Any
         loss, penalty = formulation.terms
         dual: Any = loss.linear_dual
         self.y, self.intercept, self.penalty = y, formulation.intercept, penalty

@@ -134,16 +134,6 @@ def place_svm_primal(sample: Sample) -> Problem:
     return SVMPrimal(H, sample.y, 1 / H.shape[1])
 
 
-def place_infinite_svm(sample: Sample) -> Problem:
-    """P5 on the cells of the stump kernel, with the C of P2."""
-    return InfiniteSVM(Stump().cells(sample.X), sample.y, 1 / sample.mean_diagonal)
-
-
-def place_soft_margin(sample: Sample) -> Problem:
-    """P4 over all stumps, C = 20/n."""
-    return SoftMarginBoosting(Signed(StumpColumns(sample.X)), sample.y, 20 / len(sample.y))
-
-
 def place_lpboost(sample: Sample) -> Problem:
     """LPBoost over all stumps, in the parametrisation that makes it P4: D = C/U, so that its optimum is 1/U."""
     C = 20 / len(sample.y)
@@ -172,8 +162,11 @@ CASES: Mapping[type[Problem], tuple[Callable[[Sample], Problem], str]] = {
     SVMPrimal: (place_svm_primal, "all stumps"),
     SVMDual: (lambda s: SVMDual(s.stump_kernel, s.y, 1 / s.mean_diagonal), "stump kernel"),
     HardMarginBoosting: (lambda s: HardMarginBoosting(Signed(StumpColumns(s.X)), s.y), "all stumps"),
-    SoftMarginBoosting: (place_soft_margin, "all stumps"),
-    InfiniteSVM: (place_infinite_svm, "all stumps, cells"),
+    SoftMarginBoosting: (
+        lambda s: SoftMarginBoosting(Signed(StumpColumns(s.X)), s.y, 20 / len(s.y)),
+        "all stumps",
+    ),
+    InfiniteSVM: (lambda s: InfiniteSVM(Stump().cells(s.X), s.y, 1 / s.mean_diagonal), "all stumps, cells"),
     LPBoost: (place_lpboost, "all stumps, D = C/U of P4"),
     RhoSVM: (lambda s: RhoSVM(s.softened_kernel, s.y), "stump kernel, squared slacks"),
     EntropyProjection: (place_entropy_projection, "stump kernel, squared slacks"),
