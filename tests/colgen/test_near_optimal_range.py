@@ -40,7 +40,7 @@ LOSSES = {
 def test_both_ends_are_those_over_all_stumps(seed, name, slack):
     formulation, loss, options = LOSSES[name]
     rng = np.random.default_rng(seed)
-    X, y = noisy(seed % 1000, 24, 2)
+    X, y = noisy(24, 2, seed % 1000)
     group = rng.permutation(np.arange(24) < 9)
     a = np.stack([group / group.sum() - ~group / (~group).sum(), np.arange(24) == 3])
     a[1] -= 1 / 24 if "intercept" in options else 0.0
@@ -57,7 +57,7 @@ def test_both_ends_are_those_over_all_stumps(seed, name, slack):
 
 
 def test_weights_have_a_range_and_what_cannot_be_asked_is_refused():
-    X, y = noisy(0, 30, 3)
+    X, y = noisy(30, 3)
     run = column_generation(formulations.soft_margin(C=0.2), oracles.Stumps(X), y)
     sums = near_optimal_range(run, 1.0, 0.1)
     assert sums.least <= sums.lowest <= np.abs(run.weights).sum() <= sums.highest <= sums.most
@@ -76,7 +76,7 @@ def test_weights_have_a_range_and_what_cannot_be_asked_is_refused():
 
 
 def test_ends_are_certified_and_wider_where_time_is_up():
-    X, y = noisy(1, 200, 5)
+    X, y = noisy(200, 5)
     run = column_generation(formulations.soft_margin(C=0.05), oracles.Stumps(X), y)
     a = np.eye(200)[0]
     short, whole = near_optimal_range(run, a, max_time=1e-9), near_optimal_range(run, a)
