@@ -28,9 +28,9 @@ def shown(script):
     return json.loads(script.with_suffix(".ipynb").read_text())
 
 
-def test_there_are_eleven_and_each_has_its_pair():
+def test_there_are_twelve_and_each_has_its_pair():
     assert [path.stem for path in SCRIPTS] == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-    assert len(SCRIPTS) == 11
+    assert len(SCRIPTS) == 12
 
 
 @EACH
