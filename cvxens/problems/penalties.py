@@ -520,8 +520,9 @@ class Structured(Penalty):
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return what Fenchel's equality ``P(w) + P*(E) = E'w`` lacks, at edges shrunk into the domain; relative."""
-        aligned = edges * np.sign(w)
-        summary = Edges(np.inf, np.inf, lambda: aligned, 0.0)
+        # where there is no weight an edge below 0 stays so: of a fixed sum all edges may be, and nothing is outside
+        aligned = np.where(w == 0, np.minimum(edges, 0.0), edges * np.sign(w))
+        summary = Edges(np.inf, np.inf, lambda: aligned, -np.inf)
         value = self.value(self.repair(w))
         lacking = value + self.conjugate(summary) - self.shrink(summary) * float((edges * w).sum())
         return max(0.0, lacking) / max(1.0, abs(value))

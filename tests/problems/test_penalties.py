@@ -308,6 +308,13 @@ def test_an_elastic_net_takes_off_what_edges_inside_exceed_once_those_outside_ar
     assert penalty.conjugate(summary) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.parametrize(("edges", "expected"), [([-7, -7, -7], 0.0), ([-7, -7, -9], 0.0), ([-7, -8, -9], 3.0)])
+def test_weights_of_a_fixed_sum_are_stationary_where_the_largest_edge_is_whatever_its_sign(edges, expected):
+    """What Fenchel's equality lacks is ``sum_j w_j (max edge - edge_j)``, of edges below 0 as well."""
+    penalty = read_penalty(lambda w: [0, cp.sum(w) == 5], None, True)
+    assert penalty.stationarity(np.array([2.0, 3.0, 0.0]), np.array(edges, float)) == pytest.approx(expected, abs=1e-9)
+
+
 @settings(deadline=None, max_examples=30)
 @given(w=weights, edges=weights)
 def test_the_simplex_has_the_largest_edge_as_its_conjugate(w, edges):
