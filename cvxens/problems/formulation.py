@@ -31,8 +31,9 @@ class Formulation:
     loss : Loss, or callable
         One of `cvxens.problems.losses`; or any function from the cvxpy variable z, (n_samples,) or
         (n_samples, outputs), to a convex cvxpy expression, whose bounds are proven by conic multipliers
-        (`cvxens.problems.conic`). It may hold variables of its own, such as slacks or thresholds: they are minimised
-        over, and those that have a name come back in `Run.variables`.
+        (`cvxens.problems.conic`); where it is a sum of hinges of many samples, these are read off it. It may hold
+        variables of its own, such as slacks or thresholds: they are minimised over, and those that have a name come
+        back in `Run.variables`.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, or to a list of one and constraints on w. It treats all hypotheses alike. What in it

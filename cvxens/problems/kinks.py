@@ -19,6 +19,7 @@ from scipy import sparse
 
 from cvxens.problems.conic import ConicForm
 from cvxens.problems.linear_dual import Hinges, LinearDual
+from cvxens.problems.modelling import Term
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
@@ -65,9 +66,8 @@ class ReadHinges(SumOfHinges):
         named = " and ".join(f"{each[0]:.3g}" if np.ptp(each) == 0 else "its own of each sample" for each in slopes)
         return f"the loss read as hinges of slopes {named}"
 
-    def model(self, z: Any) -> Any:
-        term = super().model(z)
-        return term._replace(expression=term.expression + self.constant)
+    def model(self, z: Any) -> Term:
+        return Term(super().model(z).expression + self.constant)
 
     def terms(self, z: Array) -> Array:
         return np.append(super().terms(z), self.constant)
@@ -186,37 +186,26 @@ def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array,
 
 
 def _eliminate(A: Any, b: Array, free: NDArray[np.bool_]) -> tuple[Any, Array] | None:
-    """Eliminate columns of no cost, of those that share a row the first; None where there are none left."""
-    row, column = A.tocoo().coords
-    value = A.tocoo().data
-    mine = free[column] & (value != 0)
-    row, column, value = row[mine], column[mine], value[mine]
-    if not len(row):
-        return None
-    # columns that are the first in all of their rows
-    lead = np.full(A.shape[0], A.shape[1])
-    np.minimum.at(lead, row, column)
-    blocked = np.unique(column[lead[row] < column])
-    taken = ~np.isin(column, blocked)
+    """Eliminate variables of no cost, the first in each of their rows; None where there are none, or pairs too many."""
+    entries = A.tocoo()
+    mine = free[entries.coords[1]]
+    row, column, value = entries.coords[0][mine], entries.coords[1][mine], entries.data[mine]
+    first = np.full(A.shape[0], A.shape[1])
+    np.minimum.at(first, row, column)
+    taken = ~np.isin(column, column[first[row] < column])
     row, column, value = row[taken], column[taken], value[taken]
-    plus, minus = np.flatnonzero(value > 0), np.flatnonzero(value < 0)
-    # all pairs of a row that bounds from above and one that does from below
-    minus = minus[np.argsort(column[minus], kind="stable")]
-    low = np.searchsorted(column[minus], column[plus])
-    n_pairs = np.searchsorted(column[minus], column[plus], side="right") - low
-    if n_pairs.sum() > 8 * A.shape[0]:
+    above, below = np.flatnonzero(value > 0), np.flatnonzero(value < 0)
+    n_pairs = np.bincount(column[above], minlength=A.shape[1]) @ np.bincount(column[below], minlength=A.shape[1])
+    if not 0 < n_pairs <= 8 * A.shape[0]:
         return None
-    first = np.repeat(plus, n_pairs)
-    second = minus[np.repeat(low - np.cumsum(n_pairs) + n_pairs, n_pairs) + np.arange(n_pairs.sum())]
-    pairs = np.repeat(np.arange(len(first)), 2)
-    entries = np.column_stack([1 / value[first], -1 / value[second]]).ravel()
-    combine = sparse.csr_array(
-        (entries, (pairs, np.column_stack([row[first], row[second]]).ravel())), shape=(len(first), A.shape[0])
-    )
+    # in units in which they are 1 and -1, a row that bounds one from above and one that does from below add up to none
+    rows = A[row]
+    rows.data = rows.data / np.repeat(np.abs(value), np.diff(rows.indptr))
+    gains = b[row] / np.abs(value)
+    signs = sparse.csr_array((np.sign(value), (np.arange(len(row)), column)), shape=rows.shape)
+    i, j = (signs[above] @ signs[below].T).tocoo().coords
+    pairs = rows[above[i]] + rows[below[j]]
+    pairs.eliminate_zeros()
     others = np.setdiff1d(np.arange(A.shape[0]), row)
-    # what was eliminated cancels but for rounding
-    kept = np.ones(A.shape[1])
-    kept[column] = 0.0
-    combined = sparse.csr_array((combine @ A) @ sparse.diags_array(kept))
-    combined.eliminate_zeros()
-    return sparse.csr_array(sparse.vstack([A[others], combined])), np.concatenate([b[others], combine @ b])
+    kept = sparse.csr_array(sparse.vstack([A[others], pairs]))
+    return kept, np.concatenate([b[others], gains[above[i]] + gains[below[j]]])
