@@ -696,8 +696,8 @@ def column_generation(
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
             search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)
         run = search.run(limits)
-    run = replace(run, origin=RunOrigin(formulation, oracle, signs))
-    return replace(run, proof=run.certificate.exact()) if exact else run
+    proof = run.certificate.exact() if exact else None
+    return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
 
 
 def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:

@@ -533,6 +533,6 @@ def near_optimal_range(
         signed = with_signs(oracle, free=free)
         parts = [[PricedPart(signed, sign * a, sign * k)] for a, k in functions for sign in (-1.0, 1.0)]
         ends = [search.begin(part) for part in parts]
-        found = np.array([end.reached for end in ends[1::2]])
+        reached = np.array([end.reached for end in ends[1::2]])
         search.find(ends)
-    return take_ends(ends, found)
+    return take_ends(ends, reached)

@@ -155,6 +155,7 @@ class StabilisedMaster:
         self.master.add(columns)
 
     def solve(self) -> MasterSolution:
+        """Solve, and answer with ``share centre + (1 - share) u`` in place of u, while that led to new columns."""
         solution = self.master.solve()
         smooth, self.has_new = self.has_new and isfinite(solution.objective), False
         self.vertex = None

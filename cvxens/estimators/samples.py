@@ -72,7 +72,7 @@ class Accepts:
             return X
         if reset:
             vars(estimator).pop("features_", None)
-            features = find_features(X)
+            features = None if isinstance(X, np.ndarray) else find_features(X)
             if features is None:
                 return X
             estimator.features_ = features

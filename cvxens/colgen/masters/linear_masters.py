@@ -167,8 +167,7 @@ class HighsMaster(FastMaster):
         dual: LinearDual = self.loss.linear_dual
         self.is_separable = dual.is_separable
         self.vertex: tuple[Mapping[Hypothesis, float], Array] | None = None
-        self.given: Sequence[Column] = ()
-        """Of the columns that came first."""
+        self.given: Sequence[Column] = ()  # the columns of the first call of `add`, to which the vertex belongs
         self.stack = stack = stack_dual(formulation, y)
         self.is_cone = not dual.is_bounded
         self.limit = None if self.is_cone else self.penalty.edge_limit

@@ -27,7 +27,7 @@ from cvxens.types import Array
 from cvxens.validation import generator, signed_weights, whole
 
 
-class WeakLearner(ABC):
+class LearnerOracle(ABC):
     """An oracle that learns one hypothesis per output."""
 
     sample: Any
@@ -54,7 +54,7 @@ class WeakLearner(ABC):
         """Learn from the weights (n_samples,) of one output, not all 0."""
 
 
-class SklearnLearner(WeakLearner):
+class SklearnLearner(LearnerOracle):
     """A scikit-learn classifier as a weak learner: fitted to the labels sign(s) with the weights abs(s).
 
     A classifier worse than chance is negated. The weights are scaled to an average of 1, so that regularisation means
@@ -117,7 +117,7 @@ class SklearnLearner(WeakLearner):
         return {name: int(self._random.integers(2**31)) for name in seeded}
 
 
-class Trees(WeakLearner):
+class Trees(LearnerOracle):
     """Price decision trees: learn one from the signed weights, as `fit_tree` does.
 
     The classes are the signs of s, the sample weights its sizes, scaled to the sum `n_cases` so that `min_cases` and
