@@ -681,6 +681,7 @@ def column_generation(
         validation.instance("checkpoint", checkpoint, Checkpoint)
     first, begin = _distinct(start), None
     if master is fastest_master:
+        formulation = formulation.read(signs.shape)
         # all stumps at once are more columns than a run wants that counts them, or has some
         at_once = not first and max_columns is None and len(signs) >= all_stumps.LEAST_SAMPLES
         if at_once and all_stumps.can_begin_with_stumps(formulation, oracle):

@@ -124,7 +124,7 @@ class Restricted:
         w, f = np.zeros((0, *outputs)), np.zeros((len(self.y), *outputs))
         b = loss.best_intercept(f, self.y) if formulation.intercept else np.zeros(outputs)
         z = self.y * (f + b)
-        u = self.balance(loss.repair(loss.multipliers(z), self.y if formulation.intercept else None))
+        u = self.balance(loss.prove(loss.multipliers(z), self.y if formulation.intercept else None, z))
         objective = loss.value(z) if penalty.primal_violation(w) == 0 else np.inf
         threshold = penalty.threshold(w, np.zeros(0))
         # while nothing is feasible, any positive edge is a step towards it
@@ -350,7 +350,7 @@ class Fastest:
     masters: tuple[type[Any], ...]  # classes of masters, of which the last one takes any formulation
 
     def __call__(self, formulation: Formulation, y: Array) -> Master:
-        formulation = formulation.with_table(y.shape)
+        formulation = formulation.read(y.shape)
         for first in self.masters:
             if len(y) >= first.least_samples and first.supports(formulation):
                 break

@@ -627,6 +627,11 @@ class ConicFunction:
             raise SolverFailed([found.attempt])
         return self._remember(replace(proof, v=v))
 
+    def minimise_over_rest(self, v: Array) -> float:
+        """Evaluate at v to a solver's digits."""
+        x, found = self._minimise_over_rest(v, self.dual())
+        return self.form.offset + float(self.form.c @ x) if found.solved else inf
+
     def _minimise_over_rest(self, v: Array, dual: DualBound) -> tuple[Array, ConicSolution]:
         """Minimise over all of x that is not v, and over shifts of v; returns that x, too."""
         form, x = self.form, np.zeros(len(self.form.c))

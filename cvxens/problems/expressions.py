@@ -23,6 +23,7 @@ from cvxens.problems.constraints import (
     solve_least,
 )
 from cvxens.problems.duality import Edges
+from cvxens.problems.kinks import ReadHinges, read_hinges
 from cvxens.problems.losses import Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import (
@@ -41,6 +42,9 @@ from cvxens.types import Array, Point
 
 CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
 """What bounds hold under where no exact multipliers are verified."""
+
+LEAST_SAMPLES = 1000
+"""Samples from which on expressions are read as sums over them; of fewer, conic proofs take no longer."""
 
 ROOMS = (0.0, 1e-9, 1e-7, 1e-5)
 """Room within constraints, relative to their sizes, that variables of one's own are given in turn until they hold."""
@@ -164,7 +168,7 @@ class ConicLoss(Loss):
         conic = self.conic(shape)
         if conic not in self._tables:
             # of fewer samples proofs by the conic form take no longer, and are exact
-            stated = conic.form.stated if shape[0] >= 1000 else None
+            stated = conic.form.stated if shape[0] >= LEAST_SAMPLES else None
             self._tables[conic] = None if stated is None else ScalarSum.from_term(stated.term, stated.variable)
         return self._tables[conic]
 
@@ -362,8 +366,10 @@ class ExpressionLoss(StatedLoss):
     any_shape = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
 
-    def with_table(self, shape: tuple[int, ...]) -> ExpressionLoss:
-        """Return the same with curvatures, for fast masters, where there is a table."""
+    def read(self, shape: tuple[int, ...]) -> Loss:
+        """Return the hinges that this is a sum of, or the same with curvatures where there is a table."""
+        if (hinges := self._read_hinges(shape)) is not None:
+            return hinges
         if (table := self.table(shape)) is None:
             return self
         smooth = replace(self)
@@ -371,6 +377,24 @@ class ExpressionLoss(StatedLoss):
         smooth._tables.update(self._tables)
         object.__setattr__(smooth, "curvature", table.curvature)
         return smooth
+
+    def _read_hinges(self, shape: tuple[int, ...]) -> ReadHinges | None:
+        """Return the hinges of a form of many samples, whose values are those of the expression; None of any other."""
+        conic = self.conic(shape)
+        stated = conic.form.stated
+        if stated is None or shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
+            return None
+        if (read := read_hinges(conic.form)) is None:
+            return None
+        knots, spread = read.hinges[0].knots, 1.0 + float(np.ptp(read.t))
+        # at knots, beside them and far out
+        probes = [knots + distance * spread * np.cos(np.arange(len(knots))) for distance in (0.0, 0.3, 9.0)]
+        is_alone = not stated.term.constraints and len(stated.term.expression.variables()) == 1
+        evaluate = self.value if is_alone else conic.minimise_over_rest
+        # a solver's digits, where there are variables of its own
+        room = 1e-9 if is_alone else 1e-7
+        same = [np.isclose(evaluate(z), read.value(z), rtol=room, atol=room * read.size) for z in probes]
+        return read if all(same) else None
 
     def model(self, z: Any) -> Term:
         return read_term("loss", self.express, z)

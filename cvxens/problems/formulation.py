@@ -31,8 +31,9 @@ class Formulation:
     loss : Loss, or callable
         One of `cvxens.problems.losses`; or any function from the cvxpy variable z, (n_samples,) or
         (n_samples, outputs), to a convex cvxpy expression, whose bounds are proven by conic multipliers
-        (`cvxens.problems.conic`). It may hold variables of its own, such as slacks or thresholds: they are minimised
-        over, and those that have a name come back in `Run.variables`.
+        (`cvxens.problems.conic`); where it is a sum of hinges of many samples, these are read off it. It may hold
+        variables of its own, such as slacks or thresholds: they are minimised over, and those that have a name come
+        back in `Run.variables`.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, or to a list of one and constraints on w. It treats all hypotheses alike. What in it
@@ -142,13 +143,13 @@ class Formulation:
         # where edges are as small as this only a penalty that all hypotheses count in has no bound
         return bool(self.terms[1].conjugate(Edges(2.0**-200, inf)) == inf)
 
-    def with_table(self, shape: tuple[int, ...]) -> Formulation:
-        """Return the same with slopes and curvatures of the loss, if that is a smooth expression that has a table."""
+    def read(self, shape: tuple[int, ...]) -> Formulation:
+        """Return the same with the hinges that an expression is a sum of, or with slopes and curvatures in a table."""
         loss, penalty = self.terms
         wanted = penalty.ridge is not None or penalty.edge_limit is not None
         if not (wanted and len(shape) == 1 and isinstance(loss, ExpressionLoss)):
             return self
-        return replace(self, loss=loss.with_table(shape))
+        return replace(self, loss=loss.read(shape))
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""

@@ -38,7 +38,7 @@ class LinearDual:
     Parameters
     ----------
     hinges : tuple of Hinges
-        At most one of either sign.
+        Those of one sign in the order in which their multipliers pay, by falling ``sign knots``.
     low, high : float
         Limits of the sum of the multipliers; -inf and inf where it has none.
     pulls : ndarray of shape (n_constraints, n_samples)
@@ -73,6 +73,22 @@ class LinearDual:
         """Evaluate the sum of the hinges at margins z, which is a separable loss itself."""
         return sum(float((prices * np.maximum(sign * (knots - z), 0)).sum()) for sign, knots, prices in self.hinges)
 
+    def split(self, u: Array) -> list[Array]:
+        """Return the multipliers v of the hinges that make up u and pay most; the last of each sign takes the rest.
+
+        Examples
+        --------
+        >>> two = LinearDual((Hinges(1.0, np.ones(1), np.ones(1)), Hinges(1.0, np.zeros(1), np.ones(1))))
+        >>> two.split(np.array([1.5]))
+        [array([1.]), array([0.5])]
+        """
+        left = {sign: np.maximum(sign * u, 0.0) for sign in (1.0, -1.0)}
+        parts, signs = [], [part.sign for part in self.hinges]
+        for k, (sign, _, prices) in enumerate(self.hinges):
+            parts.append(np.minimum(left[sign], prices) if sign in signs[k + 1 :] else left[sign])
+            left[sign] = left[sign] - parts[-1]
+        return parts
+
     def stack(self, y: Array, *, centre: bool = False, scale: float = 1.0) -> Stack:
         """Stack copies of the samples, one for each sum of hinges, and the multipliers of side constraints behind them.
 
@@ -100,7 +116,7 @@ class LinearDual:
         pulls = scale * self.pulls if k else np.zeros((0, len(y)))
         gains = np.append(gains, -scale * self.limits / unit)
         upper = np.append(prices, np.full(k, prices.max()))
-        return Stack(signs, gains, upper, origin, unit, pulls, scale)
+        return Stack(self, signs, gains, upper, origin, unit, pulls, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +138,7 @@ class Stack:
     (array([ 1.,  1., -1.]), array([0.5, 1.5]), array([ 3.,  1., -4.]))
     """
 
+    dual: LinearDual
     signs: Array  # (n_copies,)
     gains: Array  # (n_copies n_samples + n_constraints,)
     upper: Array  # the same
@@ -142,7 +159,7 @@ class Stack:
 
     def split(self, u: Array) -> Array:
         """Return variables of u: positive parts in copies of sign 1, negative ones in those of -1, and 0 behind."""
-        v = np.maximum(np.multiply.outer(self.signs, u), 0).ravel()
+        v = np.concatenate(self.dual.split(u))
         return np.append(v, np.zeros(len(self.pulls))) if len(self.pulls) else v
 
     def repeat(self, values: Array) -> Array:

@@ -23,7 +23,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.losses import BoundedSlopes, best_of_hinges, excess, find_balance
 from cvxens.problems.modelling import Term, cp
-from cvxens.rounding import EPSILON, TINY
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
 __all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]
@@ -54,66 +54,84 @@ class SumOverTargets(BoundedSlopes):
         return self.t.shape
 
 
-class TwoHinges(SumOverTargets):
-    """sum_i below_i max(0, low_i - z_i) + above_i max(0, z_i - high_i), low <= high: between the two, scores are free.
+class SumOfHinges(SumOverTargets):
+    """A sum over samples of hinges, those of either side in the order in which their multipliers pay.
 
-    Its dual value is ``sum_i low_i max(u_i, 0) - high_i max(-u_i, 0)`` on -above <= u <= below.
+    Its dual value is ``sum sign knots'v`` for ``u = sum sign v`` with 0 <= v <= prices, on -above <= u <= below, which
+    are the sums of the prices on either side. Targets give the unit of deviations.
     """
 
     @property
     @abstractmethod
     def linear_dual(self) -> LinearDual:
-        """The hinge that pulls scores up to low, and the one that pulls them down to high."""
+        """The hinges that pull scores up, and those that pull them down."""
 
     @property
     def bounds(self) -> tuple[Array, Array]:
-        up, down = self.linear_dual.hinges
-        return -down.prices, up.prices
+        hinges = self.linear_dual.hinges
+        up, down = (sum((h.prices for h in hinges if h.sign == sign), np.zeros(())) for sign in (1.0, -1.0))
+        return -down, up
 
     def model(self, z: Any) -> Term:
         parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.linear_dual.hinges]
-        return Term(cp.sum(parts[0] + parts[1]))
+        return Term(cp.sum(sum(parts[1:], parts[0])))
 
     def terms(self, z: Array) -> Array:
         return np.stack([h.prices * np.maximum(h.sign * (h.knots - z), 0) for h in self.linear_dual.hinges])
 
     def dual_terms(self, u: Array) -> Array:
-        return np.stack([h.sign * h.knots * np.maximum(h.sign * u, 0) for h in self.linear_dual.hinges])
+        dual = self.linear_dual
+        return np.stack([h.sign * h.knots * v for h, v in zip(dual.hinges, dual.split(u), strict=True)])
 
     def multipliers(self, z: Array) -> Array:
         """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
-        up, down = self.linear_dual.hinges
+        return self._balance_slopes(z, np.ones(z.shape))
+
+    def prove(self, u: Array, y: Array | None, z: Array) -> Array:
+        """Return multipliers of these margins with y'u = 0 where they have some, as at a best intercept."""
+        return self.repair(u if y is None else self._balance_slopes(z, y), y)
+
+    def _balance_slopes(self, z: Array, y: Array) -> Array:
+        """Return minus the slopes at margins; of those at a kink, the share of each interval for which y'u is 0."""
+        largest_knots = np.maximum.reduce([np.abs(h.knots) for h in self.linear_dual.hinges])
         # scores within so many roundings of a kink are on it: a best intercept puts them there, but for its own
         # rounding
-        least, largest = self.slopes(z, 4.0 * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
-        width = float((largest - least).sum())
-        share = np.clip(-float(least.sum()) / width, 0.0, 1.0) if width > 0 else 0.0
+        slopes = self.slopes(z, 4.0 * EPSILON * (np.abs(z) + largest_knots))
+        least, largest = np.where(y > 0, slopes, slopes[::-1])
+        width = float((y * (largest - least)).sum())
+        share = np.clip(-float((y * least).sum()) / width, 0.0, 1.0) if width > 0 else 0.0
         return least + share * (largest - least)
 
     def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
-        """Return below and -above on either side, 0 between the two kinks, and what lies between them at a kink."""
-        (_, low, below), (_, high, above) = self.linear_dual.hinges
-        least = np.where(z < low - near, below, np.where(z < high - near, 0.0, -above))
-        return least, np.where(z > high + near, -above, np.where(z > low + near, 0.0, below))
+        """Return what the hinges on either side of their kinks pull with, and what lies between that at a kink."""
+        least, largest = np.zeros(z.shape), np.zeros(z.shape)
+        for sign, knots, prices in self.linear_dual.hinges:
+            short = sign * (knots - z)
+            outer, inner = np.where(short > near, prices, 0.0), np.where(short >= -near, prices, 0.0)
+            least, largest = (least + outer, largest + inner) if sign > 0 else (least - inner, largest - outer)
+        return least, largest
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the middle of all best b, exactly: the loss is piecewise linear in b."""
-        up, down = self.linear_dual.hinges
-        kinks = np.concatenate([up.knots - f, down.knots - f])
-        return best_of_hinges(kinks, np.concatenate([up.prices, down.prices]), float(up.prices.sum()))
+        hinges = self.linear_dual.hinges
+        kinks = np.concatenate([y * h.knots - f for h in hinges])
+        prices = np.concatenate([np.broadcast_to(h.prices, f.shape) for h in hinges])
+        falls = np.concatenate([h.sign * y > 0 for h in hinges])
+        return best_of_hinges(kinks, prices, float(prices[falls].sum()))
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return the largest product of a score's distance from a kink and what u then lacks; relative to C and t."""
-        products = []
-        for sign, knots, prices in self.linear_dual.hinges:
-            v, short = np.maximum(sign * u, 0), sign * (knots - z)
+        products, dual = [], self.linear_dual
+        for (sign, knots, prices), v in zip(dual.hinges, dual.split(u), strict=True):
+            short = sign * (knots - z)
             products += [(prices - v) / self.C * np.maximum(short, 0), v / self.C * np.maximum(-short, 0)]
-        return excess(np.stack(products)) / max(float(np.ptp(self.t)), TINY)
+        # of one knot the unit is 1
+        return excess(np.stack(products)) / (float(np.ptp(self.t)) or 1.0)
 
 
 @documented
 @dataclass(frozen=True, eq=False)
-class AbsoluteError(TwoHinges):
+class AbsoluteError(SumOfHinges):
     """C sum_i |t_i - z_i|: least absolute deviations, the median. Its dual value is t'u on -C <= u <= C.
 
     Examples
@@ -134,7 +152,7 @@ class AbsoluteError(TwoHinges):
 
 @documented
 @dataclass(frozen=True, eq=False)
-class Pinball(TwoHinges):
+class Pinball(SumOfHinges):
     """C sum_i q (t_i - z_i) where z_i < t_i, and (1 - q) (z_i - t_i) above: scores estimate the quantile of level q.
 
     Its dual value is t'u on -(1 - q) C <= u <= q C (Koenker & Bassett 1978).
@@ -170,7 +188,7 @@ class Pinball(TwoHinges):
 
 @documented
 @dataclass(frozen=True, eq=False)
-class EpsilonInsensitive(TwoHinges):
+class EpsilonInsensitive(SumOfHinges):
     """C sum_i max(0, |t_i - z_i| - epsilon): support vector regression. Dual value t'u - epsilon |u|_1 on |u| <= C.
 
     Parameters

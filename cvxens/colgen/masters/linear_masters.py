@@ -462,7 +462,7 @@ class InteriorPointMaster(FastMaster):
     def _v(self) -> Array:
         if self.at is not None:
             return self.at.v
-        return self.stack.split((self.best.u if self.near is None else self.near[1]) / self.C)
+        return self.stack.split(self.best.u if self.near is None else self.near[1]) / self.C
 
     @property
     def _weights_near(self) -> Array:

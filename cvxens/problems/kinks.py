@@ -1,0 +1,211 @@
+"""Sums over samples of piecewise linear functions of one margin, read off the canonical form of an expression.
+
+A canonical form without curved cones is ``min c'x : A x <= b``. Variables of no cost are eliminated (Fourier and
+Motzkin): pairs of rows that bound one from both sides remain. If then every row has one of the other variables t, on
+the side that its cost pulls it to, and at most one margin, and no t has rows of two margins, the form is
+
+    sum_i slope_i z_i + sum over t of |cost| max over rows of (slope z_i + intercept),
+
+a sum over samples, whose kinks are where neighbours in the upper envelopes of these lines cross. Anything else is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cvxens.problems.conic import ConicForm
+from cvxens.problems.linear_dual import Hinges, LinearDual
+from cvxens.problems.modelling import Term
+from cvxens.problems.target_losses import SumOfHinges
+from cvxens.rounding import EPSILON, sum_error
+from cvxens.types import Array
+
+MOST_LINES = 32
+"""Lines that an envelope is made of, and kinks of a sample on either side: the work is the square of it."""
+
+
+class ReadHinges(SumOfHinges):
+    """A sum of hinges that was read off an expression, and a constant.
+
+    Parameters
+    ----------
+    hinges : tuple of Hinges
+        With knots and prices of every sample.
+    constant : float
+        What the least values of all samples add up to.
+    size : float
+        The sum of the sizes of what knots and constant were made of, of which rounding is a share.
+    """
+
+    on_scores = False
+
+    def __init__(self, hinges: tuple[Hinges, ...], constant: float, size: float) -> None:
+        self.hinges, self.constant, self.size = hinges, constant, size
+        self.t = np.stack([part.knots for part in hinges])
+        self.C = max(float(part.prices.max()) for part in hinges)
+
+    @property
+    def linear_dual(self) -> LinearDual:
+        return LinearDual(self.hinges)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.hinges[0].knots.shape
+
+    @property
+    def basis(self) -> str:
+        if [part.sign for part in self.hinges] == [1.0, -1.0] and not np.ptp(self.t, axis=0).any():
+            levels = self.hinges[0].prices / sum(part.prices for part in self.hinges)
+            if np.ptp(levels) == 0:
+                return f"the loss read as pinball {levels[0]:.3g}"
+        slopes = [-part.sign * part.prices for part in self.hinges]
+        named = " and ".join(f"{each[0]:.3g}" if np.ptp(each) == 0 else "its own of each sample" for each in slopes)
+        return f"the loss read as hinges of slopes {named}"
+
+    def model(self, z: Any) -> Term:
+        return Term(super().model(z).expression + self.constant)
+
+    def terms(self, z: Array) -> Array:
+        return np.append(super().terms(z), self.constant)
+
+    def dual_terms(self, u: Array) -> Array:
+        return np.append(super().dual_terms(u), self.constant)
+
+    def rounding(self, z: Array) -> float:
+        sizes = sum(float((part.prices * (np.abs(part.knots) + np.abs(z))).sum()) for part in self.hinges)
+        return sum_error(z.size + 64, sizes + self.size)
+
+    def dual_rounding(self, u: Array) -> float:
+        return super().dual_rounding(u) + sum_error(64, self.size)
+
+
+def read_hinges(form: ConicForm) -> ReadHinges | None:
+    """Return the sum of hinges that a canonical form is, of margins in one dimension; None where it is no such sum.
+
+    Slopes of every sample are to have both signs or 0 among them, so that there is a least value.
+    """
+    if form.cones.n_rows != form.cones.nonnegative or (lines := _read_lines(form)) is None:
+        return None
+    n, (sample, factor, s, c, offset) = len(form.rows), lines
+    function, knots, jumps = _find_kinks(s, c)
+    if not len(function):
+        return None
+    slopes = form.c[form.rows] + np.bincount(sample, factor * s[:, 0], n)
+    # a row for every sample, its kinks in their order, and behind them some whose slopes do not change
+    order = np.lexsort((knots, sample[function]))
+    of, knots, jumps = sample[function][order], knots[order], (factor[function] * jumps)[order]
+    places = np.arange(len(of)) - np.searchsorted(of, of)
+    if (most := int(places.max()) + 1) > MOST_LINES:
+        return None
+    at, by = np.zeros((n, most)), np.zeros((n, most))
+    at[of, places], by[of, places] = knots, jumps
+    rises = np.cumsum(by, axis=1)
+    # a change of slopes below 0 is a hinge that pulls up; what is below the rounding of their sums is none
+    up = np.clip(by - rises - slopes[:, np.newaxis], 0.0, by)
+    least = 16 * EPSILON * (np.abs(slopes) + rises[:, -1])
+    if (slopes > least).any() or (slopes + rises[:, -1] < -least).any():
+        return None
+    hinges: list[Hinges] = []
+    for sign, prices in ((1.0, up), (-1.0, by - up)):
+        kept, ahead = prices > least[:, np.newaxis], slice(None, None, -int(sign))
+        counts = kept.sum(axis=1)
+        if counts.min() == 0 < counts.max():
+            return None
+        best = np.argsort(~kept[:, ahead], axis=1, kind="stable")
+        for k in range(counts.max()):
+            place = (np.arange(n), np.take_along_axis(best, np.minimum(k, counts - 1)[:, np.newaxis], 1)[:, 0])
+            # the last one of a sample with fewer is cut into halves, and one half again, which rounds nothing
+            halvings = np.maximum(np.minimum(k + 1, counts.max() - 1) - (counts - 1), 0)
+            hinges.append(Hinges(sign, at[:, ahead][place], np.ldexp(prices[:, ahead][place], -halvings)))
+    if not hinges:
+        return None
+    # all hinges are 0 at the first knot
+    lowest = hinges[0].knots
+    values = factor * (s * lowest[sample][:, np.newaxis] + c).max(axis=1)
+    parts = np.concatenate([[form.offset, offset], form.c[form.rows] * lowest, values])
+    size = float(np.abs(parts).sum() + (factor * np.abs(c).sum(axis=1)).sum())
+    return ReadHinges(tuple(hinges), float(parts.sum()), size)
+
+
+def _find_kinks(s: Array, c: Array) -> tuple[NDArray[np.intp], Array, Array]:
+    """Return where the largest of lines ``s x + c``, by rising s in every row, has kinks: row, x and change of slope.
+
+    A line is the largest between its crossings with those before it and with those behind.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossings = (c[:, :, np.newaxis] - c[:, np.newaxis]) / (s[:, np.newaxis] - s[:, :, np.newaxis])
+    # of parallel lines the later is the higher
+    crossings[s[:, np.newaxis] == s[:, :, np.newaxis]] = -np.inf
+    later = np.triu(np.ones((s.shape[1],) * 2, dtype=bool), 1)
+    begin, end = np.where(later, crossings, -np.inf).max(axis=1), np.where(later, crossings, np.inf).min(axis=2)
+    places = np.where(begin < end, np.arange(s.shape[1]), -1)
+    previous = np.maximum.accumulate(places, axis=1)[:, :-1]
+    row, k = np.nonzero((places[:, 1:] >= 0) & (previous >= 0))
+    before = previous[row, k]
+    return row, crossings[row, before, k + 1], s[row, k + 1] - s[row, before]
+
+
+def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array, float] | None:
+    """Return sample, factor, and slopes and intercepts of lines of every maximum in a linear form, and a constant."""
+    sample_of = np.full(len(form.c), -1)
+    sample_of[form.rows] = np.arange(len(form.rows))
+    A, b, is_own = sparse.csr_array(form.A), form.b, sample_of < 0
+    for _ in range(MOST_LINES):
+        if (fewer := _eliminate(A, b, (form.c == 0) & is_own)) is None:
+            break
+        A, b = fewer
+    entries, n_rows = A.tocoo(), A.shape[0]
+    (row, column), value = entries.coords, entries.data
+    own = is_own[column]
+    # one variable in every row, on the side that its cost pulls to, and at most one margin
+    if (np.bincount(row[own], minlength=n_rows) != 1).any() or (np.bincount(row[~own], minlength=n_rows) > 1).any():
+        return None
+    variable, bound = np.empty(n_rows, int), np.empty(n_rows)
+    sample, slope = np.full(n_rows, -1), np.zeros(n_rows)
+    variable[row[own]], bound[row[own]] = column[own], value[own]
+    sample[row[~own]], slope[row[~own]] = sample_of[column[~own]], value[~own]
+    slope, intercept = slope / np.abs(bound), -b / np.abs(bound)
+    order = np.lexsort((intercept, slope, variable))
+    variable, first, counts = np.unique(variable[order], return_index=True, return_counts=True)
+    # a variable without rows has no least cost
+    is_costly = np.array_equal(variable, np.flatnonzero((form.c != 0) & is_own))
+    if not is_costly or not 0 < counts.max(initial=0) <= MOST_LINES or (value[own] * form.c[column[own]] > 0).any():
+        return None
+    # the last line stands for those that others have more
+    lines = order[first[:, np.newaxis] + np.minimum(np.arange(counts.max()), counts[:, np.newaxis] - 1)]
+    of, factor = sample[lines].max(axis=1), np.abs(form.c[variable])
+    if ((sample[lines] != of[:, np.newaxis]) & (sample[lines] >= 0)).any():
+        return None
+    free = of < 0
+    constant = float((factor * intercept[lines].max(axis=1))[free].sum())
+    return of[~free], factor[~free], slope[lines][~free], intercept[lines][~free], constant
+
+
+def _eliminate(A: Any, b: Array, free: NDArray[np.bool_]) -> tuple[Any, Array] | None:
+    """Eliminate variables of no cost, the first in each of their rows; None where there are none, or pairs too many."""
+    entries = A.tocoo()
+    mine = free[entries.coords[1]]
+    row, column, value = entries.coords[0][mine], entries.coords[1][mine], entries.data[mine]
+    first = np.full(A.shape[0], A.shape[1])
+    np.minimum.at(first, row, column)
+    taken = ~np.isin(column, column[first[row] < column])
+    row, column, value = row[taken], column[taken], value[taken]
+    above, below = np.flatnonzero(value > 0), np.flatnonzero(value < 0)
+    n_pairs = np.bincount(column[above], minlength=A.shape[1]) @ np.bincount(column[below], minlength=A.shape[1])
+    if not 0 < n_pairs <= 8 * A.shape[0]:
+        return None
+    # in units in which they are 1 and -1, a row that bounds one from above and one that does from below add up to none
+    rows = A[row]
+    rows.data = rows.data / np.repeat(np.abs(value), np.diff(rows.indptr))
+    gains = b[row] / np.abs(value)
+    signs = sparse.csr_array((np.sign(value), (np.arange(len(row)), column)), shape=rows.shape)
+    i, j = (signs[above] @ signs[below].T).tocoo().coords
+    pairs = rows[above[i]] + rows[below[j]]
+    pairs.eliminate_zeros()
+    others = np.setdiff1d(np.arange(A.shape[0]), row)
+    kept = sparse.csr_array(sparse.vstack([A[others], pairs]))
+    return kept, np.concatenate([b[others], gains[above[i]] + gains[below[j]]])

@@ -1,0 +1,141 @@
+"""Expressions read as sums of hinges: equal to what was written, optima those of the classes, and nothing else read."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen.masters import ConicMaster, HighsMaster, NewtonMaster, fastest_master
+from cvxens.colgen.oracles import Stumps
+from cvxens.problems import expressions
+from cvxens.problems.expressions import ExpressionLoss
+from cvxens.problems.kinks import read_hinges
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, Pinball
+
+N = 12
+RNG = np.random.default_rng(0)
+T, C = RNG.normal(size=N), RNG.random(N) + 0.5
+K = cp.Variable()
+
+
+def add_slacks(z):
+    xi = cp.Variable(N)
+    return cp.sum(xi), [xi >= 0, z >= 1 - xi]
+
+
+CLASSES = {
+    "pinball 0.7": (lambda f: cp.sum(0.7 * cp.pos(T - f) + 0.3 * cp.pos(f - T)), Pinball(T, 0.7)),
+    "slopes of single samples": (lambda f: C @ cp.maximum(0.2 * (T - f), 0.8 * (f - T)), Pinball(T, 0.2, C)),
+    "pinball 0.5": (lambda f: 2 * cp.norm1(T - f), AbsoluteError(T, 2.0)),
+    "slopes -1 and 1": (lambda f: cp.sum(cp.pos(cp.abs(T - f) - 0.25)), EpsilonInsensitive(T, 0.25)),
+    "of one's own": (add_slacks, Hinge(1.0)),
+    "prices": (lambda z: cp.sum(cp.multiply(C, cp.pos(1 - z))), Hinge(C)),
+}
+
+
+def read(express):
+    return read_hinges(ExpressionLoss(express).conic((N,)).form)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_hinges_of_an_expression_are_those_of_the_class(name):
+    express, known = CLASSES[name]
+    found = read(express)
+    for ours, theirs in zip(found.hinges, known.linear_dual.hinges, strict=True):
+        assert ours.sign == theirs.sign
+        np.testing.assert_allclose(ours.knots, np.broadcast_to(theirs.knots, N), rtol=1e-14)
+        np.testing.assert_allclose(ours.prices, np.broadcast_to(theirs.prices, N), rtol=1e-14)
+    if name.startswith("pinball"):
+        assert found.basis == f"the loss read as {name}"
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 10**6), n_parts=st.integers(1, 3))
+def test_random_sums_of_kinks_are_read_to_the_digit(seed, n_parts):
+    random = np.random.default_rng(seed)
+    lines = random.integers(-3, 4, size=(n_parts, 3, N)) / 2, random.normal(size=(n_parts, 3, N))
+    prices = random.random((n_parts, N)) * 2
+
+    def express(z):
+        parts = [
+            p @ cp.maximum(*(cp.multiply(a, z) + b for a, b in zip(slopes, at, strict=True)))
+            for p, slopes, at in zip(prices, *lines, strict=True)
+        ]
+        return 3 + sum(parts) + cp.sum(cp.pos(cp.abs(z - lines[1][0, 0]) - 0.5)) * 9
+
+    found, w = read(express), cp.Variable(N)
+    assert found is not None
+    for scale in (0.3, 3.0, 100.0):
+        z = scale * random.normal(size=N)
+        w.value = z
+        exact = express(w).value
+        assert found.model(w).expression.value == pytest.approx(exact, rel=1e-12)
+        assert abs(found.value(z) - exact) <= found.rounding(z)
+        assert found.rounding(z) <= 1e-11 * (abs(exact) + 1)
+        # Fenchel's inequality, with equality at a subgradient
+        u = found.multipliers(z)
+        assert found.dual_value(u) == pytest.approx(exact + u @ z, rel=1e-12, abs=1e-12 * scale * 100)
+        v = found.repair(u + random.normal(size=N), None)
+        assert found.dual_value(v) <= exact + v @ z + 1e-10 * scale * (1 + np.abs(v).sum())
+        assert found.slackness(z, u) <= 1e-12 * scale * 100
+        y = np.where(random.random(N) < 0.5, 1.0, -1.0)
+        b = found.best_intercept(z, y)
+        least = found.value(y * (z + b))
+        assert all(found.value(y * (z + b + step)) >= least * (1 - 1e-12) - 1e-12 for step in (-1e-3, 1e-3))
+        assert abs(y @ found.prove(u, y, y * (z + b))) <= 1e-9 * (1 + np.abs(u).sum())
+
+
+@pytest.mark.parametrize(
+    "express",
+    [
+        lambda z: cp.max(-z) + cp.sum(cp.pos(1 - z)),
+        lambda z: cp.sum(cp.pos(z[1:] - z[:-1])),
+        lambda z: cp.sum_largest(cp.pos(1 - z), 3),
+        lambda z: cp.pos(cp.sum(z)) + cp.sum(cp.pos(1 - z)),
+        lambda z: (cp.sum(cp.pos(1 - z)), [z <= 3]),
+        lambda z: cp.sum(cp.abs(z - K)) + cp.sum(cp.pos(z)),
+        lambda z: cp.sum(cp.pos(z) + z),
+        lambda z: cp.sum(cp.pos(1 - z[:3])),
+        lambda z: cp.sum(cp.huber(cp.pos(1 - z))),
+        lambda z: cp.sum(cp.logistic(-z)),
+        cp.sum,
+    ],
+)
+def test_what_is_no_sum_over_samples_or_has_no_least_value_stays_unread(express):
+    assert read(express) is None
+
+
+@settings(deadline=None, max_examples=4)
+@given(seed=st.integers(0, 1000), name=st.sampled_from(["pinball 0.7", "slopes -1 and 1", "prices"]))
+def test_optima_are_those_of_the_class_and_proven(seed, name):
+    X, (express, known) = np.random.default_rng(seed).normal(size=(N, 3)), CLASSES[name]
+    y = None if known.on_scores else np.where(X[:, 0] + T > 0, 1.0, -1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "LEAST_SAMPLES", 1)
+        for penalty in (L1(0.3), SquaredL2(0.5)):
+            expected = column_generation(Formulation(known, penalty, intercept=True), Stumps(X), y, tol=1e-10)
+            formulation = Formulation(express, penalty, intercept=True, scores=y is None)
+            run = column_generation(formulation, Stumps(X), y, tol=1e-10)
+            assert run.certificate.note.startswith("over every hypothesis of the oracle, the loss read as ")
+            assert run.certificate.primal == pytest.approx(expected.certificate.primal, rel=1e-9)
+            assert run.certificate.dual == pytest.approx(expected.certificate.dual, rel=1e-9)
+            assert run.certificate.proven
+            kind = fastest_master(formulation, np.ones(N) if y is None else y)
+            assert isinstance(kind, NewtonMaster if penalty.ridge else HighsMaster)
+
+
+def test_two_kinks_that_no_class_has_are_those_of_the_conic_master():
+    X = RNG.normal(size=(N, 3))
+    y = np.where(X[:, 0] + T > 0, 1.0, -1.0)
+    formulation = Formulation(lambda z: cp.sum(cp.maximum(0, 1 - z, 1 - 3 * z)), L1(0.3), intercept=True)
+    expected = column_generation(formulation, Stumps(X), y, master=ConicMaster, tol=1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "LEAST_SAMPLES", 1)
+        run = column_generation(formulation, Stumps(X), y, tol=1e-9)
+    assert run.certificate.note.endswith("hinges of slopes -1 and -2")
+    assert run.certificate.primal == pytest.approx(expected.certificate.primal, rel=1e-8)
+    assert run.certificate.holds(1e-9)
