@@ -14,6 +14,7 @@ CORE := tests/certificates tests/problems tests/solvers/test_solver_svm.py tests
 	$(patsubst %,tests/colgen/test_%.py,driver masters formulation formulation_constraints stumps highs_live run)
 PROBLEMS ?= 20000
 MUTATIONS ?= 10000
+CERTIFIED ?= 2000
 FIRST ?= 0
 PAPER ?= all
 SPLITS ?= 5
@@ -47,6 +48,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/dask/killed_workers.py 20
 	for what in solvers attacks formulations interactions; do \
 		$(VENV)/bin/python tests/fuzz/fuzz.py $$what $(PROBLEMS) $(FIRST) || exit 1; done
+	$(VENV)/bin/python tests/fuzz/fuzz.py problems $(CERTIFIED) $(FIRST)
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
 	$(VENV)/bin/python tests/colgen/gaps_and_levels.py $(PROBLEMS) $(FIRST)
 

@@ -417,7 +417,9 @@ class DualBound:
 
     def _vanishes(self, dual: Array) -> bool:
         """Return True if ``B'l + target`` is rounding."""
-        sizes = np.abs(self.B).T @ np.abs(dual) + np.abs(self.target)
+        # multipliers that are 0 by an equation are rounding of others
+        of_any = 1e-3 * float(np.abs(dual).max(initial=0.0))
+        sizes = np.abs(self.B).T @ np.maximum(np.abs(dual), of_any) + np.abs(self.target)
         # what may be left of the equality, relative to its terms: some ten units in the last place
         return bool((np.abs(self.B.T @ dual + self.target) <= 1e-14 * sizes).all())
 

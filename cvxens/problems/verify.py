@@ -91,7 +91,10 @@ def certify_problem(problem: Any, values: Mapping[Any, Any] | None = None) -> Ce
     at = np.concatenate([np.zeros(0), *(_lower(v, given[v]) for v in places)]) / units[rows]
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     inside, proof = _find_inside(form, rows, at), DualBound(form.drop_idle(), (0,)).least
-    if inside is None and (violation := _bound_violation(form)).bound > 0:
+    if not form.c.any():  # multipliers of 0 bound a constant
+        proof = replace(proof, bound=form.offset, strict=True)
+    # multipliers that are not exact say something beyond a solver's digits
+    if inside is None and (violation := _bound_violation(form)).bound > (0.0 if violation.strict else 1e-7):
         return _without_optimum(sign * inf, violation.strict, "no point satisfies the constraints")
     if inside is not None and not np.isfinite(proof.bound) and _find_descent(form):
         return _without_optimum(-sign * inf, True, "the objective has no bound")
@@ -100,11 +103,13 @@ def certify_problem(problem: Any, values: Mapping[Any, Any] | None = None) -> Ce
         raise InvalidInput("values", f"found none of {problem.variables()[0].name()}", remedy)
     violated, condition = _measure(problem, given), ""
     if inside is None:
-        primal, moved = sign * _evaluate(problem, given), dict.fromkeys((v.name() for v in given), 0.0)
-        condition = "only for points that violate constraints as the given one does"
-    else:
-        primal, x = inside.value, inside.x * units
-        moved = {v.name(): float(np.abs(x[k] - _lower(v, given[v])).max(initial=0.0)) for v, k in places.items()}
+        x = _complete(form, rows, at)
+        # no feasible point is below the bound, so none is promised there
+        inside = _Inside(x, max(dot(form.c, x) + form.offset, proof.bound))
+        missed = f"{_miss(form, x).max(initial=0.0):.0e} of their sizes"
+        condition = f"only where constraints may be missed by {missed}: no point was proven to be inside of all"
+    primal, x = inside.value, inside.x * units
+    moved = {v.name(): float(np.abs(x[k] - _lower(v, given[v])).max(initial=0.0)) for v, k in places.items()}
     if np.isfinite(proof.bound) and not proof.strict:
         condition = condition or "only for variables up to ten times the size of what was found"
     return Certificate.between(
@@ -182,12 +187,6 @@ def _at(problem: Any, given: Mapping[Any, Array]) -> Iterator[None]:
             v.save_value(value)
 
 
-def _evaluate(problem: Any, given: Mapping[Any, Array]) -> float:
-    """Return the objective at a point."""
-    with _at(problem, given):
-        return float(np.squeeze(problem.objective.value))
-
-
 def _measure(problem: Any, given: Mapping[Any, Array]) -> dict[str, float]:
     """Measure by what each constraint is violated, in its unit, and the products of slacks and multipliers."""
     residuals: dict[str, float] = {}
@@ -238,17 +237,38 @@ def _find_inside(form: ConicForm, rows: NDArray[np.intp], at: Array) -> _Inside 
     """Find a proven point of a form whose given entries are as near as can be to what is wanted; None if there is none.
 
     The wanted entries are completed to a point that is next to inside, and mixed with as little as serves of one that
-    is deep inside.
+    is deep inside. Inequalities that no point satisfies with room become equations, which what satisfies them may be.
     """
     given = _complete(form, rows, at)
+    if (inside := _mix_inside(form, rows, given)) is not None or (tied := _tie(form, given)) is None:
+        return inside
+    return _mix_inside(tied, rows, given)
+
+
+def _tie(form: ConicForm, at: Array) -> ConicForm | None:
+    """Return the same with the inequalities as equations that are tight wherever they hold; None if there are none."""
+    found = solve_cones(form.A, form.b, np.zeros_like(form.c), form.cones)
+    first, last = form.cones.zero, form.cones.zero + form.cones.nonnegative
+    # the solver's point has room in all others
+    sizes = np.abs(form.b) + np.abs(form.A) @ np.maximum(np.abs(at), np.abs(found.x))
+    tight = form.b - form.A @ found.x <= 1e-6 * sizes
+    tight[:first], tight[last:] = True, False
+    if not (found.solved and tight[first:last].any()):
+        return None
+    order, n_tight = np.argsort(~tight, kind="stable"), int(tight.sum())
+    cones = replace(form.cones, zero=n_tight, nonnegative=last - n_tight)
+    return replace(form, A=sparse.csc_array(sparse.csr_array(form.A)[order]), b=form.b[order], cones=cones)
+
+
+def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array) -> _Inside | None:
+    """Mix a point with as little as serves of one that is deep inside."""
     # shares of the sizes of rows by which the deep point is inside, tried in turn; without any only the given one is
     sizes = np.abs(given) + (float(np.abs(given).mean()) or 1.0)  # entries at 0 have borders there, too
     centres = (_pull(form.tighten(sizes, share), rows, given) for share in (1e-2, 1e-4, 1e-6))
     centre = next((x for x in centres if x is not None), given)
-    for share in (0.0, *10.0 ** np.arange(-14, 0.5, 0.5)):
-        if (inside := _verify_inside(form, given + share * (centre - given))) is not None:
-            return inside
-    return None
+    shares = (0.0, *10.0 ** np.arange(-14, 0.5, 0.5))
+    mixed = (_verify_inside(form, given + share * (centre - given)) for share in shares)
+    return next((inside for inside in mixed if inside is not None), None)
 
 
 def _pull(form: ConicForm, rows: NDArray[np.intp], to: Array) -> Array | None:
@@ -266,22 +286,23 @@ def _complete(form: ConicForm, rows: NDArray[np.intp], at: Array) -> Array:
     """Return a point with the given entries whose others are the best ones, or the nearest where there is none."""
     x, rest = np.zeros_like(form.c), np.setdiff1d(np.arange(len(form.c)), rows)
     x[rows] = at
-    sizes = abs(form.A) @ np.abs(x) + np.abs(form.b) + (float(np.abs(at).mean()) if len(at) else 1.0)
     # what solvers leave of constraints, relative: where entries miss them by more, the nearest that do not are taken
-    near, missed = 1e-7, form.b - form.A @ x
+    near = 1e-7
     for share in (0.0, near) if len(rest) else ():
         found = solve_cones(form.A[:, rest], form.tighten(x, -share).b - form.A[:, rows] @ at, form.c[rest], form.cones)
         if found.solved:
             x[rest] = found.x
-            missed = form.b - form.A @ x
             break
-    n_equations, cones = form.cones.zero, replace(form.cones, zero=0)
+    return x if (_miss(form, x) <= 2 * near).all() or (nearest := _pull(form, rows, x)) is None else nearest
+
+
+def _miss(form: ConicForm, x: Array) -> Array:
+    """Return how far rows are outside of their cones, relative to their sizes."""
+    n_equations, cones, missed = form.cones.zero, replace(form.cones, zero=0), form.b - form.A @ x
+    sizes = abs(form.A) @ np.abs(x) + np.abs(form.b) + (float(np.abs(x).mean()) if x.any() else 1.0)
     s, none = missed[n_equations:], np.zeros(len(missed) - n_equations)
     outside = np.concatenate([np.abs(missed[:n_equations]), -cones.depths(cones.map_to_dual(s, none)[0])])
-    if (outside <= 2 * near * sizes).all():
-        return x
-    nearest = _pull(form, rows, x)
-    return x if nearest is None else nearest
+    return np.asarray(np.maximum(outside, 0.0) / sizes)
 
 
 def _verify_inside(form: ConicForm, x: Array) -> _Inside | None:
@@ -325,5 +346,5 @@ def _verify_inside(form: ConicForm, x: Array) -> _Inside | None:
 
 def _without_optimum(value: float, proven: bool, note: str) -> Certificate:
     """Certify that there is no feasible point, or no bound on the objective."""
-    gap = 0.0 if proven else inf
-    return Certificate(value, value, gap, gap, {}, {}, proven, note)
+    gap, condition = (0.0, "") if proven else (inf, "only for variables up to ten times the size of what was found")
+    return Certificate(value, value, gap, gap, {}, {}, proven, note, condition=condition)

@@ -16,6 +16,7 @@ import attacks
 import formulations
 import interactions
 import numpy as np
+import problems200
 import variants
 
 CHECKS = {
@@ -23,6 +24,7 @@ CHECKS = {
     "solvers": attacks.check_solvers,
     "formulations": formulations.check,
     "interactions": interactions.check,
+    "problems": problems200.check,
     "variants": variants.check,
 }
 """From a number to what is wrong, empty where nothing is, and what is to be counted."""

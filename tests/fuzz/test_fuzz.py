@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from attacks import KINDS, PROBLEMS, Claim, lies
 from interactions import list_boxes, list_rules, list_tests, list_trees
+from problems200 import FAMILIES
 
 from cvxens import certify
 from cvxens.certificates import Certificate
@@ -25,10 +26,16 @@ from cvxens.problems import FORMULATIONS, SLSSVM, SVMDual, SVMPrimal, simplex_co
 from cvxens.problems.losses import SquaredError
 from cvxens.problems.penalties import RowNorms
 
-PARTS = {"attacks": (len(KINDS), 12), "solvers": (len(PROBLEMS), 40), "formulations": (6, 5), "interactions": (4, 15)}
+PARTS = {
+    "attacks": (len(KINDS), 12),
+    "solvers": (len(PROBLEMS), 40),
+    "formulations": (6, 5),
+    "interactions": (4, 15),
+    "problems": (3, len(FAMILIES) // 3),
+}
 """Places to begin at, and numbers from each; `make fuzz` has 20,000 of all."""
 
-PROVEN = {"attacks": ": proven", "formulations": "OPTIMAL, proven"}
+PROVEN = {"attacks": ": proven", "formulations": "OPTIMAL, proven", "problems": ": proven"}
 """What at least a third of the numbers is counted as."""
 
 

@@ -207,3 +207,12 @@ def test_values_of_the_problem_stay_as_they_are():
     before = x.value.copy()
     certify_problem(problem, {x: [2.0, 3.0]})
     np.testing.assert_array_equal(x.value, before)
+
+
+def test_inequalities_that_are_equations_together_leave_a_proof():
+    x, P = cp.Variable(2), cp.Variable((2, 3))
+    thin = certify_problem(cp.Problem(cp.Minimize(cp.sum_squares(x)), [x <= 1, x >= 1]), {x: [3.0, 0.0]})
+    assert thin.holds(1e-7)
+    assert thin.primal == pytest.approx(2.0)
+    met = [cp.sum(P, axis=1) <= 3, cp.sum(P, axis=0) >= 2, P >= 0]
+    assert certify_problem(cp.Problem(cp.Minimize(P[0, 0] + P[1, 1]), met), {P: np.zeros((2, 3))}).proven
