@@ -286,9 +286,10 @@ class NearEnsemble(NamedTuple):
             raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
         if not run.certificate.proven and np.isfinite(run.certificate.dual):
             raise InvalidInput("oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
-        used = np.flatnonzero(run.weights).tolist()
+        # a master has a column, also where none has a weight
+        used = np.flatnonzero(run.weights).tolist() or [0]
         signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
-        hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
+        hypotheses = [hypothesis if w >= 0 else negate(hypothesis) for hypothesis, w in signed]
         values = (np.asarray(evaluate(h, X), np.float64) for h in hypotheses)
         H = np.column_stack([np.empty((len(run.u), 0)), *values])
         return cls(hypotheses, H, np.abs(run.weights[used]), np.asarray(run.intercept), np.asarray(run.u))
@@ -429,7 +430,7 @@ class RangeSearch:
         level_set, penalty, y = self.level_set, self.level_set.penalty, self.level_set.y
         u = priced_u / price
         s = y * (balance_exactly(u, y) if level_set.formulation.intercept else u)
-        largest = float((level_set.H.T @ s + self._coefficients(end.parts) / price).max())
+        largest = float((level_set.H.T @ s + self._coefficients(end.parts) / price).max(initial=-inf))
         limit, found = penalty.edge_limit if penalty.edge_limit is not None else largest, []
         for place, part in enumerate(end.parts):
             if part.oracle is None:

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import all_stumps, noisy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cvxens import column_generation, near_optimal_range
@@ -37,6 +37,7 @@ LOSSES = {
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(LOSSES)), st.sampled_from([1e-3, 0.05, 0.5]))
+@example(142, "intercept", 1e-3)
 def test_both_ends_are_those_over_all_stumps(seed, name, slack):
     formulation, loss, options = LOSSES[name]
     rng = np.random.default_rng(seed)
