@@ -47,7 +47,7 @@ def test_both_ends_are_those_over_all_stumps(seed, name, slack):
     a[1] -= 1 / 24 if "intercept" in options else 0.0
     run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-8)
     found = near_optimal_range(run, a, slack, tol=1e-4)
-    size = np.abs(run.weights).sum() + 1e-9
+    size = np.abs(run.weights).sum() or run.certificate.primal  # what the level leaves room for
     for k in range(2):
         low, high = enumerate_range(all_stumps(X), y, a[k], run.certificate.primal * (1 + slack), loss=loss, **options)
         assert found.least[k] <= low + 1e-6 * size
