@@ -286,8 +286,8 @@ class NearEnsemble(NamedTuple):
             raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
         if not run.certificate.proven and np.isfinite(run.certificate.dual):
             raise InvalidInput("oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
-        # a master has a column, also where none has a weight
-        used = np.flatnonzero(run.weights).tolist() or [0]
+        # where none has a weight, the first column: programs are over some
+        used = np.flatnonzero(run.weights).tolist() or list(range(len(run.columns)))[:1]
         signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
         hypotheses = [hypothesis if w >= 0 else negate(hypothesis) for hypothesis, w in signed]
         values = (np.asarray(evaluate(h, X), np.float64) for h in hypotheses)
