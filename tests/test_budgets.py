@@ -4,18 +4,18 @@ import pytest
 from house import count_house, trace_lpboost
 
 HOUSE = {
-    "files": 202,
-    "lines": 60830,
-    "code": 35311,
-    "class names used twice": 25,
-    "module constants": 586,
-    "hasattr + getattr": 232,
-    "Any": 2176,
-    "test lines": 50316,
+    "files": 192,
+    "lines": 59719,
+    "code": 34776,
+    "class names used twice": 3,
+    "module constants": 321,
+    "hasattr + getattr": 149,
+    "Any": 2144,
+    "test lines": 46841,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 28, "functions": 402, "lines": 1420, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 397, "lines": 1420, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 
