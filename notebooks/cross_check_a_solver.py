@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.svm import SVC, LinearSVC
 
-from cvxens.crosscheck import CheckedSample, crosscheck
+from cvxens.crosscheck import Sample, crosscheck
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import SolverFallbackWarning
 from cvxens.plotting import MarginDisplay
@@ -212,5 +212,5 @@ for solver in (without, penalised, exact):
 # fast path. `cvxens crosscheck` runs it on a data file from the command line.
 
 # %%
-for row in crosscheck(CheckedSample.from_arrays(*make_twonorm(40, n_features=3, random_state=2))):
+for row in crosscheck(Sample.from_arrays(*make_twonorm(40, n_features=3, random_state=2))):
     print(f"{row.formulation:24} {row.fast.objective:12.6f} {row.certificate.relative_gap:8.0e}  agrees: {row.agrees}")

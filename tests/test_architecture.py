@@ -207,7 +207,7 @@ SHOWN_ELSEWHERE = {
     "Run": "what column_generation returns, which shows it",
     "SVMSolution": "what solve_additive_svm and solve_blockwise return, which show it",
     "SVMPath": "what svm_path returns, which shows it",
-    "CheckedSample": "what crosscheck takes, which shows it",
+    "Sample": "what crosscheck takes, which shows it",
     "Samples": "what load_samples returns, which shows it",
     "Side": "half of a Row",
     "Signed": "shown where boosting over all stumps is",

@@ -499,12 +499,12 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
     Exit status 1 where objectives differ by more than 1e-5, relative, or where a certificate does not hold.
     """
     from cvxens.cli.reports import print_crosscheck
-    from cvxens.crosscheck import CheckedSample, named
+    from cvxens.crosscheck import Sample, named
     from cvxens.crosscheck import crosscheck as check
 
     chosen = named(formulation)
     dataset = read_dataset(data, **options).as_signs()
-    sample = CheckedSample.from_arrays(dataset.X, dataset.y)
+    sample = Sample.from_arrays(dataset.X, dataset.y)
     rows: list[Row] = []
     try:
         with progress_bar() as bar:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cvxens.certificates import Certificate
 from cvxens.cli.names import make_console
-from cvxens.crosscheck import CheckedSample, Row, Side
+from cvxens.crosscheck import Row, Sample, Side
 from cvxens.report.content import describe_proofs
 
 MOST_NOTES = 40
@@ -30,7 +30,7 @@ def start_table(words: Sequence[str], numbers: Sequence[str] = (), title: str | 
     return table
 
 
-def print_crosscheck(rows: Sequence[Row], name: str, sample: CheckedSample) -> None:
+def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
     """Print one row per formulation, and the verdict on all."""
     n_samples, n_features = sample.X.shape
     title = f"{name}: {n_samples} samples, {n_features} features, scaled to [0, 1]"

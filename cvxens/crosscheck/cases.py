@@ -60,7 +60,7 @@ SOLVERS: dict[type[Problem], Callable[[Any], Solution]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedSample:
+class Sample:
     """A two-class sample with features scaled to [0, 1]."""
 
     X: Array  # (n_samples, n_features), in [0, 1]
@@ -68,7 +68,7 @@ class CheckedSample:
     note: str = ""  # how it was cut down, empty where it was not
 
     @classmethod
-    def from_arrays(cls, X: Any, y: Any, random_state: int = 0) -> CheckedSample:
+    def from_arrays(cls, X: Any, y: Any, random_state: int = 0) -> Sample:
         """Scale (X, y); above 600 samples or 25,000 entries, draw a stratified subsample that fits."""
         y = validation.signs(y)
         X = X if len(getattr(X, "shape", ())) == 2 else validation.finite_array("X", X, ndim=2)
@@ -116,7 +116,7 @@ def generate(formulation: Formulation, oracle: Oracle, y: Array | None, **option
     return run
 
 
-def solve_fast(problem: Problem, sample: CheckedSample) -> tuple[str, float, Certificate]:
+def solve_fast(problem: Problem, sample: Sample) -> tuple[str, float, Certificate]:
     """Return the name of the fast path, its objective, and the certificate of its answer."""
     if type(problem) in SOLVERS:
         solution = SOLVERS[type(problem)](problem)
@@ -128,20 +128,20 @@ def solve_fast(problem: Problem, sample: CheckedSample) -> tuple[str, float, Cer
 # C of P1 and P2 is one over the mean diagonal of H H' or K, so that the scale is of no account
 
 
-def place_svm_primal(sample: CheckedSample) -> Problem:
+def place_svm_primal(sample: Sample) -> Problem:
     """P1 over all stumps."""
     H = StumpColumns(sample.X)
     return SVMPrimal(H, sample.y, 1 / H.shape[1])
 
 
-def place_lpboost(sample: CheckedSample) -> Problem:
+def place_lpboost(sample: Sample) -> Problem:
     """LPBoost over all stumps, in the parametrisation that makes it P4: D = C/U, so that its optimum is 1/U."""
     C = 20 / len(sample.y)
     U = generate(formulations.soft_margin(C), Stumps(sample.X), sample.y, master=HighsMaster).certificate.primal
     return LPBoost(Signed(StumpColumns(sample.X)), sample.y, C / U)
 
 
-def place_entropy_projection(sample: CheckedSample) -> Problem:
+def place_entropy_projection(sample: Sample) -> Problem:
     """A projection as multiplicative updates take them, half way to the smallest margin.
 
     Its weights grow from sample to sample, so that margins differ even where all samples are alike to the kernel.
@@ -152,13 +152,13 @@ def place_entropy_projection(sample: CheckedSample) -> Problem:
     return EntropyProjection(K, y, alpha_t, float(q @ alpha_t + q.min()) / 2)
 
 
-def place_slssvm(sample: CheckedSample) -> Problem:
+def place_slssvm(sample: Sample) -> Problem:
     """Simplex least squares over all stumps; two classes have one output."""
     H = StumpColumns(sample.X)
     return SLSSVM(H, sample.y[:, None], 1 / H.shape[1])
 
 
-CASES: Mapping[type[Problem], tuple[Callable[[CheckedSample], Problem], str]] = {
+CASES: Mapping[type[Problem], tuple[Callable[[Sample], Problem], str]] = {
     SVMPrimal: (place_svm_primal, "all stumps"),
     SVMDual: (lambda s: SVMDual(s.stump_kernel, s.y, 1 / s.mean_diagonal), "stump kernel"),
     HardMarginBoosting: (lambda s: HardMarginBoosting(Signed(StumpColumns(s.X)), s.y), "all stumps"),

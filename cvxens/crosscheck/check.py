@@ -13,7 +13,7 @@ import numpy as np
 
 from cvxens.certificates import Certificate, relative
 from cvxens.colgen.oracles import Stumps
-from cvxens.crosscheck.cases import CASES, SOLVERS, CheckedSample, solve_fast
+from cvxens.crosscheck.cases import CASES, SOLVERS, Sample, solve_fast
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed, SolverFallbackWarning
 from cvxens.problems import FORMULATIONS, Problem
 from cvxens.types import Attempt
@@ -89,12 +89,12 @@ def named(formulation: str | None) -> Sequence[type[Problem]]:
     return chosen
 
 
-def crosscheck(sample: CheckedSample, formulations: Sequence[type[Problem]] = FORMULATIONS) -> Iterator[Row]:
+def crosscheck(sample: Sample, formulations: Sequence[type[Problem]] = FORMULATIONS) -> Iterator[Row]:
     """Check formulations on a sample.
 
     Parameters
     ----------
-    sample : CheckedSample
+    sample : Sample
         Small enough for the reference solvers.
     formulations : sequence of Problem classes
         Which ones.
@@ -108,7 +108,7 @@ def crosscheck(sample: CheckedSample, formulations: Sequence[type[Problem]] = FO
     --------
     >>> from cvxens.problems import SVMDual
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
-    >>> [row.agrees for row in crosscheck(CheckedSample.from_arrays(X, y), [SVMDual])]
+    >>> [row.agrees for row in crosscheck(Sample.from_arrays(X, y), [SVMDual])]
     [True]
     """
     for formulation in formulations:
@@ -120,7 +120,7 @@ def crosscheck(sample: CheckedSample, formulations: Sequence[type[Problem]] = FO
         yield Row(formulation.__name__, formulation.source, reference, fast, certificate, note)
 
 
-def _solve_fast(problem: Problem, sample: CheckedSample) -> tuple[Side, Certificate, str]:
+def _solve_fast(problem: Problem, sample: Sample) -> tuple[Side, Certificate, str]:
     """Return the fast path's answer, its certificate, and what failed."""
     if type(problem) not in SOLVERS:
         Stumps(sample.X).price(sample.y)  # compiled beforehand, as solvers need not be

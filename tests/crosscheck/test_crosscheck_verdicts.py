@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
-from cvxens.crosscheck import CheckedSample, Row, Side, crosscheck
+from cvxens.crosscheck import Row, Sample, Side, crosscheck
 from cvxens.crosscheck import cases as module
 from cvxens.crosscheck.cases import CASES, SOLVERS, solve_fast
 from cvxens.errors import SolverFailed
@@ -45,7 +45,7 @@ def conflicting():
     """The first samples again, with the other label."""
     X = np.random.default_rng(0).random((30, 3))
     y = np.where(X[:, 0] + 0.2 * X[:, 1] > 0.6, 1.0, -1.0)
-    return CheckedSample.from_arrays(np.vstack([X, X[:4]]), np.concatenate([y, -y[:4]]))
+    return Sample.from_arrays(np.vstack([X, X[:4]]), np.concatenate([y, -y[:4]]))
 
 
 def row(reference=1.0, fast=1.0, certificate=HOLDS):
@@ -163,7 +163,7 @@ def test_not_separable_agrees_that_there_is_no_feasible_point(conflicting):
     ids=["all conflict", "xor", "two", "adjacent floats", "one positive", "constant and twice", "huge", "tiny"],
 )
 def test_degenerate_data_agree_throughout(X, y):
-    checked = list(crosscheck(CheckedSample.from_arrays(X, y)))
+    checked = list(crosscheck(Sample.from_arrays(X, y)))
     assert [one.formulation for one in checked if not one.agrees] == []
     assert len(checked) == len(FORMULATIONS)
 
