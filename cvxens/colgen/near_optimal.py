@@ -400,10 +400,11 @@ class RangeSearch:
                 return
             check_time()
             c = self._coefficients(end.parts)
-            reached = level_set.maximise(c)
+            # programs are over some column: where there is none yet, the ensemble's multipliers are priced
+            reached = level_set.maximise(c) if len(c) else Reached(c, np.zeros(()), own_u, 0.0)
             w = np.append(own, np.zeros(len(c) - len(own)))
             outer = level_set.penalty.repair(reached.w), np.asarray(reached.b)
-            if (inside := level_set.move_inside((w, b), outer)) is not None:
+            if len(c) and (inside := level_set.move_inside((w, b), outer)) is not None:
                 # c is a sum over the sample, and c'w one over the columns
                 largest = float(np.abs(level_set.H).max(initial=1.0))
                 lost = sum_error(len(level_set.y) + len(c), largest * 2 * inside[0].sum())
