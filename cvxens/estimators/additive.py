@@ -10,10 +10,9 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Run
-from cvxens.estimators.base import Classifier, Regressor, estimator
+from cvxens.estimators.base import AUTO, Classifier, Regressor, estimator
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.prices import AUTO
 from cvxens.estimators.probabilities import link_logistic, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation

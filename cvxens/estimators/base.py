@@ -40,7 +40,7 @@ from cvxens.docstrings import compose, read_entries
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
-from cvxens.estimators.saving import Trusted, load_as, save_model
+from cvxens.estimators.saving import load_as, save_model
 from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
@@ -248,6 +248,15 @@ FORMER = {
 """What to do in place of the parameters that there were."""
 
 
+AUTO = "auto"
+"""The value of a parameter that is chosen from the sample."""
+
+
+def is_open(name: str, value: Any) -> bool:
+    """Return True of a price that is chosen from the sample; `InvalidInput` for other words."""
+    return isinstance(value, str) and validation.one_of(name, value, [AUTO]) == AUTO
+
+
 class Shared:
     """What parameters mean that several bases declare.
 
@@ -349,13 +358,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     """What reads X and y, and what goes with them."""
 
     save = save_model
+    load = classmethod(load_as)
     effects = find_effects
     report = write_report
-
-    @classmethod
-    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
-        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
-        return load_as(cls, path, trusted=trusted)
 
     @abstractmethod
     def _accepts(self) -> Accepts:

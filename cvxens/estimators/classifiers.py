@@ -21,11 +21,11 @@ from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.protocols import declared, with_signs
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import REMEDIES, Classifier, estimator, rounds_of, time_limit, warn_of
+from cvxens.estimators.base import REMEDIES, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
 from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
-from cvxens.estimators.prices import Choice, choose_better, is_open
-from cvxens.estimators.probabilities import normalise, predict_proba
+from cvxens.estimators.prices import Choice, choose_better
+from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample
 from cvxens.limits import Ending, limit_time, time_left
@@ -527,7 +527,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
     def _link(F: Array) -> Array:
         """Return the probabilities of raw scores."""
         # their logarithm is 2 F_k(x) and a constant where the loss is least
-        return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])
+        return softmax(2 * F, axis=1) if F.ndim > 1 else link_exponential(F)
 
     def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)

@@ -37,6 +37,7 @@ from cvxens.estimators.base import (
     Learner,
     certify_fit,
     check_shape,
+    is_open,
     refuse_intercept,
     rounds_of,
     time_limit,
@@ -55,7 +56,7 @@ from cvxens.estimators.constraints import (
     refuse_bounds,
 )
 from cvxens.estimators.explanations import list_votes_of
-from cvxens.estimators.prices import PRICES, EnsemblePath, PriceSearch, choose_better, is_open, settle
+from cvxens.estimators.prices import Choice, EnsemblePath, PriceSearch, choose_better, choose_price
 from cvxens.estimators.samples import (
     Accepts,
     OracleFactory,
@@ -247,7 +248,9 @@ class Ensemble(Learner):
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(vars(self).get("weak_learners_", ()), sample.features) if warm else ()
-        choice = self.__dict__.pop("_choice", None) or settle(self, sample)
+        if (choice := self.__dict__.pop("_choice", None)) is None:
+            # of what else is open than a price, the last value has the hypotheses of all
+            choice = choose_price(self, sample) if self._has_open_price() else Choice(self._list_alternatives()[-1])
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__.update(choice.params)
@@ -280,8 +283,10 @@ class Ensemble(Learner):
 
     def _merges(self) -> bool:
         # of samples that are alike but for their classes, a fold has to have as many of each as there are
-        chosen = any(is_open(name, vars(self).get(name)) for name in PRICES) or "_choice" in vars(self)
-        return not chosen and super()._merges()
+        return not (self._has_open_price() or "_choice" in vars(self)) and super()._merges()
+
+    def _has_open_price(self) -> bool:
+        return any(is_open(name, vars(self).get(name)) for name in ("C", "nu"))
 
     def _usual_price(self, sample: Any) -> float | None:
         """Return the price where none is given; None of a formulation that has none."""

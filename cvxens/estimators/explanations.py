@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -107,6 +107,14 @@ def list_machine_terms(machine: Any) -> Terms:
     return Terms(terms, np.array([float(part.intercept_) for part in parts]), name_outputs(machine, len(parts)))
 
 
+def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
+    """Yield the sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
+    for problem, part in enumerate(ensemble._parts()):
+        for hypothesis, w in zip(part.weak_learners_, part.weights_, strict=True):
+            if np.any(w):
+                yield problem, hypothesis, np.atleast_1d(w)
+
+
 def list_votes_of(ensemble: Any) -> Terms:
     """Return the weak learners of an ensemble with what each adds to the scores."""
     parts = ensemble._parts()
@@ -114,11 +122,8 @@ def list_votes_of(ensemble: Any) -> Terms:
         remedy = "take one whose scores are sums of weak learners alone"
         raise InvalidInput("effects", "found a formulation whose variables of its own act by a function", remedy)
     if parts != [ensemble]:
-        terms = [
-            (h, float(w) * unit)
-            for part, unit in zip(parts, np.eye(len(parts)), strict=True)
-            for h, w in zip(part.weak_learners_, part.weights_, strict=True)
-        ]
+        units = np.eye(len(parts))
+        terms = [(h, w * units[k]) for k, h, w in list_votes(ensemble)]
         intercept = np.array([float(part.intercept_) for part in parts])
     else:
         weights, intercept = np.asarray(ensemble.weights_), np.asarray(ensemble.intercept_)

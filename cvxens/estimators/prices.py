@@ -34,25 +34,18 @@ from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from cvxens import validation
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
 from cvxens.colgen.oracles import Rows
 from cvxens.colgen.protocols import with_signs
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import REMEDIES, rounds_of, warn_of
+from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
 from cvxens.estimators.samples import Accepts, Sample, TargetSample, label
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
 from cvxens.types import Array
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
-
-AUTO = "auto"
-"""The price that is chosen from the sample."""
-
-PRICES = ("C", "nu")
-"""The parameters that are prices."""
 
 FOLD_TOL = 0.1
 """The relative gap of ensembles that are scored. On 10,000 x 10 with pairs, log losses are within 0.003 of those at
@@ -485,29 +478,20 @@ def choose_better(run: Run, known: Run, sense: float) -> Run:
     return run if distance(run) <= distance(known) else replace(known, ending=run.ending)
 
 
-def settle(estimator: Any, sample: Any) -> Choice:
-    """Return the parameters of a problem that are "auto", by cross-validation where the price is one of them."""
-    alternatives: Sequence[Mapping[str, Any]] = estimator._list_alternatives()
-    parameters = estimator.get_params(deep=False)
-    if not any(is_open(name, parameters.get(name)) for name in PRICES):
-        # of what else is open, the last value has the hypotheses of all
-        return Choice(alternatives[-1])
+def choose_price(estimator: Any, sample: Any) -> Choice:
+    """Return the price of a problem that is "auto", and what else is open, by cross-validation."""
     at = copy(estimator)
     at.C = type(estimator).C
     with rounds_of(estimator) as rounds:
         score = make_score(at, sample, None)
         folds = make_folds(None, sample)
-        search = PriceSearch(at, sample, folds, score, lambda told: rounds.tell(f"choosing C, {told}"), alternatives)
+        search = PriceSearch(at, sample, folds, score, lambda told: rounds.tell(f"choosing C, {told}"))
+        search.alternatives = estimator._list_alternatives()
         trials = search.run()
         _, (choice,) = search.choose(trials)
     attributes = {"C_": choice.params["C"], "cv_results_": tabulate(trials)}
     adapted: Choice = estimator._adapt(replace(choice, attributes=attributes), sample)
     return adapted
-
-
-def is_open(name: str, value: Any) -> bool:
-    """Return True of a price that is chosen from the sample; `InvalidInput` for other words."""
-    return isinstance(value, str) and validation.one_of(name, value, [AUTO]) == AUTO
 
 
 def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:

@@ -44,28 +44,23 @@ def predict_proba(classifier: Any, X: Any) -> Array:
 
 def link_exponential(F: Array) -> Array:
     """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean exponential loss."""
-    return normalise(np.atleast_2d(2 * F.T).T)
+    return link_logistic(2 * F)
 
 
 def link_logistic(F: Array) -> Array:
-    """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean logistic loss."""
-    return normalise(np.atleast_2d(F.T).T)
+    """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean logistic loss.
 
-
-def normalise(log_odds: Array) -> Array:
-    """Return probabilities (n_samples, n_classes) from log odds of every class, or (n_samples, 1) of the second of two.
-
-    Those of each class against the rest are divided by their sum, in logarithms: none is lost far from all classes.
+    Scores are log odds, (n_samples,) of the second of two classes, or (n_samples, n_classes) of each. Those of each
+    class against the rest are divided by their sum, in logarithms: none is lost far from all classes.
 
     Examples
     --------
-    >>> normalise(np.array([[0.0], [100.0]])).round(3)
+    >>> link_logistic(np.array([0.0, 100.0])).round(3)
     array([[0.5, 0.5],
            [0. , 1. ]])
-    >>> normalise(np.array([[-2000.0, -2000.0, -2010.0]])).round(3)
+    >>> link_logistic(np.array([[-2000.0, -2000.0, -2010.0]])).round(3)
     array([[0.5, 0.5, 0. ]])
     """
-    if log_odds.shape[1] == 1:
-        return expit(np.hstack([-log_odds, log_odds]))
-    logs = -np.logaddexp(0.0, -log_odds)
-    return softmax(logs, axis=1)
+    if F.ndim == 1:
+        return expit(np.stack([-F, F], axis=1))
+    return softmax(-np.logaddexp(0.0, -F), axis=1)

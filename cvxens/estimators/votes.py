@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens.estimators.explanations import list_votes
 from cvxens.estimators.rules import average, weigh_rules
 from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, with_names
 from cvxens.types import Array
@@ -197,14 +198,6 @@ def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercep
     for j in np.flatnonzero(weights.any(axis=tuple(range(1, weights.ndim)))).tolist():
         F += np.multiply.outer(hypotheses[j](X), weights[j])
     return F
-
-
-def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
-    """Yield the sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
-    for problem, part in enumerate(ensemble._parts()):
-        for hypothesis, w in zip(part.weak_learners_, part.weights_, strict=True):
-            if np.any(w):
-                yield problem, hypothesis, np.atleast_1d(w)
 
 
 def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
