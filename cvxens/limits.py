@@ -265,8 +265,6 @@ def in_time(items: Iterable[Item]) -> Iterator[Item]:
 class Pace:
     """Allows another step of a loop whose steps cannot be cut if there is time for one as long as the longest so far.
 
-    The `reserve` is the seconds that are to be left for what comes after the loop.
-
     Examples
     --------
     >>> pace = Pace()
@@ -274,8 +272,7 @@ class Pace:
     [True, True]
     """
 
-    def __init__(self, reserve: float = 0.0) -> None:
-        self.reserve = reserve
+    def __init__(self) -> None:
         self.longest = 0.0
         self._last: float | None = None
 
@@ -285,7 +282,7 @@ class Pace:
         if self._last is not None:
             self.longest = max(self.longest, now - self._last)
         self._last = now
-        left = time_left() - self.reserve
+        left = time_left()
         return not _ends(left <= 0 or left < self.longest)
 
 

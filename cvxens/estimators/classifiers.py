@@ -351,7 +351,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
         """Return True where all columns at once take less time, and no parameter asks for some after others."""
         one_by_one = self.min_edge is not None or self.columns_per_round is not None or self._check_solver() != "fast"
         fits = self.max_columns is None or validation.whole("max_columns", self.max_columns) >= shape[1]
-        return fits and not one_by_one and vars(self).get("_watch") is None and shape[0] * shape[1] >= LARGE
+        return fits and not one_by_one and shape[0] * shape[1] >= LARGE
 
     def _fit_all(self, formulation: Formulation, oracle: Any) -> Run:
         with rounds_of(self) as rounds, limit_time(time_limit(self)):
@@ -451,8 +451,7 @@ class EveryClass:
 
     @property
     def largest(self) -> float:
-        largest: float = getattr(self.oracle, "largest", inf)
-        return largest
+        return float(declared(self.oracle, "largest"))
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         # nothing is excluded, as a class may lack a hypothesis that another one has

@@ -186,14 +186,16 @@ class Weighted:
         """The fitted attributes that the sample says by itself."""
         return {}
 
+    def _take(self, rows: NDArray[np.intp], **others: Any) -> Self:
+        """Return the kept samples of these numbers, with other values of some fields."""
+        taken = {name: vars(self)[name][rows] for name in ("X", "weights", "masses", *self.of_samples)}
+        sensitive = None if self.sensitive is None else self.sensitive.take(rows)
+        return replace(self, **{**taken, "sensitive": sensitive, **others})
+
     def part(self, rows: NDArray[np.bool_]) -> Self:
         """Return some of the kept samples."""
-        kept = np.flatnonzero(rows)
-        found: dict[str, Any] = {name: vars(self)[name][kept] for name in ("weights", "masses", *self.of_samples)}
         places = np.where(rows, np.cumsum(rows) - 1, 0)[self.places]
-        sensitive = None if self.sensitive is None else self.sensitive.take(kept)
-        shares = self.shares * rows[self.places]
-        return replace(self, X=self.X[kept], places=places, shares=shares, sensitive=sensitive, **found)
+        return self._take(np.flatnonzero(rows), places=places, shares=self.shares * rows[self.places])
 
     def merge(self) -> Self:
         """Make one sample of those that are alike, features and targets, with the sum of their weights.
@@ -209,12 +211,10 @@ class Weighted:
             each = np.column_stack([alike, self.sensitive.codes])
             alike = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
         _, first, group = np.unique(alike, return_index=True, return_inverse=True)
-        found: dict[str, Any] = {name: vars(self)[name][first] for name in self.of_samples}
-        found |= {name: np.bincount(group, vars(self)[name]) for name in ("weights", "masses")}
+        weights, masses = (np.bincount(group, each) for each in (self.weights, self.masses))
         places = group[self.places]
-        shares = self.shares * self.weights[self.places] / found["weights"][places]
-        sensitive = None if self.sensitive is None else self.sensitive.take(first)
-        return replace(self, X=self.X[first], places=places, shares=shares, sensitive=sensitive, **found)
+        shares = self.shares * self.weights[self.places] / weights[places]
+        return self._take(first, weights=weights, masses=masses, places=places, shares=shares)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""

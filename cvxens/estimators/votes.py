@@ -120,30 +120,24 @@ def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
 def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of `get_rules`, on the samples of the sub-problems."""
-    names = _names(ensemble)
-    if "classes_" not in vars(ensemble):
-        measure, values = sample.outcomes
-        for found in weigh_rules(ensemble.weak_learners_, ensemble.weights_, sample.X, sample.masses):
-            yield {
-                "rule": with_names(found.text, names),
-                **_weights(found.votes),
-                "support": found.held.sum() / sample.masses.sum(),
-                measure: average(values, found.held),
-                "length": found.length,
-            }
-        return
-    for problem, ((_, sides, learners, votes), part) in enumerate(
-        zip(_list_problems(ensemble), ensemble._problems(sample), strict=True)
-    ):
+    names, classifies = _names(ensemble), "classes_" in vars(ensemble)
+    problems = _list_problems(ensemble) if classifies else [("", (), ensemble.weak_learners_, ensemble.weights_)]
+    parts = enumerate(zip(problems, ensemble._problems(sample), strict=True))
+    for problem, ((_, sides, learners, votes), part) in parts:
         for found in weigh_rules(learners, votes, part.X, part.masses):
-            side = int(found.votes[0] > 0) if len(found.votes) == 1 else int(found.votes.argmax())
+            if classifies:
+                side = int(found.votes[0] > 0) if len(found.votes) == 1 else int(found.votes.argmax())
+                head, voted = {"problem": problem}, {"class": sides[side]}
+                measure, values = "precision", part.labels == side
+            else:
+                head, voted, (measure, values) = {}, {}, part.outcomes
             yield {
-                "problem": problem,
+                **head,
                 "rule": with_names(found.text, names),
-                "class": sides[side],
+                **voted,
                 **_weights(found.votes),
                 "support": found.held.sum() / part.masses.sum(),
-                "precision": average(part.labels == side, found.held),
+                measure: average(values, found.held),
                 "length": found.length,
             }
 
