@@ -1,6 +1,10 @@
 """Small samples for the estimators' tests."""
 
+from dataclasses import dataclass
+
 import numpy as np
+import pytest
+from scipy.sparse import issparse
 
 from cvxens import (
     AdaBoostClassifier,
@@ -11,8 +15,11 @@ from cvxens import (
     ColumnGenerationClassifier,
     LPBoostClassifier,
     MultiBoostClassifier,
+    PartialSVMEnsembleClassifier,
+    RegAdaBoostClassifier,
 )
-from cvxens.colgen import oracles
+from cvxens.colgen import Column, Priced, oracles
+from cvxens.kernels import Laplacian
 
 EVERY = [
     LPBoostClassifier(),
@@ -26,6 +33,18 @@ BOOSTING = [
     AdaBoostMHClassifier(n_rounds=9),
     AdaBoostECCClassifier(n_rounds=9),
 ]
+FEW = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Marks tests that want no more than a few updates or pivots."""
+
+IN_ROUNDS = [
+    *BOOSTING,
+    PartialSVMEnsembleClassifier(max_updates=6),
+    RegAdaBoostClassifier(Laplacian(0.5), lam=0.05, tol=1e-2, solver="boosting"),
+]
+"""The boosting and kernel peers that count rounds."""
+
 VOTES = [*BOOSTING, *EVERY]
 """Every estimator that is a weighted vote."""
 
@@ -34,6 +53,44 @@ BY_MARGINS = [estimator for estimator in EVERY if estimator.one_by_one]
 
 def called(estimator):
     return type(estimator).__name__
+
+
+def assert_optimal(certificate, optimum, *, tol, rel):
+    """It holds, is proven, and its objective is the optimum that was found another way."""
+    assert certificate.holds(tol)
+    assert certificate.proven
+    assert certificate.primal == pytest.approx(optimum, rel=rel)
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A user's hypothesis: a feature as it is."""
+
+    feature: int
+    sign: float
+
+    def __call__(self, X, /):
+        column = X[:, [self.feature]]
+        return self.sign * (column.toarray() if issparse(column) else column)[:, 0]
+
+
+class Coordinates:
+    """A user's oracle, which never makes sparse samples dense."""
+
+    seen = ()
+
+    def __init__(self, X):
+        self.X = self.sample = X
+        self.largest = float(abs(X).max())  # of any |h(x)|, which rankings ask for
+        Coordinates.seen = (*Coordinates.seen, getattr(X, "format", "dense"))
+
+    def price(self, s, exclude=()):
+        edges = self.X.T @ s.reshape(self.X.shape[0], -1)
+        best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
+        columns = [
+            Column(Coordinate(j, np.sign(best[j])), self.X, abs(best[j])) for j in np.argsort(-np.abs(best)).tolist()
+        ]
+        return Priced(columns, np.abs(best).max(), (edges**2).sum())
 
 
 class Interrupting(oracles.Stumps):
@@ -48,13 +105,13 @@ class Interrupting(oracles.Stumps):
         return super().price(s, exclude)
 
 
-def every_stump(X):
-    """Every middle stump of one sign, on the sample."""
+def every_stump(X, *, constant=False):
+    """Every middle stump of one sign, on the sample, and with `constant` last the one that is 1 everywhere."""
     columns = []
     for x in X.T:
         values = np.unique(x)
         columns += [np.where(x > middle, 1.0, -1.0) for middle in (values[:-1] + values[1:]) / 2]
-    return np.column_stack(columns)
+    return np.column_stack([*columns, np.ones(len(X))] if constant else columns)
 
 
 def two_classes(n_samples=40, random_state=0):

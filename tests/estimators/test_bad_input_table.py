@@ -68,19 +68,12 @@ def test_samples(case):
         assert_refuses_to_fit(name, message, bad, TARGETS[name])
 
 
-@pytest.mark.parametrize("case", FITS)
-def test_samples_with_classes(case):
-    *data, message = FITS[case]
-    for name in CLASSIFIERS:
+@pytest.mark.parametrize("case", {**FITS, **REGRESSIONS})
+def test_samples_with_classes_or_values(case):
+    *data, message = FITS.get(case) or REGRESSIONS[case]
+    for name in CLASSIFIERS if case in FITS else REGRESSORS:
         if not (case == "constant features" and name in TAKES_CONSTANTS):
             assert_refuses_to_fit(name, message, *data)
-
-
-@pytest.mark.parametrize("case", REGRESSIONS)
-def test_samples_with_values(case):
-    *data, message = REGRESSIONS[case]
-    for name in REGRESSORS:
-        assert_refuses_to_fit(name, message, *data)
 
 
 @pytest.mark.parametrize("case", WEIGHTS)

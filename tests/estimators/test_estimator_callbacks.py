@@ -5,38 +5,20 @@ import sys
 
 import numpy as np
 import pytest
-from estimator_samples import EVERY, Interrupting, called, three_classes, two_classes
+from estimator_samples import EVERY, FEW, IN_ROUNDS, Interrupting, called, three_classes, two_classes
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.metrics import accuracy_score
 
-from cvxens import (
-    AdaBoostClassifier,
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    InfiniteEnsembleSVC,
-    LPBoostClassifier,
-    PartialSVMEnsembleClassifier,
-    RegAdaBoostClassifier,
-    RhoSVC,
-    load_model,
-)
+from cvxens import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier, RegAdaBoostClassifier, RhoSVC, load_model
 from cvxens.estimators import base
-from cvxens.kernels import Laplacian
 
-pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
-"""Few updates are all that these tests want."""
+pytestmark = FEW
 
 X, Y = two_classes()
 
-BOOSTING = [AdaBoostClassifier(n_rounds=6), AdaBoostMHClassifier(n_rounds=6), AdaBoostECCClassifier(n_rounds=6)]
-ITERATING = [
-    *EVERY,
-    *BOOSTING,
-    PartialSVMEnsembleClassifier(max_updates=6),
-    RegAdaBoostClassifier(Laplacian(0.5), lam=0.05, tol=1e-2, solver="boosting"),
-]
+ITERATING = [*EVERY, *IN_ROUNDS]
 
 
 class Following:

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from estimator_samples import called, three_classes, two_classes
+from estimator_samples import FEW, called, three_classes, two_classes
 from sklearn.base import clone
 
 from cvxens import InfiniteEnsembleSVC, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.kernels import MiddleStump, Stump
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
-)
-"""Few updates or pivots are all that some of these tests want."""
+pytestmark = FEW
 
 X, Y = two_classes()
 NEW = 2 * two_classes(50, random_state=7)[0] + 0.013

@@ -47,33 +47,6 @@ def test_stumps(estimator, sample):
     assert found.sum() == pytest.approx(1)
 
 
-def fitted_classifier(hypothesis):
-    return fitted_classifier(hypothesis.hypothesis) if isinstance(hypothesis, Negated) else hypothesis.estimator
-
-
-@pytest.mark.parametrize(
-    ("learner", "sizes"),
-    [
-        (DecisionTreeClassifier(max_depth=2), lambda c: c.feature_importances_),
-        (LogisticRegression(), lambda c: np.abs(c.coef_[0])),
-        (LinearSVC(), lambda c: np.abs(c.coef_[0])),
-    ],
-    ids=called,
-)
-def test_learners_of_scikit_learn(learner, sizes):
-    X, y = two_classes()
-    model = AdaBoostClassifier(partial(oracles.SklearnLearner, learner), n_rounds=4, random_state=0).fit(X, y)
-    assert len(model.weak_learners_) > 1
-
-    def share(hypothesis):
-        told = sizes(fitted_classifier(hypothesis))
-        return told / told.sum()
-
-    expected = by_hand(model.weak_learners_, model.weights_, 3, share)
-    np.testing.assert_allclose(model.feature_importances_, expected)
-    assert model.feature_importances_[2] < model.feature_importances_[:2].min()
-
-
 class Backwards(DecisionTreeClassifier):
     """A learner that is wrong wherever it can be, so that its negations are in the ensemble."""
 
@@ -81,25 +54,50 @@ class Backwards(DecisionTreeClassifier):
         return -super().predict(X)
 
 
-def test_negations_look_where_their_hypotheses_look():
+def learnt_by(learner):
+    """Boosting of a classifier of scikit-learn."""
+    oracle = partial(oracles.SklearnLearner, learner)
+    return AdaBoostClassifier(oracle, n_rounds=4, random_state=0)
+
+
+def classifier_of(hypothesis):
+    return classifier_of(hypothesis.hypothesis) if isinstance(hypothesis, Negated) else hypothesis.estimator
+
+
+def size_of_coefficients(hypothesis):
+    sizes = np.abs(classifier_of(hypothesis).coef_[0])
+    return sizes / sizes.sum()
+
+
+def importance_of_tests(hypothesis):
+    return classifier_of(hypothesis).feature_importances_
+
+
+def unit_of_column(hypothesis):
+    assert isinstance(hypothesis, TabulatedColumn)
+    return np.eye(3)[hypothesis.index]
+
+
+OTHERS = {
+    "trees": (learnt_by(DecisionTreeClassifier(max_depth=2)), importance_of_tests),
+    "logistic regressions": (learnt_by(LogisticRegression()), size_of_coefficients),
+    "linear machines": (learnt_by(LinearSVC()), size_of_coefficients),
+    "negated stumps": (learnt_by(Backwards(max_depth=1)), importance_of_tests),
+    "columns of a table": (LPBoostClassifier(oracle=oracles.Pool), unit_of_column),
+}
+"""Ensembles of other weak learners, with what each of these looks at."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_weak_learners_say_what_they_look_at(name):
     X, y = two_classes()
-    learner = partial(oracles.SklearnLearner, Backwards(max_depth=1))
-    model = AdaBoostClassifier(learner, n_rounds=3, random_state=0).fit(X, y)
-    assert all(isinstance(hypothesis, Negated) for hypothesis in model.weak_learners_)
-    expected = by_hand(model.weak_learners_, model.weights_, 3, lambda h: fitted_classifier(h).feature_importances_)
-    np.testing.assert_allclose(model.feature_importances_, expected)
-
-
-def test_columns_of_a_table():
-    X, y = two_classes()
-    model = LPBoostClassifier(oracle=oracles.Pool).fit(np.tanh(X), y)
-
-    def share(hypothesis):
-        assert isinstance(hypothesis, TabulatedColumn)
-        return np.eye(3)[hypothesis.index]
-
+    model, share = OTHERS[name]
+    model = clone(model).fit(np.tanh(X), y)
+    assert len(model.weak_learners_) > 1
+    assert all(isinstance(h, Negated) for h in model.weak_learners_) or name != "negated stumps"
     expected = by_hand(model.weak_learners_, model.weights_, 3, share)
     np.testing.assert_allclose(model.feature_importances_, expected)
+    assert model.feature_importances_[2] < model.feature_importances_[:2].min()
 
 
 @dataclass(frozen=True)

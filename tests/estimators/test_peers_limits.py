@@ -2,41 +2,24 @@
 
 import numpy as np
 import pytest
-from estimator_samples import Interrupting, called, three_classes, two_classes
+from estimator_samples import BOOSTING, FEW, IN_ROUNDS, Interrupting, called, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cvxens import (
-    AdaBoostClassifier,
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    InfiniteEnsembleSVC,
-    PartialSVMEnsembleClassifier,
-    RegAdaBoostClassifier,
-    RhoSVC,
-)
+from cvxens import AdaBoostClassifier, InfiniteEnsembleSVC, RegAdaBoostClassifier, RhoSVC
 from cvxens.estimators import base
-from cvxens.kernels import Laplacian
 
-pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
-"""Few updates are all that these tests want."""
+pytestmark = FEW
 
 X, Y = two_classes()
 
-LIMITED = [
-    AdaBoostClassifier(n_rounds=6),
-    AdaBoostMHClassifier(n_rounds=6),
-    AdaBoostECCClassifier(n_rounds=6),
-    PartialSVMEnsembleClassifier(max_updates=6),
-    RegAdaBoostClassifier(Laplacian(0.5), lam=0.05, solver="boosting"),
-]
-SHOWN = [*LIMITED, RhoSVC(), RegAdaBoostClassifier(), InfiniteEnsembleSVC()]
+SHOWN = [*IN_ROUNDS, RhoSVC(), RegAdaBoostClassifier(), InfiniteEnsembleSVC()]
 
 
-@pytest.mark.parametrize("estimator", LIMITED[:3], ids=called)
+@pytest.mark.parametrize("estimator", BOOSTING, ids=called)
 def test_an_interrupt_keeps_what_is_done(estimator):
     model = clone(estimator).set_params(oracle=Interrupting)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 2 of 6 rounds: fit again to go further"):
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 of 9 rounds: fit again to go further"):
         model.fit(X, Y)
     few = clone(estimator).set_params(n_rounds=2).fit(X, Y)
     np.testing.assert_array_equal(model.decision_function(X), few.decision_function(X))
@@ -52,7 +35,7 @@ def test_limits_are_of_each_sub_problem():
 def test_a_line_of_progress_where_it_is_asked_for(estimator, capsys):
     clone(estimator).set_params(verbose=1).fit(X, Y)
     shown = capsys.readouterr()
-    assert f"{called(estimator)}: {'round' if estimator in LIMITED else ''}" in shown.err
+    assert f"{called(estimator)}: {'round' if estimator in IN_ROUNDS else ''}" in shown.err
     assert shown.out == ""
     clone(estimator).fit(X, Y)
     assert capsys.readouterr() == ("", "")

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import three_classes, two_classes
+from estimator_samples import assert_optimal, three_classes, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -47,6 +47,22 @@ Y = np.where(X[:, 0] + X[:, 1] + 1.2 * RNG.normal(size=60) > 1, "yes", "no")
 MODELS = [AdditiveClassifier(oracle="stumps"), LPBoostClassifier(), CGEnsClassifier()]
 
 
+def mean_loss(model, A, y):
+    """The log loss where there are probabilities, else the hinge loss."""
+    if hasattr(model, "predict_proba"):
+        return log_loss(y, model.predict_proba(A))
+    return hinge_loss(y, model.decision_function(A))
+
+
+def assert_scores_are_those_of(models, search, sample, folds, error, atol):
+    """The scores of some rows are minus the errors of models, each fitted to the folds."""
+    A, y = sample
+    for row, model in models.items():
+        for k, (train, test) in enumerate(folds):
+            expected = -error(clone(model).fit(A[train], y[train]), A[test], y[test])
+            assert_allclose(search.cv_results_[f"split{k}_test_score"][row], expected, atol=atol)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_scores_are_those_of_fits_to_each_fold_at_each_price(model, monkeypatch):
     monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))
@@ -55,17 +71,12 @@ def test_scores_are_those_of_fits_to_each_fold_at_each_price(model, monkeypatch)
     chosen = PriceSearchCV(model, cv=folds).fit(X, Y)
     table = chosen.cv_results_
     assert table["max_relative_gap"].max() <= 1e-4
-    for row in (0, len(table["params"]) // 2):
-        for k, (train, test) in enumerate(folds):
-            price = table["param_C"][row] * len(X) / len(train)
-            fold = type(model)(C=price, oracle=model.oracle, tol=1e-6).fit(X[train], Y[train])
-            if hasattr(fold, "predict_proba"):
-                expected = -log_loss(Y[test], fold.predict_proba(X[test]))
-                assert_allclose(table[f"split{k}_test_score"][row], expected, atol=0.02)
-            else:
-                z = np.where(Y[test] == "yes", 1, -1) * fold.decision_function(X[test])
-                assert_allclose(table[f"split{k}_test_score"][row], -np.maximum(0, 1 - z).mean(), atol=0.05)
-    at_that_price = type(model)(C=chosen.C_, oracle=model.oracle).fit(X, Y)
+    make = partial(type(model), oracle=model.oracle)
+    # the losses of two thirds of the sample have the sum of prices that those of all have
+    models = {row: make(C=1.5 * table["param_C"][row], tol=1e-6) for row in (0, len(table["params"]) // 2)}
+    atol = 0.02 if hasattr(model, "predict_proba") else 0.05
+    assert_scores_are_those_of(models, chosen, (X, Y), folds, mean_loss, atol)
+    at_that_price = make(C=chosen.C_).fit(X, Y)
     assert_allclose(chosen.certificate_.primal, at_that_price.certificate_.primal, rtol=2e-3)
     assert chosen.certificate_.holds(1e-3)
     assert chosen.certificate_.proven
@@ -77,12 +88,9 @@ def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     chosen = PriceSearchCV(AdditiveRegressor(loss, oracle="stumps"), cv=folds).fit(X, t)
     table = chosen.cv_results_
-    row = len(table["params"]) // 2
-    error = mean_squared_error if loss == "squared" else mean_absolute_error
-    for k, (train, test) in enumerate(folds):
-        price = table["param_C"][row] * len(X) / len(train)
-        fold = AdditiveRegressor(loss, C=price, oracle="stumps", tol=1e-6).fit(X[train], t[train])
-        assert_allclose(table[f"split{k}_test_score"][row], -error(t[test], fold.predict(X[test])), atol=0.03)
+    row, error = len(table["params"]) // 2, mean_squared_error if loss == "squared" else mean_absolute_error
+    models = {row: AdditiveRegressor(loss, C=1.5 * table["param_C"][row], oracle="stumps", tol=1e-6)}
+    assert_scores_are_those_of(models, chosen, (X, t), folds, lambda fold, A, u: error(u, fold.predict(A)), 0.03)
     best = int(table["mean_test_score"].argmax())
     assert table["param_C"][best] == chosen.C_
     assert chosen.certificate_.holds(1e-3)
@@ -138,16 +146,9 @@ def test_sub_problems_have_one_price_in_a_search(kind, monkeypatch):
     labels = np.clip(A[:, 0] + A[:, 1] + RNG.integers(0, 2, 90), 0, 2)
     kind = partial(kind, oracle="stumps")
     search = PriceSearchCV(kind(), prices=tried, cv=folds).fit(A, labels)
-    for row, C in enumerate(tried):
-        for k, (train, test) in enumerate(folds.split(A, labels)):
-            # the losses of a fold have the sum of prices that those of the sample have, in every sub-problem
-            fold = kind(C=2 * C, tol=1e-6).fit(A[train], labels[train])
-            loss = (
-                log_loss(labels[test], fold.predict_proba(A[test]))
-                if hasattr(fold, "predict_proba")
-                else hinge_loss(labels[test], fold.decision_function(A[test]))
-            )
-            assert search.cv_results_[f"split{k}_test_score"][row] == pytest.approx(-loss, abs=0.03)
+    # the losses of half the sample have the sum of prices that those of all have, in every sub-problem
+    models = {row: kind(C=2 * C, tol=1e-6) for row, C in enumerate(tried)}
+    assert_scores_are_those_of(models, search, (A, labels), list(folds.split(A, labels)), mean_loss, 0.03)
     assert search.best_estimator_.C == search.best_params_["C"] == tried[search.best_index_]
     assert all(certificate.holds(1e-3) for certificate in search.certificate_)
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
@@ -187,8 +188,7 @@ def test_nu_is_chosen_as_the_price_of_the_same_model():
     assert given.nu_ == chosen.nu_
     assert by_price.nu_ is None
     # the optimum of LPBoost is 1 / U
-    assert chosen.certificate_.holds(1e-6)
-    assert chosen.certificate_.primal == pytest.approx(1 / by_price.certificate_.primal, rel=1e-5)
+    assert_optimal(chosen.certificate_, 1 / by_price.certificate_.primal, tol=1e-6, rel=1e-5)
     assert given.certificate_.primal == pytest.approx(chosen.certificate_.primal, rel=1e-5)
     assert chosen.weights_.sum() == pytest.approx(1)
     assert chosen.certify(X, Y, sample_weight=weights).holds(1e-4)
@@ -207,11 +207,7 @@ def test_shares_nu_are_tried_as_they_are():
     folds = StratifiedKFold(2)
     search = PriceSearchCV(LPBoostClassifier(nu=0.5), prices=[0.95, 0.8], cv=folds).fit(X, Y)
     assert search.cv_results_["param_nu"].tolist() == [0.95, 0.8]
-    for k, (train, test) in enumerate(folds.split(X, Y)):
-        fold = LPBoostClassifier(nu=0.8).fit(X[train], Y[train])
-        z = np.where(Y[test] == "yes", 1, -1) * fold.decision_function(X[test])
-        expected = -np.maximum(0, 1 - z).mean()
-        assert search.cv_results_[f"split{k}_test_score"][1] == pytest.approx(expected, abs=0.05)
+    assert_scores_are_those_of({1: LPBoostClassifier(nu=0.8)}, search, (X, Y), folds.split(X, Y), mean_loss, 0.05)
     simple = PriceSearchCV(LPBoostClassifier(nu=0.5), prices=[0.8, 0.95], one_standard_error=True).fit(X, Y)
     assert simple.best_params_ == {"nu": 0.95}
 

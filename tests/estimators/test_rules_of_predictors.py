@@ -1,8 +1,10 @@
-"""Models without classes as tables of rules, which add up to what they predict."""
+"""Models without classes: tables of rules that add up to what they predict, texts, certificates and warm starts."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from estimator_samples import called
+from sklearn.base import clone
 
 from cvxens import AdditiveClassifier, AdditiveRegressor, ColumnGenerationSurvival, LPBoostRanker, LPBoostRegressor
 from cvxens.estimators.rules import weigh_rules
@@ -45,6 +47,24 @@ def test_rules_add_up_to_the_predictions(name, sample):
         held = hold(rule, X)
         assert support == pytest.approx(held.mean())
         assert mean == pytest.approx((y["event"] if name == "survival" else t)[held].mean())
+
+
+@pytest.mark.parametrize("model", [LPBoostRegressor(), LPBoostRanker(C=5.0), ColumnGenerationSurvival()], ids=called)
+def test_what_it_has_learnt_is_told_certified_and_taken_up_again(model, sample):
+    X, t = sample
+    model = clone(model).set_params(tol=1e-8).fit(X, t)
+    *lines, last = model.to_text(most=10**6).splitlines()
+    assert last == f"{float(model.intercept_):+.6g}  always"
+    assert lines
+    assert all("  if " in line or line.endswith("  always") for line in lines)
+    assert len(model.to_frame()) == len(lines) == np.count_nonzero(model.weights_)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert model.certify(X, t).holds(1e-7)
+    assert model.certify(X, t, weights=0 * model.weights_).primal > model.certificate_.primal
+    assert model.certify(X, t[::-1]).relative_gap > 1e-3
+    warm = clone(model).set_params(warm_start=True).fit(X, t)
+    assert len(warm.fit(X, t).history_) <= len(model.history_)
+    assert warm.certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-7)
 
 
 def test_weights_of_samples_count(sample):

@@ -5,7 +5,7 @@ import json
 import os
 import pickle
 import zipfile
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from inspect import isabstract
 from pathlib import Path
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import three_classes, two_classes
+from estimator_samples import Coordinate, Coordinates, three_classes, two_classes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from public_estimators import PUBLIC
@@ -252,29 +252,6 @@ def test_trusted_types_are_those_of_this_package_that_hold_nothing_of_others():
     assert not [name for name in TRUSTED_TYPES if name.endswith(others)]
 
 
-@dataclass(frozen=True)
-class Coordinate:
-    """A user's hypothesis: a feature as it is."""
-
-    feature: int
-    sign: float
-
-    def __call__(self, X, /):
-        return self.sign * np.asarray(X)[:, self.feature]
-
-
-class Coordinates:
-    """A user's oracle."""
-
-    def __init__(self, X):
-        self.X = self.sample = X
-
-    def price(self, s, exclude=()):
-        edges = self.X.T @ s.ravel()
-        best = np.argsort(-np.abs(edges)).tolist()
-        return Priced([Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best], abs(edges).max())
-
-
 OWN = [Coordinate, Coordinates]
 
 
@@ -283,7 +260,9 @@ def test_what_users_give_is_theirs_to_trust(place):
     model.save(place)
     assert_predicts_alike(load_model(place, trusted=OWN), model, X)
     for known in ([], OWN[:1], OWN[1:]):
-        with pytest.raises(DataFileError, match=rf"^model: found that it names {__name__}.Coordinates?, which is not"):
+        with pytest.raises(
+            DataFileError, match=r"^model: found that it names estimator_samples.Coordinates?, which is not"
+        ):
             load_model(place, trusted=known)
     with pytest.raises(UntrustedTypesFoundException):
         loads(dumps(make_pipeline(StandardScaler(), model)), trusted=TRUSTED_TYPES)

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from estimator_samples import FEW
 from public_estimators import FAMILIES, PUBLIC
 from sklearn import config_context
 from sklearn.base import clone
@@ -17,10 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from cvxens import AdaBoostClassifier, LPBoostClassifier, LPBoostRegressor, PriceSearchCV
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
-)
-"""Few updates or pivots are all that some of these tests want."""
+pytestmark = FEW
 
 SHORT = {
     "AdaBoostClassifier": {"n_rounds": 20},

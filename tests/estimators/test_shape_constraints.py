@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
+from estimator_samples import assert_optimal
 from scipy.optimize import linprog
 from sklearn.base import clone
 
@@ -66,8 +67,7 @@ def test_the_optimum_and_its_price_are_those_of_all_stumps_that_are_left(monoton
     rises = linear_optimum(all_stumps([1, -1, 0]), 0.1)
     # classes are sorted, so that "up" is the second one and the score is for it
     assert model.classes_.tolist() == ["down", "up"]
-    assert model.certificate_.holds(1e-6)
-    assert model.certificate_.primal == pytest.approx(rises, rel=1e-6)
+    assert_optimal(model.certificate_, rises, tol=1e-6, rel=1e-6)
     assert held > rises > free
     least, most = model.price_of_constraints_
     assert least - 1e-9 <= rises - free <= most + 1e-9
@@ -107,8 +107,7 @@ def test_squared_weights_of_one_side():
     w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
     slack = cp.sum(cp.pos(1 - cp.multiply(SIGNS, H @ w + b)))
     truth = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + 0.1 * slack)).solve(solver="CLARABEL")
-    assert model.certificate_.holds(1e-3)
-    assert model.certificate_.primal == pytest.approx(truth, rel=1e-3)
+    assert_optimal(model.certificate_, truth, tol=1e-3, rel=1e-3)
     again = model.certify(X, Y)
     assert again.holds(2e-3)
 
@@ -171,8 +170,7 @@ def test_regressors_and_formulations_of_ones_own_keep_it_and_price_it(name):
         value, held = loss(scores)
         optima.append(cp.Problem(cp.Minimize(value + paid), held).solve(solver="CLARABEL"))
     held, free = optima
-    assert model.certificate_.holds(1e-6)
-    assert model.certificate_.primal == pytest.approx(held, rel=2e-6)
+    assert_optimal(model.certificate_, held, tol=1e-6, rel=2e-6)
     least, most = model.price_of_constraints_
     assert least - 2e-6 * held <= held - free <= most + 2e-6 * held
     assert most - least <= 1e-5 * held

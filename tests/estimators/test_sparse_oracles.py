@@ -1,56 +1,25 @@
 """Sparse samples for oracles of one's own and for scikit-learn's learners, and refusals of those that take none."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pytest
-from estimator_samples import three_classes, two_classes
+from estimator_samples import Coordinates, three_classes, two_classes
 from public_estimators import CLASSIFIERS, FAMILIES, PUBLIC
-from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier
-from cvxens.colgen import Column, Priced, oracles
+from cvxens.colgen import oracles
 from cvxens.errors import InvalidInput
 
 X, Y = two_classes()
 X = np.where(np.abs(X) > 0.4, np.clip(X / 3, -1, 1), 0.0)
 SPARSE = csr_array(X)
 TARGETS = {name: Y if name in CLASSIFIERS else np.abs(X[:, 0] - 2 * X[:, 1]) for name in PUBLIC}
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """A user's hypothesis: a feature as it is."""
-
-    feature: int
-    sign: float
-
-    def __call__(self, X, /):
-        column = X[:, [self.feature]]
-        return self.sign * (column.toarray() if issparse(column) else column)[:, 0]
-
-
-class Coordinates:
-    """A user's oracle, which never makes sparse samples dense."""
-
-    seen = ()
-
-    def __init__(self, X):
-        self.X = self.sample = X
-        self.largest = float(abs(X).max())  # of any |h(x)|, which rankings ask for
-        Coordinates.seen = (*Coordinates.seen, getattr(X, "format", "dense"))
-
-    def price(self, s, exclude=()):
-        edges = self.X.T @ s.reshape(self.X.shape[0], -1)
-        best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        columns = [Column(Coordinate(j, np.sign(best[j])), self.X, abs(best[j])) for j in np.argsort(-np.abs(best))]
-        return Priced(columns, np.abs(best).max(), (edges**2).sum())
-
 
 TREE = partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2, random_state=0))
 LINEAR = partial(oracles.SklearnLearner, LogisticRegression())

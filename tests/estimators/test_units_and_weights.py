@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_samples import three_classes, two_classes
+from estimator_samples import FEW, three_classes, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
 from public_estimators import CLASSIFIERS, PUBLIC
 from scipy.sparse import csc_array, csr_array
@@ -30,10 +30,7 @@ from cvxens.estimators.samples import Accepts, Sample, class_factors
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
 from cvxens.problems.maps import doubly_centred
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
-)
-"""Few updates or pivots are all that some of these tests want."""
+pytestmark = FEW
 
 X, Y = two_classes(60)
 # off the thresholds, on which rounding decides
