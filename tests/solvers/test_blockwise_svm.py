@@ -336,22 +336,6 @@ def test_duplicates_of_either_class():
     assert (solution.objective, solution.u.sum(), solution.ending) == (-2.0, 2.0, Ending.OPTIMAL)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        (([[0.0, 1.0]], [1.0, -1.0], 1.0), "K"),
-        (([[0.0, 1.0], [2.0, 0.0]], [1.0, -1.0], 1.0), "K"),
-        ((np.eye(2), [1.0, 1.0], 1.0), "y"),
-        ((np.eye(2), [1.0, -1.0, 1.0], 1.0), "y"),
-        ((np.eye(2), [1.0, -1.0], 0.0), "C"),
-        ((np.eye(2), [1.0, -1.0], [1.0, 1.0, 1.0]), "C"),
-    ],
-)
-def test_bad_problems(arguments, name):
-    with pytest.raises(InvalidInput, match=name):
-        KernelSVM.of(*arguments)
-
-
 def test_an_indefinite_kernel():
     with pytest.raises(InvalidInput, match="PSD"):
         solve_blockwise(KernelSVM.of([[0.0, 2.0], [2.0, 0.0]], [1.0, -1.0], 1.0))
@@ -395,9 +379,3 @@ def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
         K = np.ones((n, n)) - 1e-6 * direction
         with pytest.raises(InvalidInput, match="PSD"):
             KernelSVM.of(rows(scale * K), np.sign(y), 1 / scale).solution_at(np.abs(y) / scale)
-
-
-@pytest.mark.parametrize("bad", [{"tol": 0.0}, {"max_time": -1.0}])
-def test_bad_limits(bad):
-    with pytest.raises(InvalidInput, match=next(iter(bad))):
-        solve_blockwise(KernelSVM.of(np.eye(2), [1.0, -1.0], 1.0), **bad)
