@@ -426,11 +426,9 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
     if solver == "blockwise":
         samples = np.asarray(X, np.float64)
         if len(X) > MATRIX and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
-            return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples, room))
+            return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples))
         whole = kernel.is_precomputed or (8 * len(X) ** 2 <= room and _is_in_time(kernel, samples))
-        rows = (
-            KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples, room)
-        )
+        rows = KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples)
         return RowsTrainer(kernel, X, solver, rows)
     needed, left = 8 * len(X) ** 2, available_memory()
     if needed > left and not kernel.is_precomputed:
