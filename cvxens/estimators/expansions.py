@@ -93,6 +93,12 @@ class Trained(NamedTuple):
     u: Array
     certificate: Certificate
 
+    @classmethod
+    def from_all(cls, c: Array, u: Array, certificate: Certificate) -> Trained:
+        """Return an answer by the coefficients of all samples."""
+        support = np.flatnonzero(c)
+        return cls(support, c[support], u, certificate)
+
     def spread(self, n_samples: int) -> Array:
         """Return the coefficients of all samples."""
         c = np.zeros(n_samples)
@@ -296,15 +302,18 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
+def measure_function(K: AdditiveKernel, c: Array) -> tuple[Array, float, float, float]:
+    """Return the scores f = K c and what they are off by at most, and the same of the squared norm c'f."""
+    f, errors = K.measure_scores(c)
+    error = float(errors.max())
+    return f, error, float(c @ f), error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
+
+
 def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u."""
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
-    f, errors = K.measure_scores(y * u)
-    error = float(errors.max())
-    norm, penalty = float((y * u) @ f), float(ridge @ u**2)
-    # of u'K~u, and of the sum of u
-    norm_error = error + sum_error(len(u), float(u @ np.abs(f)))
+    (f, error, norm, norm_error), penalty = measure_function(K, y * u), float(ridge @ u**2)
     # f and its norm at the worst: the primal value rises with the margins and falls with the norm
     primal = evaluate_rho_svm(y * f - error, norm + norm_error, ridge)
     # u'(K~ + ridge) u, whose value changes by twice as much as the sum of u is off 1
@@ -312,8 +321,7 @@ def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trai
     certificate = Certificate.between(
         primal, norm + penalty, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
     )
-    support = np.flatnonzero(u)
-    return Trained(support, (y * u)[support], u, certificate)
+    return Trained.from_all(y * u, u, certificate)
 
 
 def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c: Array) -> Trained:
@@ -321,10 +329,7 @@ def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c
     terms: Any = formulation.terms
     loss, penalty = terms
     c = y * np.maximum(y * c, 0.0)
-    f, errors = K.measure_scores(c)
-    error = float(errors.max())
-    norm, u = float(c @ f), penalty.ridge * np.abs(c)
-    norm_error = error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
+    (f, error, norm, norm_error), u = measure_function(K, c), penalty.ridge * np.abs(c)
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
     dual = loss.dual_value(u) - penalty.ridge / 2 * norm
     rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
@@ -340,8 +345,7 @@ def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c
         errors=error,
         norm_error=norm_error,
     )
-    support = np.flatnonzero(c)
-    return Trained(support, c[support], u, certificate)
+    return Trained.from_all(c, u, certificate)
 
 
 def average_diagonal(diagonal: Array, sample: Sample) -> float:
@@ -485,7 +489,7 @@ class RhoSVC(SquaredSlacks):
         problem = RhoSVM(K + np.diag(self._choose_ridge(K.diagonal(), sample)), y)
         solution = solve_rho_svm(problem, self.tol)
         u = solution.duals["u"]
-        return Trained(np.flatnonzero(u), (u * y)[u != 0], u, problem.certify(solution))
+        return Trained.from_all(u * y, u, problem.certify(solution))
 
 
 @dataclass(frozen=True)
@@ -687,10 +691,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
         )
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
         trained = Trained(K.pivots, coefficients, u, certificate)
-        return {
-            **self._make_attributes(sample, kernel, trained),
-            "history_": tuple(history),
-        }
+        return {**self._make_attributes(sample, kernel, trained), "history_": tuple(history)}
 
     def _most_rounds(self, sample: Sample) -> int:
         return validation.whole("max_updates", self.max_updates) + 1
@@ -789,23 +790,22 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         # of the rounds the last one is kept, as each has the coefficients of all samples
         last: deque[RegAdaBoostRound] = deque(maxlen=1)
 
-        def find_support() -> tuple[NDArray[np.intp], Array]:
-            eta = last[0].eta
-            return np.flatnonzero(eta), eta[eta != 0]
-
         with rounds_of(self) as rounds:
             steps = rounds.follow(
                 _stop_within(reg_adaboost_rounds(problem), tol),
                 self._most_rounds(sample),
                 lambda row: f"relative gap {row.relative_gap:.2g}, objective {row.value:.6g}",
-                lambda: self._make_expansion(sample, kernel, *find_support()),
+                lambda: self._make_expansion(
+                    sample, kernel, np.flatnonzero(last[0].eta), last[0].eta[last[0].eta != 0]
+                ),
             )
             last.extend(steps)
-        certificate = problem.certify(eta=last[0].eta, u=last[0].u)
+        eta, u = last[0].eta, last[0].u
+        certificate = problem.certify(eta=eta, u=u)
         if not rounds.stopped:
             ending = rounds.ending.value if rounds.ending else "boosting has ended"
             warn_of_gap(self, certificate, tol, ending, "give solver='fast', or raise max_rounds or tol")
-        return self._make_attributes(sample, kernel, Trained(*find_support(), last[0].u, certificate))
+        return self._make_attributes(sample, kernel, Trained.from_all(eta, u, certificate))
 
 
 def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoostRound]:

@@ -110,6 +110,9 @@ class SupervisedKernelExperts(ABC):
         missing = isinstance(forest, BaseEstimator) and get_tags(forest).input_tags.allow_nan
         return Accepts(missing=missing, nominal=self.forest is None)
 
+    def _merges(self) -> bool:
+        return False
+
     def _learn(self, X: Array, y: Any, targets: Array, features: tuple[Feature, ...] | None) -> dict[str, Any]:
         """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
@@ -275,9 +278,6 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
         return super().fit(X, y)
 
-    def _merges(self) -> bool:
-        return False
-
     def _encode(self, sample: Sample) -> Array:
         return self.codes_[sample.labels]
 
@@ -338,9 +338,6 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the regressor to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
         return super().fit(X, y)
-
-    def _merges(self) -> bool:
-        return False
 
     def _solve(self, sample: TargetSample) -> dict[str, Any]:
         y, mean = sample.targets, float(sample.targets.mean())

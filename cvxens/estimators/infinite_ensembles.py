@@ -177,7 +177,7 @@ class InfiniteEnsembleSVC(KernelMachine):
     ) -> Proof:
         b = float(self.intercept_)
         if u is None:
-            trainer = make_trainer(self._kernel, sample.X, "auto", find_room(self.cache_size))
+            trainer = self._make_trainer(self._kernel, sample.X, "auto")
             limits = Limits(1e-9 if tol is None else tol, max_time, validation.random_state(self.random_state))
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [self.C_], limits)
             u, b = sample.spread(solution.u), solution.b
@@ -196,12 +196,9 @@ class InfiniteEnsembleSVC(KernelMachine):
         v = check_shape("weights", weights, self.dual_coef_.shape)
         b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         self._kernel.check(sample.X)
-        solver = "blockwise" if self._kernel.scale is None else "additive"
         check_balance(v)
-        trainer, prices = (
-            make_trainer(self._kernel, sample.X, solver, find_room(self.cache_size)),
-            self.C_ * sample.weights,
-        )
+        solver = "blockwise" if self._kernel.scale is None else "additive"
+        trainer, prices = self._make_trainer(self._kernel, sample.X, solver), self.C_ * sample.weights
         (solution,) = trainer.solve_path(sample.signs, prices, [1.0], self._limits())
         self._warn(solution.ending, solution.certificate)
         # the optimum of P1 is minus that of P2
@@ -272,8 +269,8 @@ class InfiniteEnsembleSVC(KernelMachine):
         limits = replace(self._limits(), max_time=inf)
         return trainer.solve_prices(sample.signs, sample.weights, prices, limits)
 
-    def _make_trainer(self, kernel: TrainingKernel, X: Any) -> Trainer:
-        return make_trainer(kernel, X, self.solver, find_room(self.cache_size))
+    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
+        return make_trainer(kernel, X, solver or self.solver, find_room(self.cache_size))
 
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -326,9 +326,9 @@ class Trainer(ABC):
     solver: str
     matrix: Any
 
-    @abstractmethod
-    def take(self, rows: Indices) -> Trainer:
+    def take(self, rows: Indices) -> Self:
         """Return the trainer of some of the samples, given in ascending order; the matrix is not evaluated anew."""
+        return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     @abstractmethod
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
@@ -349,22 +349,13 @@ class Trainer(ABC):
 
     def make_predictor(self, solution: SVMSolution[Any]) -> AdditiveModel | Expansion:
         """Return the function from samples to f + b, over the support vectors alone."""
-        v = solution.problem.y * solution.u
         if self.kernel.is_precomputed:
-            return Expansion(self.kernel.function, np.zeros((1, 0)), v, solution.b)
-        support = np.flatnonzero(v)
-        if self.kernel.scale is None:
-            return Expansion(self.kernel.function, np.asarray(self.X[support], np.float64), v[support], solution.b)
-        # whatever solved it, the support vectors are sorted here
-        support = support if len(support) else np.arange(1)
-        X = self.X[support]
-        rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
-        kernel = AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), self.kernel.scale)
-        problem = AdditiveSVM(kernel, solution.problem.y[support], solution.problem.C[support])
-        point = {**solution.evaluated.point, "u": solution.u[support]}
-        return AdditiveModel.of(
-            SVMSolution(replace(solution.evaluated, problem=problem, point=point), solution.f[support])
-        )
+            return Expansion(self.kernel.function, np.zeros((1, 0)), solution.v, solution.b)
+        if self.kernel.scale is not None:
+            return AdditiveModel.from_expansion(self.X, self.kernel.scale, solution.v, solution.b)
+        support = np.flatnonzero(solution.v)
+        vectors = np.asarray(self.X[support], np.float64)
+        return Expansion(self.kernel.function, vectors, solution.v[support], solution.b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,9 +363,6 @@ class AdditiveTrainer(Trainer):
     """The additive solver, on sorted features."""
 
     matrix: AdditiveKernel
-
-    def take(self, rows: Indices) -> AdditiveTrainer:
-        return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         max_time = limits.max_time
@@ -398,9 +386,6 @@ class RowsTrainer(Trainer):
     """The block-wise solver, on rows of the kernel matrix, from 0 or from what cvxpy finds."""
 
     matrix: KernelRows
-
-    def take(self, rows: Indices) -> RowsTrainer:
-        return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
         problem, start = KernelSVM.of(self.matrix, y, weights), None
@@ -440,11 +425,9 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
     if solver == "blockwise":
         samples = np.asarray(X, np.float64)
         if len(X) > MATRIX and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
-            return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples, room))
+            return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples))
         whole = kernel.is_precomputed or (8 * len(X) ** 2 <= room and _is_in_time(kernel, samples))
-        rows = (
-            KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples, room)
-        )
+        rows = KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples)
         return RowsTrainer(kernel, X, solver, rows)
     needed, left = 8 * len(X) ** 2, available_memory()
     if needed > left and not kernel.is_precomputed:

@@ -41,12 +41,15 @@ class Ranged(Kernel):
 
     low: Any
     high: Any
-    ends: ClassVar[Mapping[str, int]] = {"low": 0, "high": 1}
-    """The parameters that are ends of ranges, and their rows in a box (2, n_features)."""
+
+    @property
+    def ends(self) -> Mapping[str, Any]:
+        """The parameters that are ends of ranges, low or high, and what is given for them."""
+        return {"low": self.low, "high": self.high}
 
     def __post_init__(self) -> None:
-        for end in self.ends:
-            object.__setattr__(self, end, as_tuple(getattr(self, end)))
+        for end, given in self.ends.items():
+            object.__setattr__(self, end, as_tuple(given))
 
     @property
     def is_data_independent(self) -> bool:
@@ -54,20 +57,20 @@ class Ranged(Kernel):
 
     def domain(self, n_features: int) -> Array:
         box = super().domain(n_features)
-        for end, row in self.ends.items():
-            if getattr(self, end) is not None:
-                values = validation.finite_array(end, getattr(self, end), ndim=1)
+        for end, given in self.ends.items():
+            if given is not None:
+                values = validation.finite_array(end, given, ndim=1)
                 validation.one_each(end, values, n_features, "feature")
-                box[row] = values
+                box[int(end == "high")] = values
         return box
 
     def box(self) -> Array:
         """Return (low, high) as given, shape (2, n_features)."""
-        given = [getattr(self, end) for end in self.ends]
-        if any(values is None for values in given):
+        first, *_ = self.ends
+        if any(given is None for given in self.ends.values()):
             remedy = f"give {' and '.join(self.ends)}, or take kernel.with_ranges_of(X)"
-            raise InvalidInput(next(iter(self.ends)), "found no ranges", remedy)
-        low, high = box = self.domain(np.size(given[0]))
+            raise InvalidInput(first, "found no ranges", remedy)
+        low, high = box = self.domain(np.size(self.ends[first]))
         if (low > high).any():
             feature = int(np.argmax(low > high))
             found = f"found {low[feature]:g} for feature {feature}, above its high of {high[feature]:g}"
@@ -84,7 +87,7 @@ class Ranged(Kernel):
 
     def with_ranges_of(self, X: Any) -> Self:
         box = self.box_of(validation.finite_array("X", X, ndim=2))
-        ranged: Self = replace(cast("Any", self), **{end: box[row] for end, row in self.ends.items()})
+        ranged: Self = replace(cast("Any", self), **{end: box[int(end == "high")] for end in self.ends})
         return ranged
 
 
@@ -240,10 +243,13 @@ class HistogramIntersection(Ranged, AdditiveKernels):
     """
 
     high: Any = None
-    ends = {"high": 1}  # noqa: RUF012
     equation = "sum_d min(x_d, x'_d)"
     source = "LL08 section 4.1"
     is_data_independent = True
+
+    @property
+    def ends(self) -> Mapping[str, Any]:
+        return {"high": self.high}
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)

@@ -118,9 +118,8 @@ class TreeEnsemble(Kernel):
         left = self._trees.leaves(X)
         right = left if Z is None or Z is X else self._trees.leaves(Z)
         first = np.cumsum([0, *(len(paths.above) for paths in self._paths)])
-        above, least, most = (
-            np.concatenate([getattr(paths, name) for paths in self._paths]) for name in ("above", "least", "most")
-        )
+        of_trees = zip(*((paths.above, paths.least, paths.most) for paths in self._paths), strict=True)
+        above, least, most = map(np.concatenate, of_trees)
         return TreeMatrix(above, least, most, first, left, right)
 
     def diag(self, X: Any) -> Array:

@@ -105,6 +105,12 @@ class AdditiveKernel(KernelMap):
         return cls(features.X, features.order, features.values, scale)
 
     @classmethod
+    def sort(cls, X: NDArray, scale: Array, offsets: Array | float = 0.0) -> AdditiveKernel:
+        """Sort a sample that was checked before."""
+        rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
+        return cls(X, rows, np.take_along_axis(X.T, rows, axis=1), scale, offsets)
+
+    @classmethod
     def from_kernel(cls, kernel: Any, X: Array) -> AdditiveKernel | None:
         """Sort a sample for a kernel of `cvxens.kernels`; None for one that is not additive."""
         scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
@@ -181,11 +187,8 @@ class AdditiveKernel(KernelMap):
         """Return the kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
         offsets = self.offsets[chosen] if isinstance(self.offsets, np.ndarray) else self.offsets
         # sorting m values costs m log m, picking them out of n sorted ones costs n
-        # sorting m values costs m log m, picking them out of n sorted ones costs n
         if len(chosen) * 16 < self.n_samples:
-            X = self.X[chosen]
-            rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
-            return AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), self.scale, offsets)
+            return AdditiveKernel.sort(self.X[chosen], self.scale, offsets)
         positions = np.full(self.n_samples, -1, np.int32)
         positions[chosen] = np.arange(len(chosen), dtype=np.int32)
         shape = len(self.scale), len(chosen)
@@ -509,16 +512,19 @@ class AdditiveModel(FieldsOnly):
     @classmethod
     def of(cls, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
         """Build the functions from u."""
-        problem, support = solution.problem, np.flatnonzero(solution.u)
-        if not len(support):
-            support = np.arange(1)
-        kernel = problem.kernel.among(support)
-        weights = (problem.y * solution.u)[support]
-        # the sum y'u is 0 but for rounding, which must not tilt the functions beyond the last knot
+        kernel = solution.problem.kernel
+        return cls.from_expansion(kernel.X, kernel.scale, solution.v, solution.b)
+
+    @classmethod
+    def from_expansion(cls, X: NDArray, scale: Array, v: Array, b: float) -> AdditiveModel:
+        """Build the functions of ``- sum_i v_i sum_d scale_d |x_d - x_id| + b`` over a sample, of v with the sum 0."""
+        support = np.flatnonzero(v) if v.any() else np.arange(1)
+        kernel, weights = AdditiveKernel.sort(X[support], scale), v[support]
+        # the sum of v is 0 but for rounding, which must not tilt the functions beyond the last knot
         parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
         knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return cls(starts, knots, values, solution.b)
+        return cls(starts, knots, values, b)
 
     def check(self) -> None:
         """Raise a ValueError unless the knots of the features ascend, one feature after the other."""

@@ -77,9 +77,9 @@ def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
 class KernelRows(KernelMap):
     """The kernel on a training sample: a matrix in memory, or values that are evaluated whenever they are asked for.
 
-    To write a number into memory that is new to the process costs more than to evaluate it, so there is no matrix
-    until as much has been evaluated as that would cost (as one who rents skis buys them once the rents add up to their
-    price), and none where it would take more than its room, or half of the memory that is left.
+    To write a number into memory that is new to the process costs more than to evaluate it, and blocks that fit into
+    memory that was written to before need fewer values than a matrix has, or a few times as many: where there is none
+    at first, none is made.
 
     Parameters
     ----------
@@ -89,8 +89,6 @@ class KernelRows(KernelMap):
         How many there are.
     kernel, X : callable and ndarray of shape (n_samples, n_features), optional
         What the values are of.
-    room : float
-        Bytes that a matrix may take.
 
     Examples
     --------
@@ -111,19 +109,16 @@ class KernelRows(KernelMap):
         n_samples: int,
         kernel: KernelFunction | None = None,
         X: Any = None,
-        room: float = inf,
     ) -> None:
-        self.between, self.n_samples, self.kernel, self.X, self.room = between, n_samples, kernel, X, room
-        self.evaluated = 0.0
-        """Values so far, of those of a matrix."""
+        self.between, self.n_samples, self.kernel, self.X = between, n_samples, kernel, X
         self.K: Array | None = None
-        """The matrix, once it is in memory."""
+        """The matrix, where it is in memory."""
         self.error = 0.0
         """What values are off by at most, beside rounding to float64."""
         self._largest, self._memory = 0.0, np.empty((0, 0))
 
     @classmethod
-    def of(cls, kernel: KernelFunction, X: Any, room: float = inf) -> KernelRows:
+    def of(cls, kernel: KernelFunction, X: Any) -> KernelRows:
         """Return the rows of a kernel on a sample (n_samples, n_features)."""
         X = np.asarray(X, np.float64)
 
@@ -133,7 +128,7 @@ class KernelRows(KernelMap):
                 return kernel.tile(of_left, of_right)
             return lambda rows, columns: np.asarray(kernel(of_left[rows], of_right[columns]))
 
-        return cls(between, len(X), kernel, X, room)
+        return cls(between, len(X), kernel, X)
 
     @classmethod
     def of_matrix(cls, K: Any) -> KernelRows:
@@ -148,12 +143,12 @@ class KernelRows(KernelMap):
 
     @cached_property
     def single(self) -> KernelRows | None:
-        """The same rows in single precision, until there is a matrix; None where the kernel has none."""
+        """The same rows in single precision; None where there is a matrix, or the kernel has none."""
         if self.K is not None or not isinstance(self.kernel, Kernel):
             return None
         if (kernel := self.kernel.round_to_single(self.X)) is None:
             return None
-        rows = KernelRows(kernel.tile, self.n_samples, self.kernel, room=0.0)
+        rows = KernelRows(kernel.tile, self.n_samples, self.kernel)
         rows.error, rows._memory = kernel.error, np.empty((0, 0), np.float32)
         # whatever it evaluates counts as evaluated here
         rows._largest = self._largest = max(self._largest, kernel.largest)
@@ -184,12 +179,11 @@ class KernelRows(KernelMap):
         block = self._memory.ravel()[: m * m].reshape(m, m)
         with self._threads():
             fill(block, _in_time(self.between(chosen, chosen), m), symmetric=True)
-        self._note(max(float(block.max()), -float(block.min())), m * m / 2)
+        self._note(max(float(block.max()), -float(block.min())))
         return block
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
         """Add the chosen columns, times their weights, to f (n_samples,)."""
-        self._buy()
         if self.K is not None:
             add_rows(self.K, chosen, weights, f)
             return
@@ -245,7 +239,7 @@ class KernelRows(KernelMap):
         if self.K is not None:
             return self._of_values(gather(self.K, chosen, chosen))
         assert self.kernel is not None
-        return KernelRows.of(self.kernel, self.X[chosen], self.room)
+        return KernelRows.of(self.kernel, self.X[chosen])
 
     def _threads(self) -> AbstractContextManager[None]:
         """Call functions of users from one thread only."""
@@ -271,24 +265,14 @@ class KernelRows(KernelMap):
 
         with one_blas_thread(), self._threads():
             found = map_in_threads(fill_in, cut(n, SIDE))
-        self._note(max(found, default=0.0), n * len(right))
+        self._note(max(found, default=0.0))
         return product
 
-    def _note(self, largest: float, n_values: float) -> None:
-        """Keep record of the largest entry, and of how much was evaluated."""
+    def _note(self, largest: float) -> None:
+        """Keep record of the largest entry."""
         if not np.isfinite(largest):
             raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
         self._largest = max(self._largest, largest)
-        self.evaluated += n_values / self.n_samples**2
-
-    def _buy(self) -> None:
-        """Evaluate the matrix once as much has been evaluated, if there is room and time for it."""
-        if self.K is not None or self.evaluated <= PRICE_OF_MATRIX or time_left() < inf:
-            return
-        if 8 * self.n_samples**2 <= min(self.room, available_memory() / 2):
-            everybody = np.arange(self.n_samples)
-            self.K = np.array(self.block(everybody))
-            self._memory = np.empty((0, 0))
 
 
 @njit(cache=True, nogil=True)
@@ -320,9 +304,6 @@ blocks do; else each moves the others, and there are many."""
 
 LARGE_BLOCK = 8192
 """Variables of a block of values that are evaluated, at most: 512 MiB."""
-
-PRICE_OF_MATRIX = 4.0
-"""What a matrix costs, in evaluations of all its values: half for the values, the rest for memory that is new."""
 
 
 @njit(cache=True, nogil=True)
@@ -815,8 +796,7 @@ class _Search(Generic[P]):
                     return Ending.ROUNDING
                 if not self.pace.allows_step():
                     return Ending.MAX_TIME
-                # steps in few variables take no longer than what is around them
-                self._optimise_whole(r, max(STEPS * len(r), 2**16))
+                self._optimise_whole(r)
                 self.take()
                 continue
             low, high = self.bounds
@@ -826,20 +806,9 @@ class _Search(Generic[P]):
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
-            # where products cost little the matrix is in memory, and pairs are sought among all variables at once
-            if self.rows.K is not None:
-                # no other variable is part of a pair that violates the conditions now
-                self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
-                if 2 * len(self.block) > len(r):
-                    self._optimise_whole(r, len(r))
-                else:
-                    # mostly no others violate them afterwards, and to copy their matrix and to update all scores takes
-                    # longer than their steps
-                    self._optimise(r, 0.1 * violation)
-            else:
-                self.block = next_block(up, down, self.block, self._choose_size())
-                # no further, as the others move it anyway
-                self._optimise(r, 0.03 * violation)
+            self.block = next_block(up, down, self.block, self._choose_size())
+            # no further, as the others move it anyway
+            self._optimise(r, 0.03 * violation)
             self.take()
         return Ending.OPTIMAL
 
@@ -862,15 +831,16 @@ class _Search(Generic[P]):
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
-    def _optimise_whole(self, r: Array, most: int) -> None:
-        """Optimise all variables up to the gap, or by so many steps: the scores come with them."""
+    def _optimise_whole(self, r: Array) -> None:
+        """Optimise all variables up to the gap: the scores come with them."""
         point, rows, n = np.stack([self.v, r]), self.problem.rows, len(self.f)
         before = self.v
         # where rounding has kept the last point from what it was stopped for, it has to go further
         tol = CLOSER * self.tol / 2**self.incumbent.waited
         K = rows.block(np.arange(n))
         K = K if len(r) == n else np.tile(K, (2, 2))
-        n_steps = close_gap(K, point, self.bounds, self.knots, tol, most)
+        # steps in few variables take no longer than what is around them
+        n_steps = close_gap(K, point, self.bounds, self.knots, tol, max(STEPS * len(r), 2**16))
         self.v, self.f = point[0], (self.knots - point[1])[:n]
         if rows.K is None:
             # every step rounds what it adds to f, at most 2 length max |K|, and f itself

@@ -234,24 +234,20 @@ def test_an_interrupted_fit_is_certified(monkeypatch):
 
 
 BAD_PARAMETERS = [
-    *({"C": C} for C in (0, -1.0, np.nan, np.inf, "large", None, True)),
-    *({"tol": tol} for tol in (0, -1.0, np.nan, "small", None)),
-    *({"max_time": seconds} for seconds in (0, -1.0, "long")),
-    *({"gamma": gamma, "kernel": "gaussian"} for gamma in (0, -1.0, np.nan, "scale")),
+    {"C": None},
+    {"gamma": "scale", "kernel": "gaussian"},
     {"gamma": 1.0},
     {"gamma": 1.0, "kernel": Gaussian(1.0)},
     {"gamma": 1e9, "kernel": "decision-tree"},
-    *({"kernel": kernel} for kernel in ("stumps", None, 3, "", ["stump"])),
     {"kernel": Stump(low=(0.0,) * 4, high=(1.0,) * 4)},
     {"kernel": HistogramIntersection()},
     {"kernel": lambda X, Z: -X @ Z.T},
     {"kernel": lambda X, Z: np.ones((2, 2))},
     {"kernel": lambda X, Z: np.full((len(X), len(Z)), np.nan)},
-    *({"solver": solver} for solver in ("fast", None, 3)),
     {"solver": "additive", "kernel": "perceptron"},
-    {"cache_size": -1.0},
     {"random_state": "seed", "solver": "additive"},
 ]
+"""What depends on other parameters, or on the sample; values that nobody takes are in `bad_inputs.PARAMETERS`."""
 
 
 @pytest.mark.parametrize("bad", BAD_PARAMETERS, ids=", ".join)

@@ -16,6 +16,7 @@ from cvxens.problems import (
     SVMPrimal,
 )
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
+from cvxens.solvers.blockwise import KernelSVM, solve_blockwise
 from cvxens.solvers.rho_svm import uniform
 
 X = np.arange(6.0)[:, None]
@@ -26,6 +27,8 @@ MEMBERS = np.full((6, 2), True)
 LOW_RANK = solvers.incomplete_cholesky(Laplacian(0.5), X, 3)
 ADDITIVE = AdditiveSVM.of(X, Y, 0.1)
 MODEL = AdditiveModel.of(solve_additive_svm(ADDITIVE))
+PATH = solvers.svm_path(K, Y, C_max=0.1)
+BLOCKS = KernelSVM.of(K, Y, 1.0)
 
 PROBLEMS = {
     "solve_entropy_projection": EntropyProjection(K, Y, np.full(6, 1 / 6), 0.1),
@@ -71,6 +74,17 @@ STUMPS = {"X": X, "y": Y, "C": 1.0}
 
 REFUSED = [
     (solvers.svm_path, {"K": K, "y": Y}, "C_max", [0, -1.0, np.nan, -np.inf, "far", None, [1.0], np.ones(2)]),
+    (solvers.svm_path, {"K": K, "y": Y}, "max_breakpoints", [0]),
+    (solvers.svm_path, {"y": Y}, "K", [K[:5], 1 - np.eye(6)]),
+    (solvers.svm_path, {"K": K}, "y", [np.ones(6)]),
+    (PATH.at, {}, "C", [0.0]),
+    (PATH.scores, {}, "rows", [np.ones((2, 3))]),
+    (PATH.best, {"rows": K}, "y", [Y[:-1]]),
+    (KernelSVM.of, {"y": Y, "C": 1.0}, "K", [K[:5], np.triu(K)]),
+    (KernelSVM.of, {"K": K, "C": 1.0}, "y", [np.ones(6), Y[:-1]]),
+    (KernelSVM.of, {"K": K, "y": Y}, "C", [0.0, np.ones(3)]),
+    (solve_blockwise, {"problem": BLOCKS}, "tol", [0.0]),
+    (solve_blockwise, {"problem": BLOCKS}, "max_time", [-1.0]),
     (
         solvers.incomplete_cholesky,
         FACTORED,

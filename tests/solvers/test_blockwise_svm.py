@@ -83,18 +83,15 @@ def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_bl
     assert in_blocks.history[-1].steps > 1
 
 
-@pytest.mark.parametrize("price", [0.5, np.inf])
-def test_rows_that_are_evaluated_anew_change_nothing(price, small_blocks, monkeypatch):
-    """With the matrix after a while, or never; on one thread and on two to the last bit."""
-    monkeypatch.setattr(blockwise, "PRICE_OF_MATRIX", price)
+def test_rows_that_are_evaluated_anew_change_nothing(small_blocks, monkeypatch):
+    """On one thread and on two to the last bit."""
     monkeypatch.setattr(blockwise, "LARGE_BLOCK", 40)
     dense, found = solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, 0.5), 1e-8), []
     for n_threads in (1, 2):
         rows = KernelRows.of(KERNELS[1], X)
         with limit_threads(n_threads):
             found.append(solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8))
-        assert rows.evaluated > 0.5
-        assert (rows.K is not None) == np.isfinite(price)
+        assert rows.K is None
         assert found[-1].history[-1].steps > 5
         assert found[-1].certificate.holds(1e-8)
     assert found[0].objective == pytest.approx(dense.objective, rel=1e-8)
@@ -336,22 +333,6 @@ def test_duplicates_of_either_class():
     assert (solution.objective, solution.u.sum(), solution.ending) == (-2.0, 2.0, Ending.OPTIMAL)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        (([[0.0, 1.0]], [1.0, -1.0], 1.0), "K"),
-        (([[0.0, 1.0], [2.0, 0.0]], [1.0, -1.0], 1.0), "K"),
-        ((np.eye(2), [1.0, 1.0], 1.0), "y"),
-        ((np.eye(2), [1.0, -1.0, 1.0], 1.0), "y"),
-        ((np.eye(2), [1.0, -1.0], 0.0), "C"),
-        ((np.eye(2), [1.0, -1.0], [1.0, 1.0, 1.0]), "C"),
-    ],
-)
-def test_bad_problems(arguments, name):
-    with pytest.raises(InvalidInput, match=name):
-        KernelSVM.of(*arguments)
-
-
 def test_an_indefinite_kernel():
     with pytest.raises(InvalidInput, match="PSD"):
         solve_blockwise(KernelSVM.of([[0.0, 2.0], [2.0, 0.0]], [1.0, -1.0], 1.0))
@@ -395,9 +376,3 @@ def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
         K = np.ones((n, n)) - 1e-6 * direction
         with pytest.raises(InvalidInput, match="PSD"):
             KernelSVM.of(rows(scale * K), np.sign(y), 1 / scale).solution_at(np.abs(y) / scale)
-
-
-@pytest.mark.parametrize("bad", [{"tol": 0.0}, {"max_time": -1.0}])
-def test_bad_limits(bad):
-    with pytest.raises(InvalidInput, match=next(iter(bad))):
-        solve_blockwise(KernelSVM.of(np.eye(2), [1.0, -1.0], 1.0), **bad)

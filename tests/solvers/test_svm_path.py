@@ -208,26 +208,6 @@ def test_a_direction_is_the_minimum(seed, sign, bounded):
     assert 0.5 * d @ Q @ d + problem.p @ d <= by_grid(problem, 2) + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("K", lambda: svm_path(K[:5], Y)),
-        ("K", lambda: svm_path(np.array([[0.0, 1.0], [1.0, 0.0]]), [1.0, -1.0])),
-        ("y", lambda: svm_path(K, np.ones(60))),
-        ("C_max", lambda: svm_path(K, Y, C_max=0.0)),
-        ("C_max", lambda: svm_path(K, Y, C_max=np.nan)),
-        ("max_breakpoints", lambda: svm_path(K, Y, max_breakpoints=0)),
-        ("C", lambda: svm_path(K, Y, C_max=0.1).at(0.0)),
-        ("rows", lambda: svm_path(K, Y, C_max=0.1).scores(np.ones((2, 3)))),
-        ("y", lambda: svm_path(K, Y, C_max=0.1).best(K, Y[:-1])),
-    ],
-)
-def test_bad_input_is_named(argument, call):
-    with pytest.raises(InvalidInput) as error:
-        call()
-    assert error.value.argument == argument
-
-
 def test_a_limit_on_breakpoints_is_told_of():
     with pytest.raises(SolverFailed, match="after 3 breakpoints"):
         svm_path(K, Y, max_breakpoints=3)
