@@ -142,7 +142,7 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
     options = {"prices": ends, "tol": 1e-3, "master": masters.InteriorPointMaster}
     begun = solve_path(family, Stumps(X), y, **options)
     assert begun.ending is Ending.OPTIMAL
-    monkeypatch.delattr(masters.InteriorPointMaster, "begin_near")
+    monkeypatch.setattr(masters.InteriorPointMaster, "begins_near", "")
     anew = solve_path(family, Stumps(X), y, **options)
     counts = [sum(len(point.run.history) for point in path.points) / len(path.points) for path in (begun, anew)]
     assert counts[0] < counts[1]
@@ -162,7 +162,7 @@ def test_the_simplex_method_begins_at_the_vertex_of_another_price(intercept):
     def solve(C, hypotheses, begin):
         master = masters.HighsMaster(Formulation(Hinge(C), L1(), intercept=intercept), y)
         if begin:
-            master.begin_at_vertex(dict(zip(hypotheses, run.weights.tolist(), strict=True)), run.u)
+            master.begin_near(dict(zip(hypotheses, run.weights.tolist(), strict=True)), run.u)
         master.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
         return master.solve(), master.program.highs.getInfo().simplex_iteration_count
 

@@ -52,7 +52,6 @@ class ConicMaster(FastMaster):
         self.balanced = y if formulation.intercept else None
         self.n_shifts = prod(self.outputs) if formulation.intercept else 0
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
-
         self.gap = 1.0
         """The relative gap to what the columns found last can gain."""
         self._n_solved = 0
