@@ -24,7 +24,7 @@ its neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
@@ -410,27 +410,19 @@ class _Sample:
     dual_value: float
 
 
+@dataclass(eq=False)
 class _Solver:
     """Runs at one price after another, and finds how the objectives of their ensembles depend on it."""
 
-    def __init__(
-        self,
-        formulate: Callable[[float], Formulation],
-        oracle: Oracle,
-        y: Any,
-        ends: tuple[float, float],
-        tol: float,
-        options: Mapping[str, Any],
-    ) -> None:
-        self.formulate = formulate
-        self.oracle = oracle
-        self.y = y
-        self.ends = ends
-        self.tol = tol
-        self.options = options
-        self.samples: dict[float, _Sample] = {}
-        """By the prices of points."""
-        self.maximise = False
+    formulate: Callable[[float], Formulation]
+    oracle: Oracle
+    y: Any
+    ends: tuple[float, float]
+    tol: float
+    options: Mapping[str, Any]
+    samples: dict[float, _Sample] = field(default_factory=dict)
+    """By the prices of points."""
+    maximise: bool = False
 
     def solve(self, price: float, neighbours: Sequence[PathPoint]) -> PathPoint:
         """Run at a price from the hypotheses of its neighbours."""

@@ -69,6 +69,11 @@ class Restricted:
         return self._kept.n_rows
 
     @property
+    def outputs(self) -> tuple[int, ...]:
+        """The shape of the scores of a sample."""
+        return () if self.formulation.outputs is None else (self.formulation.outputs,)
+
+    @property
     def rows(self) -> NDArray[Any]:
         """The columns, less their centres, as rows (n_columns, n_samples), in bytes or float64."""
         return self._kept.values
@@ -119,8 +124,7 @@ class Restricted:
 
     def start(self) -> MasterSolution:
         """Return the point to price with before there is any column."""
-        formulation, (loss, penalty) = self.formulation, self.formulation.terms
-        outputs = () if formulation.outputs is None else (formulation.outputs,)
+        formulation, (loss, penalty), outputs = self.formulation, self.formulation.terms, self.outputs
         w, f = np.zeros((0, *outputs)), np.zeros((len(self.y), *outputs))
         b = loss.best_intercept(f, self.y) if formulation.intercept else np.zeros(outputs)
         z = self.y * (f + b)
@@ -138,10 +142,9 @@ class Restricted:
         Caps on weights of a given sum ask for more columns, of which those that the loss asks for first are best.
         """
         penalty = self.formulation.terms[1]
-        outputs = () if self.formulation.outputs is None else (self.formulation.outputs,)
         if not self.n_columns:
             return None
-        w = penalty.repair(np.zeros((self.n_columns, *outputs)))
+        w = penalty.repair(np.zeros((self.n_columns, *self.outputs)))
         if penalty.primal_violation(w) <= FEASIBLE:
             return None
         start = self.start()
@@ -152,7 +155,7 @@ class Restricted:
         """Return the point of `start` where there is time for it, else scores of 0, which prove nothing."""
         with suppress(TimeUp):
             return self.start()
-        formulation, outputs = self.formulation, () if self.formulation.outputs is None else (self.formulation.outputs,)
+        formulation, outputs = self.formulation, self.outputs
         w, b, u = np.zeros((0, *outputs)), np.zeros(outputs), np.zeros((len(self.y), *outputs))
         objective = inf
         with suppress(TimeUp):

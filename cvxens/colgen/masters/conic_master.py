@@ -48,7 +48,7 @@ class ConicMaster(FastMaster):
         super().__init__(formulation, y)
         # what is not convex, or named twice, is named before anything is solved
         _ = Problem(formulation, np.zeros((len(y), 1)), y).problem
-        self.outputs = () if formulation.outputs is None else (formulation.outputs,)
+        self.outputs = self.restricted.outputs
         self.balanced = y if formulation.intercept else None
         self.n_shifts = prod(self.outputs) if formulation.intercept else 0
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
