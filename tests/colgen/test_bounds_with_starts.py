@@ -55,37 +55,24 @@ class Step:
         return self.sign * np.where(X[:, self.feature] > self.threshold, 1.0, -1.0)
 
 
-class Deaf:
-    """The stumps, by an oracle that excludes nothing."""
-
-    negations = True
-
-    def __init__(self, X):
-        self.oracle = Stumps(X)
-        self.sample = self.oracle.sample
-
-    def price(self, s, exclude=()):
-        return replace(self.oracle.price(s), outside_bound=inf)
-
-
 class Silent:
-    """The stumps, by an oracle that does not say what is outside."""
+    """The stumps, by an oracle that does not say what is outside; a deaf one excludes nothing."""
 
     negations = True
 
-    def __init__(self, X):
-        self.oracle = Stumps(X, columns_per_round=2)
+    def __init__(self, X, *, deaf=False, **options):
+        self.oracle, self.deaf = Stumps(X, **options), deaf
         self.sample = self.oracle.sample
 
     def price(self, s, exclude=()):
-        return replace(self.oracle.price(s, exclude), outside_bound=inf)
+        return replace(self.oracle.price(s, () if self.deaf else exclude), outside_bound=inf)
 
 
 ORACLES = {
     "stumps": Stumps,
     "one stump a round": partial(Stumps, columns_per_round=1),
-    "deaf": Deaf,
-    "silent": Silent,
+    "deaf": partial(Silent, deaf=True),
+    "silent": partial(Silent, columns_per_round=2),
 }
 
 

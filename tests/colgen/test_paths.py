@@ -217,23 +217,17 @@ def test_an_interrupted_path_has_both_ends(number):
 
 
 @pytest.mark.parametrize(
-    ("formulate", "found"),
+    ("formulate", "prices", "found"),
     [
-        (lambda t: Formulation(Logistic(t**2), L1()), "not linear in the price"),
-        (lambda t: t, "found 0.1"),
+        (lambda t: Formulation(Logistic(t**2), L1()), (0.1, 1.0), "not linear in the price"),
+        (lambda t: t, (0.1, 1.0), "found 0.1"),
+        *((formulations.svm, prices, "prices") for prices in ((1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, inf))),
     ],
 )
-def test_families_that_are_none_are_refused(formulate, found):
+def test_families_and_intervals_that_are_none_are_refused(formulate, prices, found):
     X, y = draw()
     with pytest.raises(InvalidInput, match=found):
-        solve_path(formulate, Stumps(X), y, prices=(0.1, 1.0))
-
-
-@pytest.mark.parametrize("prices", [(1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, inf)])
-def test_intervals_that_are_none_are_refused(prices):
-    X, y = draw()
-    with pytest.raises(InvalidInput, match="prices"):
-        solve_path(formulations.svm, Stumps(X), y, prices=prices)
+        solve_path(formulate, Stumps(X), y, prices=prices)
 
 
 def test_an_oracle_without_a_bound_is_refused():
