@@ -102,21 +102,21 @@ class Table(PlainTable):
         return self._priced(s, {h.index for h in exclude})
 
 
-def check_optimum(run, optimum, *, rel=1e-6, gap=1e-6):
+def assert_optimum(run, optimum, *, rel=1e-6, gap=1e-6):
     """Return a run, which is proven to a relative gap and has the objective that another road has found."""
     assert run.certificate.holds(gap)
     assert run.certificate.primal == pytest.approx(optimum, rel=rel)
     return run
 
 
-def check_over_all(formulation, oracle, y=None, **options):
+def assert_over_all(formulation, oracle, y=None, **options):
     """Return a run that ends, proven, at the optimum of the formulation as it is stated over all stumps at once."""
     run = column_generation(formulation, oracle, y, **options)
     names = ("intercept", "nonnegative", "constraints")
     stated = {name: getattr(formulation, name) for name in names} | {"both": formulation.nonnegative, "tol": 1e-8}
     outputs = () if formulation.outputs is None else (formulation.outputs,)
     H, signs = all_stumps(oracle.sample), 1.0 if y is None else y
-    return check_optimum(run, solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated))
+    return assert_optimum(run, solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated))
 
 
 def solve_all(

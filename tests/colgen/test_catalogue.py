@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, check_optimum, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, noisy, solve_all
 
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Stumps
@@ -65,7 +65,7 @@ LABELLED = {"huberized", "worst"}
 def test_each_is_proven_and_equal_to_an_enumeration(name):
     formulation, loss = CASES[name]
     optimum = solve_all(H, 1.0, loss, cp.norm1, intercept=formulation.intercept, tol=1e-10)
-    run = check_optimum(column_generation(formulation, Stumps(X), y if name in LABELLED else None, tol=1e-6), optimum)
+    run = assert_optimum(column_generation(formulation, Stumps(X), y if name in LABELLED else None, tol=1e-6), optimum)
     assert bool(run.weights.any())
 
 
@@ -83,7 +83,7 @@ def test_one_class_is_the_largest_soft_minimum_of_scores(nu):
     a, rho = cp.Variable(inside.shape[1], nonneg=True), cp.Variable()
     slack = cp.sum(cp.pos(rho - inside @ a)) / (nu * N)
     optimum = cp.Problem(cp.Maximize(rho - slack), [cp.sum(a) == 1]).solve(solver="CLARABEL")
-    check_optimum(column_generation(formulations.one_class(1 / (nu * N)), Stumps(X, constant=False)), optimum)
+    assert_optimum(column_generation(formulations.one_class(1 / (nu * N)), Stumps(X, constant=False)), optimum)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, check_optimum, check_over_all, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, assert_over_all, noisy, solve_all
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Stumps
@@ -41,7 +41,7 @@ def find_margins(run):
 def test_units_of_a_constraint_change_nothing(held, s):
     due = solve_all(H, y, logistic, lambda w: 0.5 * cp.norm1(w), intercept=True, constraints=HELD[held](1.0), tol=1e-8)
     formulation = Formulation(logistic, L1(0.5), intercept=True, constraints=HELD[held](s))
-    run = check_optimum(column_generation(formulation, Stumps(X), y), due)
+    run = assert_optimum(column_generation(formulation, Stumps(X), y), due)
     assert max(np.max(one.violation()) for one in HELD[held](1.0)(cp.Constant(find_margins(run)))) < 1e-11
 
 
@@ -97,7 +97,7 @@ STATED = {
 
 @pytest.mark.parametrize("name", STATED)
 def test_expressions_end_at_the_optimum_of_what_they_state(name):
-    check_over_all(Formulation(**{"penalty": cp.norm1, "intercept": True, **STATED[name]}), Stumps(X), y)
+    assert_over_all(Formulation(**{"penalty": cp.norm1, "intercept": True, **STATED[name]}), Stumps(X), y)
 
 
 WEIGHTS = {
@@ -112,7 +112,7 @@ WEIGHTS = {
 def test_sums_of_weights_are_given_by_constraints(name):
     penalty = WEIGHTS[name]
     formulation = Formulation(logistic, penalty, nonnegative=True, intercept=True, constraints=lambda z: [z <= 1])
-    run = check_over_all(formulation, Stumps(X), y)
+    run = assert_over_all(formulation, Stumps(X), y)
     assert run.ending is Ending.OPTIMAL
     assert max(np.max(one.violation()) for one in penalty(cp.Constant(run.weights))[1:]) < 1e-12
     assert find_margins(run).max() < 1 + 1e-11

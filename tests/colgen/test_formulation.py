@@ -6,7 +6,7 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, check_optimum, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -64,7 +64,7 @@ def elastic_net(w):
 def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, intercept):
     optimum = solve_all(H, y, LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept, tol=1e-9)
     certified = Formulation(LOSSES[loss].certified, PENALTIES[penalty].certified, intercept=intercept)
-    check_optimum(column_generation(certified, Stumps(X), y, tol=1e-7), optimum)
+    assert_optimum(column_generation(certified, Stumps(X), y, tol=1e-7), optimum)
     parts = LOSSES[loss], PENALTIES[penalty]
     for i, j in ((0, 0), (0, 1), (1, 0)):
         mixed = Formulation(

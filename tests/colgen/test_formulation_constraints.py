@@ -5,7 +5,7 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, check_optimum, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +67,7 @@ def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
     optimum = solve_all(H, y, LOSSES[loss][1], expression, intercept=True, constraints=constraints, tol=1e-9)
     for on_z in dict.fromkeys(LOSSES[loss]):
         formulation = Formulation(on_z, on_w, intercept=True, constraints=constraints)
-        run = check_optimum(column_generation(formulation, Stumps(X), y, tol=1e-7), optimum, gap=1e-7)
+        run = assert_optimum(column_generation(formulation, Stumps(X), y, tol=1e-7), optimum, gap=1e-7)
         assert run.ending is Ending.OPTIMAL
         assert (run.history[0].objective == np.inf) == (held in FAR)
         if held in CONSTRAINTS:
@@ -189,7 +189,7 @@ def test_a_loss_with_slacks_of_its_own_reaches_its_dual_optimum(D):
     dual = cp.Problem(cp.Minimize(largest + divergence / eta), [edges <= largest, cp.sum(u) == 1, u <= D])
     optimum = dual.solve(solver="CLARABEL", **TIGHT)
     formulation = Formulation(capped_entropy(eta, D), Simplex(), nonnegative=True, maximise=True)
-    run = check_optimum(column_generation(formulation, Stumps(X), y, tol=1e-7), optimum, gap=1e-7)
+    run = assert_optimum(column_generation(formulation, Stumps(X), y, tol=1e-7), optimum, gap=1e-7)
     assert run.u.max() < D + 1e-6
     assert run.u.sum() == pytest.approx(1.0, abs=1e-7)
     assert np.abs(run.u - u.value).max() < 1e-4

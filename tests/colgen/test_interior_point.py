@@ -6,7 +6,7 @@ from brute_force import (
     PlainTable,
     Table,
     all_stumps,
-    check_optimum,
+    assert_optimum,
     degenerate,
     linear_program,
     noisy,
@@ -84,7 +84,7 @@ def test_columns_of_any_values_at_any_scale_of_price_and_weight(weight, scale):
     formulation = Formulation(Hinge(0.3 * weight / scale), L1(weight), intercept=True)
     run = column_generation(formulation, PlainTable(scale * table, 3), y, tol=1e-8, master=InteriorPointMaster)
     expected = weight / scale * linear_program(table, y, slack=0.3, intercept=True)
-    check_optimum(run, expected, rel=1e-7, gap=1e-7)
+    assert_optimum(run, expected, rel=1e-7, gap=1e-7)
 
 
 @pytest.mark.parametrize("bounded", [True, False])

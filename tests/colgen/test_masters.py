@@ -14,7 +14,7 @@ from brute_force import (
     Table,
     all_stumps,
     as_columns,
-    check_optimum,
+    assert_optimum,
     linear_program,
     noisy,
     soft_minimum_program,
@@ -143,7 +143,9 @@ def optimum(name):
 def test_the_optimum_over_all_stumps_is_reached_and_bounded_in_every_round(name, master):
     case = CASES[name]
     best, sign = optimum(name), case.formulation.sense
-    run = check_optimum(column_generation(case.formulation, Stumps(X), case.y, tol=1e-8, master=master), best, rel=1e-7)
+    run = assert_optimum(
+        column_generation(case.formulation, Stumps(X), case.y, tol=1e-8, master=master), best, rel=1e-7
+    )
     squares_with_signs = isinstance(case.formulation.penalty, SquaredL2) and case.formulation.nonnegative
     assert all(v < 2e-4 for k, v in run.certificate.residuals.items() if k != "stationarity" or not squares_with_signs)
     slack = 1e-7 * abs(best)
@@ -227,7 +229,7 @@ def test_the_gap_of_a_squared_penalty_is_the_sum_of_squared_edges_outside(name):
 def test_any_exact_oracle_leads_to_the_same_optimum(name, oracle, count):
     case = CASES[name]
     run = column_generation(case.formulation, oracle(H, count), case.y, tol=1e-9)
-    check_optimum(run, optimum(name), rel=1e-9, gap=1e-9)
+    assert_optimum(run, optimum(name), rel=1e-9, gap=1e-9)
 
 
 def test_the_lpboost_optimum_is_one_over_that_of_the_soft_margin():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from brute_force import Tabulated, all_stumps, check_over_all, noisy, solve_all
+from brute_force import Tabulated, all_stumps, assert_over_all, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,7 +134,7 @@ def test_with_several_outputs_a_hypothesis_and_its_negation_may_both_have_weight
     X, _ = noisy(14)
     T = np.random.default_rng(3).normal(size=(14, 3)).round(1)
     formulation = Formulation(SquaredError(1.0, T), penalty, nonnegative=True, outputs=3)
-    check_over_all(formulation, oracles.Stumps(X, columns_per_round=columns_per_round), tol=1e-7)
+    assert_over_all(formulation, oracles.Stumps(X, columns_per_round=columns_per_round), tol=1e-7)
 
 
 @pytest.mark.parametrize("penalty", [SquaredL2(1.5), L1(0.8), RowNorms(1.2)], ids=str)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from brute_force import all_stumps, as_columns, check_optimum, interrupted, noisy
+from brute_force import all_stumps, as_columns, assert_optimum, interrupted, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -213,7 +213,7 @@ def test_rows_and_squares_of_several_outputs_end_at_the_optimum():
     found, known = (
         column_generation(formulation, Stumps(X), tol=1e-8, master=master) for master in (NewtonMaster, CvxpyMaster)
     )
-    check_optimum(found, known.certificate.primal, gap=1e-7)
+    assert_optimum(found, known.certificate.primal, gap=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, check_optimum, check_over_all, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, assert_over_all, noisy, solve_all
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
@@ -53,7 +53,7 @@ def test_an_expression_is_proven_over_all_stumps(name, nonnegative, intercept):
     """Weights of one sign may have a sum that is wanted, too."""
     penalty = (PENALTIES | SUMS)[name]
     formulation = Formulation(Logistic(1.0), penalty, intercept=intercept, nonnegative=nonnegative)
-    run = check_over_all(formulation, Stumps(X), y)
+    run = assert_over_all(formulation, Stumps(X), y)
     assert run.ending is Ending.OPTIMAL
     assert run.certificate.residuals["stationarity"] < 1e-4
 
@@ -79,7 +79,7 @@ def test_every_norm_of_rows_is_proven(norm, nonnegative, oracle):
     formulation = Formulation(SquaredError(0.5, L), RowNorms(3.0, norm), outputs=3, nonnegative=nonnegative)
     squares = lambda z: 0.25 * cp.sum_squares(L - z)  # noqa: E731
     optimum = solve_all(H, 1.0, squares, express, outputs=(3,), nonnegative=nonnegative, both=nonnegative)
-    run = check_optimum(column_generation(formulation, oracle), optimum)
+    run = assert_optimum(column_generation(formulation, oracle), optimum)
     assert run.certificate.residuals["stationarity"] < 1e-4
 
 

@@ -11,7 +11,7 @@ from brute_force import (
     PlainTable,
     Table,
     all_stumps,
-    check_optimum,
+    assert_optimum,
     degenerate,
     linear_program,
     noisy,
@@ -309,7 +309,7 @@ def test_separation_after_several_rounds_of_farkas_vectors(master):
     infeasible = [row for row in run.history if row.objective == inf]
     assert len(infeasible) > 3
     assert all(row.objective < inf for row in run.history[len(infeasible) :])
-    check_optimum(run, linear_program(table, labels, slack=None), rel=1e-8, gap=1e-7)
+    assert_optimum(run, linear_program(table, labels, slack=None), rel=1e-8, gap=1e-7)
     assert (labels * run.decision_function(table)).min() >= 1 - 1e-9
 
 
@@ -318,7 +318,7 @@ def test_unit_edges_of_the_first_round_do_not_end_a_separable_run(master):
     three = np.array([[0.0], [1.0], [2.0]])
     labels = np.array([1.0, -1.0, 1.0])
     assert np.abs(all_stumps(three).T @ labels).max() == 1.0
-    check_optimum(column_generation(formulations.hard_margin(), Stumps(three), labels, master=master), 3.0)
+    assert_optimum(column_generation(formulations.hard_margin(), Stumps(three), labels, master=master), 3.0)
 
 
 def test_interrupted_before_it_is_separable():
@@ -346,7 +346,7 @@ def test_soft_margins_on_degenerate_data(sample, C, intercept):
     Z, labels = sample
     formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=True)
     optimum = linear_program(all_stumps(Z), labels, slack=C, intercept=intercept)
-    check_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
+    assert_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
 
 
 @settings(deadline=None, max_examples=40)
@@ -368,7 +368,7 @@ def test_hard_margins_on_degenerate_data(sample, intercept):
     formulation = Formulation(HardMargin(), L1(), intercept=intercept, nonnegative=True)
     optimum = linear_program(all_stumps(Z), labels, slack=None, intercept=intercept)
     if optimum < inf:
-        check_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
+        assert_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
         return
     with pytest.raises(NotSeparable) as raised:
         column_generation(formulation, Stumps(Z), labels, tol=1e-9)
@@ -386,7 +386,7 @@ def test_squared_penalties_on_degenerate_data(sample, C):
     v = np.zeros(len(labels))
     v[machine.support_] = machine.dual_coef_[0]
     optimum = np.abs(v).sum() - np.square(M.T @ v).sum() / 2
-    check_optimum(column_generation(formulations.svm(C), Stumps(Z), labels, tol=1e-7), optimum)
+    assert_optimum(column_generation(formulations.svm(C), Stumps(Z), labels, tol=1e-7), optimum)
 
 
 @settings(deadline=None, max_examples=30)
@@ -418,7 +418,7 @@ def test_smooth_losses_on_degenerate_data(sample, loss, C, weight, intercept):
 def test_soft_margins_at_any_scale_of_price_and_weight(C, weight, intercept):
     formulation = Formulation(Hinge(C), L1(weight), intercept=intercept, nonnegative=True)
     run = column_generation(formulation, Stumps(X), y, tol=1e-9)
-    check_optimum(run, linear_program(H, y, slack=C, weight=weight, intercept=intercept), rel=1e-8, gap=1e-8)
+    assert_optimum(run, linear_program(H, y, slack=C, weight=weight, intercept=intercept), rel=1e-8, gap=1e-8)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e6])
@@ -428,7 +428,7 @@ def test_least_squares_at_any_scale_of_the_price(C):
     Z = np.column_stack([H, np.ones(N)])
     V = np.linalg.solve(Z.T @ Z * C + np.diag([1.0] * H.shape[1] + [0.0]), C * Z.T @ L)
     optimum = np.square(V[:-1]).sum() / 2 + C / 2 * np.square(L - Z @ V).sum()
-    check_optimum(run, optimum)
+    assert_optimum(run, optimum)
 
 
 @pytest.mark.parametrize(

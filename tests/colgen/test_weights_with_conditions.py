@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, check_optimum, noisy
+from brute_force import all_stumps, assert_optimum, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -47,7 +47,7 @@ def test_prior_weights_are_an_offset():
         formulation = Formulation(Offset(Logistic(0.5), y * f0), penalty, intercept=True)
         run = column_generation(formulation, Stumps(X), y)
         assert type(fastest_master(formulation, y)) is NewtonMaster
-        check_optimum(run, best.solve(solver="CLARABEL"))
+        assert_optimum(run, best.solve(solver="CLARABEL"))
 
 
 def test_an_offset_of_targets_moves_them():
@@ -70,4 +70,4 @@ def test_side_constraints_on_weights_are_rows_of_a_pool():
     w = cp.Variable(H.shape[1])
     loss = cp.sum(cp.logistic(-cp.multiply(y, H @ w)))
     best = cp.Problem(cp.Minimize(loss + 0.5 * cp.norm1(w)), [A[0] @ w == 0, A[1] @ w <= 0.05])
-    check_optimum(run, best.solve(solver="CLARABEL"))
+    assert_optimum(run, best.solve(solver="CLARABEL"))
