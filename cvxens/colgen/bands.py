@@ -222,7 +222,9 @@ def find_bands(
         masses = validation.weights(
             "sample_weight", np.ones(len(sample)) if sample_weight is None else sample_weight, len(sample)
         )
-        return _BandSearch(formulation, make_oracle, sample, y, masses, run, within, tol).find(features, points, names)
+        signs, shares = formulation.signs(y, len(sample)), masses / masses.sum()
+        search = _BandSearch(formulation, make_oracle, sample, signs, shares, run, within, tol)
+        return search.find(features, points, names)
 
 
 class _Constants:
@@ -243,33 +245,30 @@ class _Constants:
         return Priced(constant, answer.edge_bound + 2 * EPSILON * abs(total) * self.largest)
 
 
+@dataclass(eq=False)
 class _BandSearch:
     """Finds bands around the ensemble of a run."""
 
-    def __init__(
-        self,
-        formulation: Formulation,
-        make_oracle: Callable[[Any], Oracle],
-        X: Array,
-        y: Any,
-        masses: Array,
-        run: Run,
-        within: float,
-        tol: float,
-    ) -> None:
-        self.formulation, self.is_free = formulation, not formulation.nonnegative
-        self.make_oracle, self.X, self.tol, self.within = make_oracle, X, tol, within
-        self.y = formulation.signs(y, len(X))
-        self.shares = masses / masses.sum()
-        self.ensemble = NearEnsemble.from_run(run, formulation, X)
-        self.level = find_level(run, formulation, within)
+    formulation: Formulation
+    make_oracle: Callable[[Any], Oracle]
+    X: Array
+    y: Array
+    shares: Array
+    run: Run
+    within: float
+    tol: float
+
+    def __post_init__(self) -> None:
+        X, self.is_free = self.X, not self.formulation.nonnegative
+        self.ensemble = NearEnsemble.from_run(self.run, self.formulation, X)
+        self.level = find_level(self.run, self.formulation, self.within)
         known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
         # a value for each feature that it has somewhere
         self.base = X[known.argmax(axis=0), np.arange(X.shape[1])]
-        oracle = make_oracle(X)
+        oracle = self.make_oracle(X)
         # one that does not say is taken for one that has them
         self.has_constants = bool(getattr(oracle, "constant", True))
-        for column in (*run.columns, *ask(oracle, self.y * self.ensemble.u, ()).columns):
+        for column in (*self.run.columns, *ask(oracle, self.y * self.ensemble.u, ()).columns):
             self._find_features(column.hypothesis, np.asarray(evaluate(column.hypothesis, X)))
 
     def find(self, features: Iterable[int] | None, points: Mapping[int, Any] | int, names: Sequence[str]) -> Bands:

@@ -722,6 +722,7 @@ def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
     return hypotheses
 
 
+@dataclass(eq=False)
 class Search:
     """A run, and how far it has come: its history and its incumbent, after the last round that was over.
 
@@ -731,29 +732,21 @@ class Search:
     understand and that has a length.
     """
 
-    def __init__(
-        self,
-        formulation: Formulation,
-        oracle: Oracle,
-        signs: Array,
-        make_master: Callable[[Formulation, Array], Master],
-        restrict: Callable[[], Restricted],
-        start: tuple[Hypothesis, ...] = (),
-        checkpoint: Checkpoint | None = None,
-        callback: Callable[[Step], Step | bool | None] | None = None,
-        begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None,
-    ) -> None:
-        self.formulation = formulation
-        self.signs = signs
-        self.make_master = make_master
-        self.restrict = restrict
-        self.master = make_master(formulation, signs)
-        self.start = start
+    formulation: Formulation
+    oracle: Oracle
+    signs: Array
+    make_master: Callable[[Formulation, Array], Master]
+    restrict: Callable[[], Restricted]
+    start: tuple[Hypothesis, ...] = ()
+    checkpoint: Checkpoint | None = None
+    callback: Callable[[Step], Step | bool | None] | None = None
+    begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None
+
+    def __post_init__(self) -> None:
+        self.master = self.make_master(self.formulation, self.signs)
+        self.keeper = None if self.checkpoint is None else Keeper(self.checkpoint, self.oracle, self.start)
         self.found: tuple[Hypothesis, ...] = ()
         """What the oracle has found before, by a checkpoint."""
-        self.callback, self.begin = callback, begin
-        self.keeper = None if checkpoint is None else Keeper(checkpoint, oracle, start)
-        self.oracle = oracle
         self.history: tuple[Round, ...] = ()
         self.incumbent: Incumbent | None = None
         self.kept: Incumbent | None = None
@@ -804,7 +797,7 @@ class Search:
             found=self.found,
             square_sum=self.formulation.needs_square_sum,
             incumbent=self.incumbent,
-            condition=self._find_condition if self.formulation.basis else None,
+            condition=self._find_condition,
             tol=limits.tol,
         ):
             step = self._count(raw_step, limits.tol)

@@ -24,7 +24,7 @@ its neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
@@ -36,6 +36,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.colgen.loop import Run, Step, column_generation, fastest_master_over
 from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle
+from cvxens.colgen.restricted import FastMaster
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
@@ -409,27 +410,19 @@ class _Sample:
     dual_value: float
 
 
+@dataclass(eq=False)
 class _Solver:
     """Runs at one price after another, and finds how the objectives of their ensembles depend on it."""
 
-    def __init__(
-        self,
-        formulate: Callable[[float], Formulation],
-        oracle: Oracle,
-        y: Any,
-        ends: tuple[float, float],
-        tol: float,
-        options: Mapping[str, Any],
-    ) -> None:
-        self.formulate = formulate
-        self.oracle = oracle
-        self.y = y
-        self.ends = ends
-        self.tol = tol
-        self.options = options
-        self.samples: dict[float, _Sample] = {}
-        """By the prices of points."""
-        self.maximise = False
+    formulate: Callable[[float], Formulation]
+    oracle: Oracle
+    y: Any
+    ends: tuple[float, float]
+    tol: float
+    options: Mapping[str, Any]
+    samples: dict[float, _Sample] = field(default_factory=dict)
+    """By the prices of points."""
+    maximise: bool = False
 
     def solve(self, price: float, neighbours: Sequence[PathPoint]) -> PathPoint:
         """Run at a price from the hypotheses of its neighbours."""
@@ -469,21 +462,17 @@ class _Solver:
     def _start_between(
         self, price: float, neighbours: Sequence[PathPoint], make: Callable[[Formulation, Array], Master] | None
     ) -> Callable[[Formulation, Array], Master]:
-        """Return what makes a master, one that begins at the mean of two neighbours where it can begin anywhere."""
+        """Return what makes a master, which begins at the mean of two neighbours, or at the nearer one, if it can."""
         left, right = neighbours
         share = (price - left.price) / (right.price - left.price)
-        columns, w = _join(left, right, share)
-        weights = dict(zip((column.hypothesis for column in columns), w.tolist(), strict=True))
-        u = _mix(share, self.samples[left.price].u, self.samples[right.price].u)
 
         def begin(formulation: Formulation, y: Array) -> Master:
             master = fastest_master_over(self.oracle, formulation, y) if make is None else make(formulation, y)
-            if hasattr(master, "begin_near"):
-                master.begin_near(weights, u)
-            if hasattr(master, "begin_at_vertex"):
-                nearest = (right if share > 0.5 else left).run
-                hypotheses = (column.hypothesis for column in nearest.columns)
-                master.begin_at_vertex(dict(zip(hypotheses, nearest.weights.tolist(), strict=True)), nearest.u)
+            if isinstance(master, FastMaster) and master.begins_near:
+                at = share if master.begins_near == "point" else float(share > 0.5)
+                columns, w = _join(left, right, at)
+                weights = dict(zip((column.hypothesis for column in columns), w.tolist(), strict=True))
+                master.begin_near(weights, _mix(at, self.samples[left.price].u, self.samples[right.price].u))
             return master
 
         return begin

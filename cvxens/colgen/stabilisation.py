@@ -16,9 +16,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
-from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.problems.duality import Edges
+from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
@@ -129,6 +128,7 @@ def stabilised(
     return lambda formulation, y: StabilisedMaster(master(formulation, y), formulation, y, smoothing)
 
 
+@dataclass(eq=False)
 class StabilisedMaster:
     """A master that hands over a mean of its own multipliers and a centre.
 
@@ -137,16 +137,16 @@ class StabilisedMaster:
     bring about a wrong one.
     """
 
-    def __init__(self, master: Master, formulation: Formulation, y: Array, smoothing: Smoothing) -> None:
-        self.master = master
-        self.formulation, self.penalty = formulation, formulation.terms[1]
-        self.restricted = Restricted(formulation, y)
-        self.y = y
-        self.smoothing = smoothing
+    master: Master
+    formulation: Formulation
+    y: Array
+    smoothing: Smoothing
+
+    def __post_init__(self) -> None:
+        self.penalty, self.share = self.formulation.terms[1], self.smoothing.share
         self.centre: Array | None = None
         self.best = -inf
         self.has_new = False
-        self.share = smoothing.share
         self.vertex: Array | None = None
         """The master's own multipliers where a mean of them is priced."""
 
@@ -163,7 +163,8 @@ class StabilisedMaster:
             # no centre yet, or the last multipliers led to no new column
             return solution
         share, self.vertex = self.share, solution.u
-        u = self.restricted.balance(share * self.centre + (1 - share) * solution.u)
+        u = share * self.centre + (1 - share) * solution.u
+        u = balance_exactly(u, self.y) if self.formulation.intercept else u
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
+import pytest
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from cvxens.colgen import Column, Priced
+from cvxens.colgen import Column, Priced, column_generation
 
 
 def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -16,6 +18,28 @@ def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.n
     y = np.where(X.sum(axis=1) + 5 * rng.normal(size=n_samples) > 4 * n_features, 1.0, -1.0)
     y[:2] = 1.0, -1.0
     return X, y
+
+
+@st.composite
+def degenerate(draw, most_samples: int = 9, most_values: int = 5):
+    """Few samples, features with ties, constants and copies, rows that repeat; labels of both classes."""
+    n, d = draw(st.integers(2, most_samples)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.integers(0, draw(st.integers(2, most_values)), (n, d)).astype(float)
+    X[0, 0], X[1, 0] = 0.0, 1.0
+    y = rng.choice([-1.0, 1.0], n)
+    y[rng.permutation(n)[:2]] = 1.0, -1.0
+    return np.hstack([X, X[:, :1], np.full((n, 1), 3.0)]), y
+
+
+def as_columns(H: np.ndarray) -> list[Column]:
+    """The columns of an array as an oracle would find them, of hypotheses that know their values alone."""
+    return [Column(lambda _, h=h: h, None, 0.0) for h in H.T]
+
+
+def interrupted(*_):
+    """What is cut off by Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 def all_stumps(X: np.ndarray) -> np.ndarray:
@@ -78,6 +102,23 @@ class Table(PlainTable):
         return self._priced(s, {h.index for h in exclude})
 
 
+def assert_optimum(run, optimum, *, rel=1e-6, gap=1e-6):
+    """Return a run, which is proven to a relative gap and has the objective that another road has found."""
+    assert run.certificate.holds(gap)
+    assert run.certificate.primal == pytest.approx(optimum, rel=rel)
+    return run
+
+
+def assert_over_all(formulation, oracle, y=None, **options):
+    """Return a run that ends, proven, at the optimum of the formulation as it is stated over all stumps at once."""
+    run = column_generation(formulation, oracle, y, **options)
+    names = ("intercept", "nonnegative", "constraints")
+    stated = {name: getattr(formulation, name) for name in names} | {"both": formulation.nonnegative, "tol": 1e-8}
+    outputs = () if formulation.outputs is None else (formulation.outputs,)
+    H, signs = all_stumps(oracle.sample), 1.0 if y is None else y
+    return assert_optimum(run, solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated))
+
+
 def solve_all(
     H: np.ndarray,
     y,
@@ -107,6 +148,8 @@ def _state(term, variable) -> list:
         stated = term.model(variable)
         return [stated.expression, *stated.constraints]
     stated = term(variable)
+    if isinstance(stated, tuple):
+        return [stated[0], *stated[1]]
     return stated if isinstance(stated, list) else [stated]
 
 

@@ -1,5 +1,7 @@
 """What every oracle does with input that it cannot work with, and with what it merely might not expect."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,27 +77,43 @@ def test_samples_that_are_all_alike_are_refused(name):
     assert refused(lambda: EVERY[name](np.ones((4, 2)))) == "X"
 
 
-@pytest.mark.parametrize("resample", [True, False])
-@pytest.mark.parametrize("size", [0, -1, 2.5, True, None])
-def test_a_pool_of_no_size_is_refused(resample, size):
-    assert refused(lambda: oracles.Fourier(X, pool=size, resample=resample)) == "pool"
-    assert refused(lambda: oracles.Perceptrons(X, n_directions=size, resample=resample)) == "n_directions"
+def run(**given):
+    return column_generation(
+        **{"formulation": formulations.soft_margin(1.0), "oracle": oracles.Stumps(X), "y": Y, **given}
+    )
 
 
-def test_an_empty_pool_is_refused():
-    assert refused(lambda: oracles.Pool(np.empty((8, 0)))) == "H"
-    assert refused(lambda: oracles.Pool.of([], X)) == "hypotheses"
-    assert refused(lambda: oracles.ParallelPerceptrons(X, np.empty((0, 2)))) == "directions"
+SIZES, STUMP = (0, -1, 2.5, True, None), DecisionTreeClassifier(max_depth=1)
+REFUSED = {
+    "pool": [partial(oracles.Fourier, X, pool=size, resample=new) for size in SIZES for new in (True, False)],
+    "n_directions": [
+        partial(oracles.Perceptrons, X, n_directions=size, resample=new) for size in SIZES for new in (True, False)
+    ],
+    "H": [partial(oracles.Pool, np.empty((8, 0)))],
+    "hypotheses": [partial(oracles.Pool.of, [], X)],
+    "directions": [partial(oracles.ParallelPerceptrons, X, np.empty((0, 2)))],
+    "sigma": [partial(oracles.Fourier, X, sigma=sigma) for sigma in (0.0, -1.0, np.nan, np.inf, "wide")],
+    "X": [
+        *(partial(oracles.Trees, bad) for bad in ([], [[]], [["a"], ["a", "b"]], [[np.inf]], pd.DataFrame({"x": []}))),
+        *(partial(oracles.SklearnLearner, STUMP, bad) for bad in (None, 3.0, "X", object())),
+    ],
+    "oracle": [
+        partial(use, oracle)
+        for oracle in (None, "stumps", 3, X, oracles.Stumps)
+        for use in (lambda o: run(oracle=o), lambda o: adaboost(o, Y), lambda o: adaboost_star(o, Y, 0.1))
+    ],
+    "formulation": [partial(run, formulation=bad) for bad in (None, "soft_margin", 3, formulations.soft_margin, X)],
+    **{
+        limit: [partial(run, **{limit: bad}) for bad in (0, -1, np.nan, "long", True, [1.0], np.ones(2), 10**400)]
+        for limit in ("max_time", "max_columns", "max_rounds", "patience", "tol")
+    },
+}
 
 
-@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, "wide"])
-def test_a_bandwidth_that_is_not_above_0_is_refused(sigma):
-    assert refused(lambda: oracles.Fourier(X, sigma=sigma)) == "sigma"
-
-
-@pytest.mark.parametrize("bad", [[], [[]], [["a"], ["a", "b"]], [[np.inf]], pd.DataFrame({"x": []})])
-def test_a_table_that_is_none_is_refused(bad):
-    assert refused(lambda: oracles.Trees(bad)) == "X"
+@pytest.mark.parametrize("argument", REFUSED)
+def test_what_cannot_be_used_is_refused_by_its_name(argument):
+    for build in REFUSED[argument]:
+        assert refused(build) == argument
 
 
 TABLE = pd.DataFrame(
@@ -104,9 +122,9 @@ TABLE = pd.DataFrame(
 
 
 def test_a_column_of_missing_values_is_never_used():
-    run = column_generation(formulations.soft_margin(1.0), oracles.Trees(TABLE, min_cases=1), Y, max_columns=5)
-    assert run.columns
-    assert all("nothing" not in str(column.hypothesis) for column in run.columns)
+    found = run(oracle=oracles.Trees(TABLE, min_cases=1), max_columns=5)
+    assert found.columns
+    assert all("nothing" not in str(column.hypothesis) for column in found.columns)
     without = oracles.Trees(TABLE.drop(columns="nothing"), min_cases=1).price(Y).columns[0]
     np.testing.assert_array_equal(oracles.Trees(TABLE, min_cases=1).price(Y).columns[0].values, without.values)
 
@@ -118,37 +136,7 @@ def test_a_table_of_missing_values_only_is_answered_by_the_heavier_class():
 
 
 def test_an_unseen_category_counts_as_missing():
-    run = column_generation(formulations.soft_margin(1.0), oracles.Trees(TABLE, min_cases=1), Y, max_columns=5)
+    found = run(oracle=oracles.Trees(TABLE, min_cases=1), max_columns=5)
     new = pd.DataFrame({"kind": ["never seen"], "nothing": [3.0], "size": [4.0]})
     missing = pd.DataFrame({"kind": [None], "nothing": [None], "size": [4.0]})
-    np.testing.assert_array_equal(run.decision_function(new), run.decision_function(missing))
-
-
-@pytest.mark.parametrize("X", [None, 3.0, "X", object()])
-def test_samples_of_nothing_for_classifiers(X):
-    with pytest.raises(InvalidInput, match=r"^X: found"):
-        oracles.SklearnLearner(DecisionTreeClassifier(max_depth=1), X)
-
-
-@pytest.mark.parametrize("oracle", [None, "stumps", 3, X, oracles.Stumps])
-def test_what_is_no_oracle(oracle):
-    for use in (
-        lambda: column_generation(formulations.soft_margin(1.0), oracle, Y),
-        lambda: adaboost(oracle, Y),
-        lambda: adaboost_star(oracle, Y, 0.1),
-    ):
-        with pytest.raises(InvalidInput, match=r"^oracle: found"):
-            use()
-
-
-@pytest.mark.parametrize("formulation", [None, "soft_margin", 3, formulations.soft_margin, X])
-def test_what_is_no_formulation(formulation):
-    with pytest.raises(InvalidInput, match=r"^formulation: found"):
-        column_generation(formulation, oracles.Stumps(X), Y)
-
-
-@pytest.mark.parametrize("limit", ["max_time", "max_columns", "max_rounds", "patience", "tol"])
-def test_limits_that_are_none(limit):
-    for wrong in (0, -1, np.nan, "long", True, [1.0], np.ones(2), 10**400):
-        with pytest.raises(InvalidInput, match=rf"^{limit}: found"):
-            column_generation(formulations.soft_margin(1.0), oracles.Stumps(X), Y, **{limit: wrong})
+    np.testing.assert_array_equal(found.decision_function(new), found.decision_function(missing))

@@ -48,6 +48,16 @@ def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
     return sign * problem.solve(solver="CLARABEL")
 
 
+def solve_ends(bands, formulation, X, y, level, constant=True):
+    """Yield every range of shapes and importances, a place in it, and both ends of that over all stumps at once."""
+    for band in bands.bands:
+        rows = [int(np.flatnonzero(X[:, band.feature] == point)[0]) for point in band.points]
+        for ranges, functions in ((band.shape, rows), (band.importance, [None])):
+            for k, row in enumerate(functions):
+                given = formulation, X, y, level, band.feature, row
+                yield ranges, k, *(solve_over_all(*given, sign, constant) for sign in (-1.0, 1.0))
+
+
 TARGETS = np.random.default_rng(1).normal(size=14)
 
 FORMULATIONS = {
@@ -70,15 +80,10 @@ def test_ends_are_those_over_all_stumps(name, n_features, constant):
     oracle, features = partial(Stumps, constant=constant), range(n_features)
     bands = find_bands(formulation, oracle, X, labels, within=0.05, features=features, points=3, tol=1e-6)
     assert bands.complete
-    for band in bands.bands:
-        rows = [int(np.flatnonzero(X[:, band.feature] == point)[0]) for point in band.points]
-        for ranges, functions in ((band.shape, rows), (band.importance, [None])):
-            for k, row in enumerate(functions):
-                given = formulation, X, labels, bands.level, band.feature, row
-                low, high = (solve_over_all(*given, sign, constant) for sign in (-1.0, 1.0))
-                assert ranges.least[k] - 1e-7 <= low <= ranges.lowest[k] + 1e-7
-                assert ranges.highest[k] - 1e-7 <= high <= ranges.most[k] + 1e-7
-                assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
+    for ranges, k, low, high in solve_ends(bands, formulation, X, labels, bands.level, constant=constant):
+        assert ranges.least[k] - 1e-7 <= low <= ranges.lowest[k] + 1e-7
+        assert ranges.highest[k] - 1e-7 <= high <= ranges.most[k] + 1e-7
+        assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
 
 
 @cache
@@ -223,16 +228,11 @@ def test_a_level_of_zero_has_bands_that_hold():
     y = np.repeat([1.0, -1.0], 5)
     bands = find_bands(formulations.lpboost(D=0.2), Stumps, X, y, features=[0, 1], points=2)
     assert bands.level == 0
-    for band in bands.bands:
-        # u alike for twins has no edge: every ensemble is an optimum, so nothing narrower is true
-        rows = [int(np.flatnonzero(X[:, band.feature] == point)[0]) for point in band.points]
-        for ranges, functions in ((band.shape, rows), (band.importance, [None])):
-            for k, row in enumerate(functions):
-                given = formulations.lpboost(D=0.2), X, y, 1e-9, band.feature, row
-                low, high = (solve_over_all(*given, sign) for sign in (-1.0, 1.0))
-                assert ranges.least[k] <= low + 1e-6
-                assert high - 1e-6 <= ranges.most[k]
-                assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
+    # u alike for twins has no edge: every ensemble is an optimum, so nothing narrower is true
+    for ranges, k, low, high in solve_ends(bands, formulations.lpboost(D=0.2), X, y, 1e-9):
+        assert ranges.least[k] <= low + 1e-6
+        assert high - 1e-6 <= ranges.most[k]
+        assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
 
 
 class Rough(Stumps):

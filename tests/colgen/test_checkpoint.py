@@ -404,11 +404,6 @@ def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_pat
 
 
 def test_where_it_cannot_be_written(tmp_path, monkeypatch):
-    with pytest.raises(InvalidInput, match=r"^path: found no folder for it at"):
-        Checkpoint(tmp_path / "none" / "run")
-    with pytest.raises(InvalidInput, match=r"^path: found a folder at"):
-        Checkpoint(tmp_path)
-
     def full(_):
         raise OSError(28, "No space left on device")
 
@@ -418,18 +413,19 @@ def test_where_it_cannot_be_written(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", [None, 1, []])
-def test_what_is_no_path_is_refused(path):
-    with pytest.raises(InvalidInput, match=r"^path: found .*; give the path of a file"):
-        Checkpoint(path)
-
-
 @pytest.mark.parametrize(
-    "options", [{"every_rounds": 0}, {"every_rounds": 2.5}, {"every_seconds": 0.0}, {"every_seconds": np.nan}]
+    ("options", "found"),
+    [
+        ({"path": Path("none") / "run"}, "path: found no folder for it at"),
+        ({"path": "."}, "path: found a folder at"),
+        *(({"path": path}, "path: found .*; give the path of a file") for path in (None, 1, [])),
+        *(({"every_rounds": rounds}, "every_rounds: found") for rounds in (0, 2.5)),
+        *(({"every_seconds": seconds}, "every_seconds: found") for seconds in (0.0, np.nan)),
+    ],
 )
-def test_periods_that_are_none(tmp_path, options):
-    with pytest.raises(InvalidInput, match=f"^{next(iter(options))}: found"):
-        Checkpoint(tmp_path / "run", **options)
+def test_places_and_periods_that_are_none(tmp_path, options, found):
+    with pytest.raises(InvalidInput, match=f"^{found}"):
+        Checkpoint(**{"path": tmp_path / "run", **options})
 
 
 @pytest.mark.parametrize(("rounds", "written"), [(1, 12), (3, 5), (None, 2)])

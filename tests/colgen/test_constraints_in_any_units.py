@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, assert_over_all, noisy, solve_all
 
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.oracles import Stumps
@@ -17,7 +17,6 @@ H = all_stumps(X)
 N = len(y)
 GROUP = np.arange(N) % 3 == 0
 a = y * (GROUP / GROUP.sum() - ~GROUP / (~GROUP).sum())
-TIGHT = {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 
 
 def logistic(z):
@@ -37,19 +36,12 @@ def find_margins(run):
     return y * run.decision_function(X)
 
 
-def optimum(loss, penalty, constraints, nonnegative=False):
-    given = {"nonnegative": nonnegative, "both": nonnegative, "constraints": constraints, "tol": 1e-8}
-    return solve_all(H, y, loss, penalty, intercept=True, **given)
-
-
 @pytest.mark.parametrize("s", [1e-10, 1e-6, 1.0, 1e8])
 @pytest.mark.parametrize("held", HELD)
 def test_units_of_a_constraint_change_nothing(held, s):
-    due = optimum(logistic, lambda w: 0.5 * cp.norm1(w), HELD[held](1.0))
+    due = solve_all(H, y, logistic, lambda w: 0.5 * cp.norm1(w), intercept=True, constraints=HELD[held](1.0), tol=1e-8)
     formulation = Formulation(logistic, L1(0.5), intercept=True, constraints=HELD[held](s))
-    run = column_generation(formulation, Stumps(X), y)
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(due, rel=1e-6)
+    run = assert_optimum(column_generation(formulation, Stumps(X), y), due)
     assert max(np.max(one.violation()) for one in HELD[held](1.0)(cp.Constant(find_margins(run)))) < 1e-11
 
 
@@ -73,17 +65,6 @@ def test_the_objective_is_that_of_the_ensemble_whatever_the_sizes_of_the_scores(
     assert run.certificate.primal >= run.certificate.dual - run.certificate.rounding
 
 
-def test_variables_that_constraints_alone_keep_bounded():
-    k = cp.Variable()
-    held = lambda z: [k >= 1 - z[0], k >= 0]  # noqa: E731
-    due = optimum(lambda z: logistic(z) + k, cp.norm1, held)
-    run = column_generation(
-        Formulation(lambda z: logistic(z) + k, L1(1.0), intercept=True, constraints=held), Stumps(X), y
-    )
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(due, rel=1e-6)
-
-
 def worst_case(z):
     """The largest mean loss under sample weights within a KL ball: least ``r eta + t`` under a sum of exponentials."""
     eta, t, q, loss = cp.Variable(nonneg=True, name="eta"), cp.Variable(), cp.Variable(N), cp.Variable(N)
@@ -91,13 +72,32 @@ def worst_case(z):
     return N * (0.1 * eta + t), [cp.sum(q) <= N * eta, exponentials, loss >= cp.logistic(-z)]
 
 
-def test_the_worst_of_a_ball_of_sample_weights():
-    w, b = cp.Variable(H.shape[1]), cp.Variable()
-    value, held = worst_case(cp.multiply(y, H @ w + b))
-    due = cp.Problem(cp.Minimize(value + cp.norm1(w)), held).solve(solver="CLARABEL", **TIGHT)
-    run = column_generation(Formulation(worst_case, L1(1.0), intercept=True), Stumps(X), y)
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(due, rel=1e-6)
+K, UNSET = cp.Variable(name="k"), cp.Parameter(name="price")
+STATED = {
+    "a variable that constraints alone keep bounded": {
+        "loss": lambda z: logistic(z) + K,
+        "constraints": lambda z: [1 - z[0] <= K, K >= 0],
+    },
+    "the worst of a ball of sample weights": {"loss": worst_case},
+    "caps of weights beside a known loss": {
+        "loss": Hinge(1.0),
+        "penalty": lambda w: [cp.sum_squares(w), cp.sum(w) == 1, w <= 0.3],
+        "nonnegative": True,
+    },
+    "constraints in a pair": {
+        "loss": lambda z: (logistic(z), [z <= 0.5]),
+        "penalty": lambda w: (cp.norm1(w), [cp.norm1(w) <= 1.5]),
+    },
+    "constraints in a list": {
+        "loss": lambda z: [logistic(z), z <= 0.5],
+        "penalty": lambda w: [cp.norm1(w), cp.norm1(w) <= 1.5],
+    },
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_expressions_end_at_the_optimum_of_what_they_state(name):
+    assert_over_all(Formulation(**{"penalty": cp.norm1, "intercept": True, **STATED[name]}), Stumps(X), y)
 
 
 WEIGHTS = {
@@ -110,43 +110,21 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_sums_of_weights_are_given_by_constraints(name):
-    penalty, held = WEIGHTS[name], lambda z: [z <= 1]
-    due = optimum(logistic, penalty, held, nonnegative=True)
-    formulation = Formulation(logistic, penalty, nonnegative=True, intercept=True, constraints=held)
-    run = column_generation(formulation, Stumps(X), y)
+    penalty = WEIGHTS[name]
+    formulation = Formulation(logistic, penalty, nonnegative=True, intercept=True, constraints=lambda z: [z <= 1])
+    run = assert_over_all(formulation, Stumps(X), y)
     assert run.ending is Ending.OPTIMAL
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(due, rel=1e-6)
     assert max(np.max(one.violation()) for one in penalty(cp.Constant(run.weights))[1:]) < 1e-12
     assert find_margins(run).max() < 1 + 1e-11
 
 
-def test_caps_of_weights_beside_a_known_loss():
-    penalty = lambda w: [cp.sum_squares(w), cp.sum(w) == 1, w <= 0.3]  # noqa: E731
-    due = optimum(lambda z: cp.sum(cp.pos(1 - z)), penalty, lambda z: [], nonnegative=True)
-    run = column_generation(Formulation(Hinge(1.0), penalty, nonnegative=True, intercept=True), Stumps(X), y)
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(due, rel=1e-6)
-
-
 def test_orders_of_weights_reach_the_optimum_without_a_proof():
     penalty = lambda w: cp.sum(w) + 0.5 * cp.sum_largest(w, 5)  # noqa: E731
-    free = optimum(logistic, penalty, lambda z: [], nonnegative=True)
+    free = solve_all(H, y, logistic, penalty, intercept=True, nonnegative=True, both=True, tol=1e-8)
     run = column_generation(Formulation(logistic, penalty, nonnegative=True, intercept=True), Stumps(X), y)
     assert run.certificate.primal == pytest.approx(free, rel=1e-4)
     assert not run.certificate.proven
     assert "conjugate of the penalty is not known" in run.certificate.note
-
-
-@pytest.mark.parametrize("pair", [lambda e, *held: (e, list(held)), lambda e, *held: [e, *held]], ids=["pair", "list"])
-def test_constraints_are_given_beside_an_expression(pair):
-    due = optimum(logistic, lambda w: [cp.norm1(w), cp.norm1(w) <= 1.5], lambda z: [z <= 0.5])
-    formulation = Formulation(
-        lambda z: pair(logistic(z), z <= 0.5), lambda w: pair(cp.norm1(w), cp.norm1(w) <= 1.5), intercept=True
-    )
-    run = column_generation(formulation, Stumps(X), y)
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(due, rel=1e-6)
 
 
 class Listing:
@@ -156,7 +134,6 @@ class Listing:
         return list(Stumps(X).price(s, exclude).columns)
 
 
-K, UNSET = cp.Variable(name="k"), cp.Parameter(name="price")
 MISTAKES = {
     "nothing": ({"loss": lambda z: None}, "^loss: found a function that returns None"),
     "no penalty": ({"penalty": lambda w: None}, "^penalty: found a function that returns None"),

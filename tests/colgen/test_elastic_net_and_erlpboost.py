@@ -6,7 +6,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import solve_all
+from brute_force import assert_optimum, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,9 +58,7 @@ def test_elastic_nets_over_all_stumps(loss, l2, nonnegative, intercept):
     run = column_generation(formulation, Stumps(X, square_sum=False), y, tol=1e-6)
     H = every_stump(X)
     best = optimum(formulation, np.hstack([H, -H]) if nonnegative else H, y)
-    assert run.certificate.primal == pytest.approx(best, rel=2e-6)
-    assert run.certificate.proven
-    assert run.certificate.holds(1e-5)
+    assert_optimum(run, best, rel=2e-6, gap=1e-5)
 
 
 @pytest.mark.parametrize("oracle", [partial(Pool, columns_per_round=3), QuantileStumps, Stumps])
@@ -111,8 +109,7 @@ def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):
     stopped = column_generation(formulation, Stumps(X), y, max_columns=4, checkpoint=checkpoint)
     resumed = column_generation(formulation, Stumps(X), y, checkpoint=checkpoint)
     assert stopped.certificate.relative_gap > 1e-3
-    assert resumed.certificate.holds(1e-6)
-    assert resumed.certificate.primal == pytest.approx(through.certificate.primal, rel=2e-6)
+    assert_optimum(resumed, through.certificate.primal, rel=2e-6)
     rounds = len(stopped.history)
     assert [row.bound for row in resumed.history[:rounds]] == [row.bound for row in through.history[:rounds]]
 
@@ -139,9 +136,7 @@ def test_erlpboost_over_all_stumps(eta, nu):
     u = cp.Variable(n, nonneg=True)
     largest = cp.norm_inf(M.T @ u) + (cp.sum(-cp.entr(u)) + np.log(n)) / eta
     best = cp.Problem(cp.Minimize(largest), [cp.sum(u) == 1, u <= 1 / (nu * n)]).solve("CLARABEL")
-    assert run.certificate.primal == pytest.approx(best, rel=1e-5)
-    assert run.certificate.holds(2e-5)
-    assert run.certificate.proven
+    assert_optimum(run, best, rel=1e-5, gap=2e-5)
 
 
 def test_erlpboost_tends_to_lpboost():

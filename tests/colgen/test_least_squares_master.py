@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
+from brute_force import as_columns, interrupted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from cvxens.colgen import Column, formulations
+from cvxens.colgen import formulations
 from cvxens.colgen.masters import LeastSquaresMaster
 from cvxens.problems import simplex_codes
 from cvxens.solvers.least_squares import GrowingCholesky
-
-
-def columns(H):
-    return [Column(lambda _, h=h: h, None, 0.0) for h in H.T]
 
 
 def drawn(seed, n_samples, n_columns, n_classes=3):
@@ -64,7 +61,7 @@ def test_duplicated_constant_and_badly_scaled_columns(C, n_samples):
     H = np.column_stack([H, H, np.ones(n_samples), 1e4 * H[:, :2], 1e-4 * H[:, :2], -H])
     master = master_of(L, C)
     for block in np.array_split(H, 7, axis=1):
-        master.add(columns(block))
+        master.add(as_columns(block))
         found = master.solve()
     S = np.linalg.svd(H - H.mean(axis=0), full_matrices=False)
     shrunk = S[2].T @ ((S[1] / (S[1] ** 2 + 1 / C))[:, None] * (S[0].T @ (L - L.mean(axis=0))))
@@ -78,7 +75,7 @@ def test_the_equations_are_never_larger_than_the_fewer_of_columns_and_samples():
     H, L = drawn(3, 20, 50)
     master, sizes = master_of(L, 1.0), []
     for h in H.T:
-        master.add(columns(h[:, None]))
+        master.add(as_columns(h[:, None]))
         master.solve()
         sizes.append(len(master.by_samples.gram) if master.by_samples.n else master.by_columns.factor.n)
     assert sizes == [min(j, 20) for j in range(1, 51)]
@@ -87,15 +84,11 @@ def test_the_equations_are_never_larger_than_the_fewer_of_columns_and_samples():
 def test_an_interrupt_leaves_a_usable_master(monkeypatch):
     H, L = drawn(4, 30, 10)
     master = master_of(L, 1.0)
-    master.add(columns(H[:, :4]))
+    master.add(as_columns(H[:, :4]))
     master.solve()
-    master.add(columns(H[:, 4:]))
+    master.add(as_columns(H[:, 4:]))
     with monkeypatch.context() as patched:
         patched.setattr(GrowingCholesky, "grow", interrupted)
         with pytest.raises(KeyboardInterrupt):
             master.solve()
     assert_allclose(master.solve().w, normal_equations(H, L, 1.0), atol=1e-9)
-
-
-def interrupted(*_):
-    raise KeyboardInterrupt

@@ -142,7 +142,7 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
     options = {"prices": ends, "tol": 1e-3, "master": masters.InteriorPointMaster}
     begun = solve_path(family, Stumps(X), y, **options)
     assert begun.ending is Ending.OPTIMAL
-    monkeypatch.delattr(masters.InteriorPointMaster, "begin_near")
+    monkeypatch.setattr(masters.InteriorPointMaster, "begins_near", "")
     anew = solve_path(family, Stumps(X), y, **options)
     counts = [sum(len(point.run.history) for point in path.points) / len(path.points) for path in (begun, anew)]
     assert counts[0] < counts[1]
@@ -162,7 +162,7 @@ def test_the_simplex_method_begins_at_the_vertex_of_another_price(intercept):
     def solve(C, hypotheses, begin):
         master = masters.HighsMaster(Formulation(Hinge(C), L1(), intercept=intercept), y)
         if begin:
-            master.begin_at_vertex(dict(zip(hypotheses, run.weights.tolist(), strict=True)), run.u)
+            master.begin_near(dict(zip(hypotheses, run.weights.tolist(), strict=True)), run.u)
         master.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
         return master.solve(), master.program.highs.getInfo().simplex_iteration_count
 
@@ -217,23 +217,17 @@ def test_an_interrupted_path_has_both_ends(number):
 
 
 @pytest.mark.parametrize(
-    ("formulate", "found"),
+    ("formulate", "prices", "found"),
     [
-        (lambda t: Formulation(Logistic(t**2), L1()), "not linear in the price"),
-        (lambda t: t, "found 0.1"),
+        (lambda t: Formulation(Logistic(t**2), L1()), (0.1, 1.0), "not linear in the price"),
+        (lambda t: t, (0.1, 1.0), "found 0.1"),
+        *((formulations.svm, prices, "prices") for prices in ((1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, inf))),
     ],
 )
-def test_families_that_are_none_are_refused(formulate, found):
+def test_families_and_intervals_that_are_none_are_refused(formulate, prices, found):
     X, y = draw()
     with pytest.raises(InvalidInput, match=found):
-        solve_path(formulate, Stumps(X), y, prices=(0.1, 1.0))
-
-
-@pytest.mark.parametrize("prices", [(1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, inf)])
-def test_intervals_that_are_none_are_refused(prices):
-    X, y = draw()
-    with pytest.raises(InvalidInput, match="prices"):
-        solve_path(formulations.svm, Stumps(X), y, prices=prices)
+        solve_path(formulate, Stumps(X), y, prices=prices)
 
 
 def test_an_oracle_without_a_bound_is_refused():

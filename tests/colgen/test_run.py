@@ -7,7 +7,16 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
+from brute_force import (
+    PlainTable,
+    Table,
+    all_stumps,
+    assert_optimum,
+    degenerate,
+    linear_program,
+    noisy,
+    soft_minimum_program,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -300,8 +309,7 @@ def test_separation_after_several_rounds_of_farkas_vectors(master):
     infeasible = [row for row in run.history if row.objective == inf]
     assert len(infeasible) > 3
     assert all(row.objective < inf for row in run.history[len(infeasible) :])
-    assert run.certificate.primal == pytest.approx(linear_program(table, labels, slack=None), rel=1e-8)
-    assert run.certificate.holds(1e-7)
+    assert_optimum(run, linear_program(table, labels, slack=None), rel=1e-8, gap=1e-7)
     assert (labels * run.decision_function(table)).min() >= 1 - 1e-9
 
 
@@ -310,9 +318,7 @@ def test_unit_edges_of_the_first_round_do_not_end_a_separable_run(master):
     three = np.array([[0.0], [1.0], [2.0]])
     labels = np.array([1.0, -1.0, 1.0])
     assert np.abs(all_stumps(three).T @ labels).max() == 1.0
-    run = column_generation(formulations.hard_margin(), Stumps(three), labels, master=master)
-    assert run.certificate.primal == pytest.approx(3.0)
-    assert run.certificate.holds()
+    assert_optimum(column_generation(formulations.hard_margin(), Stumps(three), labels, master=master), 3.0)
 
 
 def test_interrupted_before_it_is_separable():
@@ -334,28 +340,13 @@ def test_hypotheses_of_tiny_values_separate_as_well():
     assert run.certificate.proven
 
 
-@st.composite
-def degenerate(draw):
-    """Few samples, features with ties, constants and copies, rows that repeat."""
-    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 3))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    Z = rng.integers(0, draw(st.integers(2, 5)), (n, d)).astype(float)
-    Z[0, 0], Z[1, 0] = 0.0, 1.0
-    Z = np.hstack([Z, Z[:, :1], np.full((n, 1), 3.0)])
-    labels = rng.choice([-1.0, 1.0], n)
-    labels[rng.permutation(n)[:2]] = 1.0, -1.0
-    return Z, labels
-
-
 @settings(deadline=None, max_examples=60)
 @given(degenerate(), st.sampled_from([0.05, 0.5, 1.0, 20.0]), st.booleans())
 def test_soft_margins_on_degenerate_data(sample, C, intercept):
     Z, labels = sample
     formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=True)
-    run = column_generation(formulation, Stumps(Z), labels, tol=1e-9)
     optimum = linear_program(all_stumps(Z), labels, slack=C, intercept=intercept)
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
-    assert run.certificate.holds(1e-8)
+    assert_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
 
 
 @settings(deadline=None, max_examples=40)
@@ -377,9 +368,7 @@ def test_hard_margins_on_degenerate_data(sample, intercept):
     formulation = Formulation(HardMargin(), L1(), intercept=intercept, nonnegative=True)
     optimum = linear_program(all_stumps(Z), labels, slack=None, intercept=intercept)
     if optimum < inf:
-        run = column_generation(formulation, Stumps(Z), labels, tol=1e-9)
-        assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
-        assert run.certificate.holds(1e-8)
+        assert_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
         return
     with pytest.raises(NotSeparable) as raised:
         column_generation(formulation, Stumps(Z), labels, tol=1e-9)
@@ -393,13 +382,11 @@ def test_hard_margins_on_degenerate_data(sample, intercept):
 def test_squared_penalties_on_degenerate_data(sample, C):
     Z, labels = sample
     M = all_stumps(Z)
-    run = column_generation(formulations.svm(C), Stumps(Z), labels, tol=1e-7)
     machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(M @ M.T, labels)
     v = np.zeros(len(labels))
     v[machine.support_] = machine.dual_coef_[0]
     optimum = np.abs(v).sum() - np.square(M.T @ v).sum() / 2
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
-    assert run.certificate.holds(1e-6)
+    assert_optimum(column_generation(formulations.svm(C), Stumps(Z), labels, tol=1e-7), optimum)
 
 
 @settings(deadline=None, max_examples=30)
@@ -421,20 +408,17 @@ def test_smooth_losses_on_degenerate_data(sample, loss, C, weight, intercept):
         assert run.certificate.primal == pytest.approx(loss(C).value(labels * run.intercept), rel=1e-9)
 
 
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1e3, 1e6])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_soft_margins_at_any_scale_of_the_price(C, intercept):
-    formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=True)
+@pytest.mark.parametrize(
+    ("C", "weight", "intercept"),
+    [
+        *((C, 1.0, intercept) for C in (1e-6, 1e-3, 1e3, 1e6) for intercept in (False, True)),
+        *((PRICE * weight, weight, False) for weight in (1e-6, 1e6)),
+    ],
+)
+def test_soft_margins_at_any_scale_of_price_and_weight(C, weight, intercept):
+    formulation = Formulation(Hinge(C), L1(weight), intercept=intercept, nonnegative=True)
     run = column_generation(formulation, Stumps(X), y, tol=1e-9)
-    assert run.certificate.primal == pytest.approx(linear_program(H, y, slack=C, intercept=intercept), rel=1e-8)
-    assert run.certificate.holds(1e-8)
-
-
-@pytest.mark.parametrize("weight", [1e-6, 1e6])
-def test_soft_margins_scale_with_price_and_weight(weight):
-    run = column_generation(Formulation(Hinge(PRICE * weight), L1(weight), nonnegative=True), Stumps(X), y, tol=1e-9)
-    assert run.certificate.primal == pytest.approx(weight * OPTIMUM, rel=1e-8)
-    assert run.certificate.holds(1e-8)
+    assert_optimum(run, linear_program(H, y, slack=C, weight=weight, intercept=intercept), rel=1e-8, gap=1e-8)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e6])
@@ -444,46 +428,31 @@ def test_least_squares_at_any_scale_of_the_price(C):
     Z = np.column_stack([H, np.ones(N)])
     V = np.linalg.solve(Z.T @ Z * C + np.diag([1.0] * H.shape[1] + [0.0]), C * Z.T @ L)
     optimum = np.square(V[:-1]).sum() / 2 + C / 2 * np.square(L - Z @ V).sum()
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
-    assert run.certificate.holds(1e-6)
+    assert_optimum(run, optimum)
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    ("make", "labels", "message"),
     [
-        (np.ones(N), "^y: found one class only"),
-        (np.arange(N), "^y: found the labels"),
-        (None, "^y: found "),
-        (np.append(y[:-1], np.nan), "^y: found nan"),
-        (y[:-1], f"^s: found {N - 1} rows for {N} samples"),
+        (lambda: SOFT, np.ones(N), "^y: found one class only"),
+        (lambda: SOFT, np.arange(N), "^y: found the labels"),
+        (lambda: SOFT, None, "^y: found "),
+        (lambda: SOFT, np.append(y[:-1], np.nan), "^y: found nan"),
+        (lambda: SOFT, y[:-1], f"^s: found {N - 1} rows for {N} samples"),
+        (
+            lambda: formulations.simplex_least_squares(y, 1.0),
+            y,
+            "^y: found labels for a loss on scores, which holds its targets",
+        ),
+        (lambda: formulations.lpboost(0.04), y, "^D: found 0.04 a sample; give at least 0.0416667"),
+        (lambda: formulations.svm(0), y, "^C: found"),
+        (lambda: formulations.soft_margin(-1.0), y, "^C: found"),
+        (lambda: formulations.simplex_least_squares(y, inf), None, "^C: found"),
     ],
 )
-def test_labels_that_are_none(labels, message):
+def test_labels_and_prices_that_are_none(make, labels, message):
     with pytest.raises(InvalidInput, match=message):
-        column_generation(SOFT, Stumps(X), labels)
-
-
-def test_labels_where_the_loss_has_targets():
-    with pytest.raises(InvalidInput, match=r"^y: found labels for a loss on scores, which holds its targets"):
-        column_generation(formulations.simplex_least_squares(y, 1.0), Stumps(X), y)
-
-
-def test_a_price_too_small_for_a_soft_minimum():
-    with pytest.raises(InvalidInput, match=r"^D: found 0.04 a sample; give at least 0.0416667"):
-        column_generation(formulations.lpboost(0.04), Stumps(X), y)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: formulations.svm(0),
-        lambda: formulations.soft_margin(-1.0),
-        lambda: formulations.simplex_least_squares(y, inf),
-    ],
-)
-def test_prices_that_are_none(make):
-    with pytest.raises(InvalidInput, match=r"^C: found"):
-        make()
+        column_generation(make(), Stumps(X), labels)
 
 
 def test_columns_are_evaluated_once():

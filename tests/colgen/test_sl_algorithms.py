@@ -114,16 +114,17 @@ def test_edges_that_are_small_end_a_run_and_say_so():
     assert 0 < edges[outside].max() < 1.0
 
 
-@pytest.mark.parametrize("min_edge", [0.0, -1.0, np.nan, "small"])
-def test_a_least_edge_is_above_zero(min_edge):
+@pytest.mark.parametrize(
+    ("given", "argument"),
+    [
+        *(({"min_edge": least}, "min_edge") for least in (0.0, -1.0, np.nan, "small")),
+        ({"min_edge": 1.0, "solver": "liblinear"}, "solver"),
+    ],
+)
+def test_what_is_no_least_edge_or_no_solver_is_refused(given, argument):
     with pytest.raises(InvalidInput) as caught:
-        CGEnsClassifier(min_edge=min_edge).fit(X, Y)
-    assert caught.value.argument == "min_edge"
-
-
-def test_a_solver_that_there_is_not_is_refused_with_a_least_edge():
-    with pytest.raises(InvalidInput, match="solver"):
-        CGEnsClassifier(min_edge=1.0, solver="liblinear").fit(X, Y)
+        CGEnsClassifier(**given).fit(X, Y)
+    assert caught.value.argument == argument
 
 
 def test_a_warm_start_goes_on_from_the_last_learners():

@@ -5,7 +5,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, Tabulated, all_stumps, linear_program, noisy, soft_minimum_program
+from brute_force import (
+    PlainTable,
+    Table,
+    Tabulated,
+    all_stumps,
+    assert_optimum,
+    linear_program,
+    noisy,
+    soft_minimum_program,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,8 +91,7 @@ def test_from_any_hypotheses_of_the_oracle_the_same_optimum_is_reached(name, ora
 def test_from_its_own_optimum_a_run_ends_at_once(name, oracle):
     whole = solve(name, oracle(X), master=CASES[name].master)
     again = solve(name, oracle(X), [c.hypothesis for c in whole.columns], master=CASES[name].master)
-    assert again.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-8)
-    assert again.certificate.holds(1e-8)
+    assert_optimum(again, whole.certificate.primal, rel=1e-8, gap=1e-8)
     assert len(again.history) < len(whole.history)
     # multipliers of linear programs are not unique, those of squared penalties are: over the columns of the last
     # master, so without a last column that brought nothing but the bound
@@ -96,9 +104,7 @@ def test_from_its_own_optimum_a_run_ends_at_once(name, oracle):
 def test_hypotheses_of_others_are_in_the_optimum_and_in_its_bound(name):
     others = [Perceptron((1.0, 1.0, 1.0), threshold, sign) for threshold in (9.5, 12.5) for sign in (1, -1)]
     union = CASES[name].optimum(np.column_stack([H, *(h(X) for h in others[::2])]))
-    run = solve(name, Stumps(X), others)
-    assert run.certificate.primal == pytest.approx(union, rel=1e-6)
-    assert run.certificate.holds(1e-8)
+    assert_optimum(solve(name, Stumps(X), others), union, gap=1e-8)
     assert CASES[name].formulation.sense * (OPTIMA[name] - union) > 1e-4 * abs(union)
 
 
@@ -107,8 +113,7 @@ def test_other_names_for_the_oracles_hypotheses_do_not_halve_squares(name):
     moved = [Stump(c.hypothesis.feature, c.hypothesis.threshold + 0.3, c.hypothesis.sign) for c in tidy(name)]
     beyond = [Stump(0, -5.0, 1), Stump(1, 99.0, 1), Constant(-1)]
     run = solve(name, Stumps(X), [*moved, *beyond, *(replace(h, threshold=h.threshold + 0.1) for h in moved)])
-    assert run.certificate.primal == pytest.approx(OPTIMA[name], rel=1e-6)
-    assert run.certificate.holds(1e-8)
+    assert_optimum(run, OPTIMA[name], gap=1e-8)
 
 
 @pytest.mark.parametrize("name", SQUARES)
@@ -117,9 +122,7 @@ def test_what_an_oracle_does_not_say_it_has_counts_beside_its_set(name):
     moved = [Stump(c.hypothesis.feature, c.hypothesis.threshold + 0.3, c.hypothesis.sign) for c in tidy(name)]
     distinct = {h(X).tobytes(): h for h in moved}.values()
     twice = CASES[name].optimum(np.column_stack([H, *(h(X) for h in distinct)]))
-    run = solve(name, QuantileStumps(X), moved)
-    assert run.certificate.primal == pytest.approx(twice, rel=1e-6)
-    assert run.certificate.holds(1e-8)
+    assert_optimum(solve(name, QuantileStumps(X), moved), twice, gap=1e-8)
 
 
 def tidy(name):

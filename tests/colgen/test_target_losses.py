@@ -5,7 +5,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, noisy, solve_all
 
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import (
@@ -64,7 +64,6 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
     penalty = L1(0.9) if sparse else SquaredL2(1.3)
     formulation = Formulation(loss, penalty, intercept=intercept)
     labels = y if name in MARGINS else None
-    run = column_generation(formulation, Stumps(X), labels, tol=1e-7)
     optimum = solve_all(
         H,
         y if name in MARGINS else np.ones(N),
@@ -73,8 +72,7 @@ def test_a_known_loss_reaches_the_optimum_over_all_stumps_proven(name, sparse, i
         intercept=intercept,
         tol=1e-10,
     )
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    run = assert_optimum(column_generation(formulation, Stumps(X), labels, tol=1e-7), optimum)
     assert run.certificate.dual == pytest.approx(optimum, rel=1e-6)
     # residuals are of the size of the root of the gap
     assert run.certificate.kkt_residual < 1e-3
@@ -107,8 +105,7 @@ def test_the_interior_point_master_takes_them_too(name, intercept, nonnegative):
     run = column_generation(formulation, Stumps(X), labels, tol=1e-8, master=InteriorPointMaster)
     signs = np.ones(N) if labels is None else y
     optimum = unit * solve_all(H, signs, express, lambda w: 0.9 * cp.norm1(w), intercept=intercept)
-    assert run.certificate.holds(1e-8)
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert_optimum(run, optimum, gap=1e-8)
     assert not name.startswith("worst") or run.u.sum() <= 30.0 * (1 + 1e-12)
 
 
@@ -123,8 +120,7 @@ def test_targets_far_from_zero_cost_no_digits_where_there_is_an_intercept(name):
     for penalty in (L1(0.9), SquaredL2(1.3)):
         near = column_generation(Formulation(LOSSES[name][0](PRICES), penalty, intercept=True), Stumps(X), tol=1e-7)
         run = column_generation(Formulation(far, penalty, intercept=True), Stumps(X), tol=1e-6)
-        assert run.certificate.holds(1e-6)
-        assert run.certificate.primal == pytest.approx(near.certificate.primal, rel=1e-6)
+        assert_optimum(run, near.certificate.primal)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -147,11 +143,10 @@ def test_squares_of_several_outputs_with_an_l1_norm_go_to_the_sparse_master(inte
         SquaredError(PRICES, targets), L1(0.4), intercept=intercept, nonnegative=nonnegative, outputs=3
     )
     run = column_generation(formulation, Stumps(X), tol=1e-7)
-    W, b = cp.Variable((H.shape[1], 3)), cp.Variable((1, 3))
-    residuals = targets - H @ W - intercept * (np.ones((N, 1)) @ b)
-    objective = cp.sum(cp.multiply(np.tile(PRICES[:, None], 3), cp.square(residuals))) / 2 + 0.4 * cp.sum(cp.abs(W))
-    optimum = cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    squares = lambda Z: cp.sum(cp.multiply(np.tile(PRICES[:, None], 3), cp.square(targets - Z))) / 2  # noqa: E731
+    optimum = solve_all(
+        H, 1.0, squares, lambda W: 0.4 * cp.sum(cp.abs(W)), outputs=(3,), intercept=intercept, tol=1e-10
+    )
     assert type(fastest_master(formulation, formulation.signs(None, N))) is NewtonMaster
-    assert run.certificate.holds(1e-6)
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert_optimum(run, optimum)
     assert run.intercept.shape == (3,)

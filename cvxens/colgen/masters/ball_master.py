@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from cvxens.colgen.masters.linear_masters import HighsMaster
-from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
-from cvxens.colgen.restricted import Needs, Restricted
+from cvxens.colgen.protocols import MasterSolution
+from cvxens.colgen.restricted import Needs
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.linear_dual import LinearDual
 from cvxens.solvers.ball_dual import BallDual
 from cvxens.types import Array
 
 
-class BallMaster:
+class BallMaster(HighsMaster):
     """A master over atoms whose first multipliers are those of the optimum over all balls.
 
     Parameters
@@ -39,43 +39,30 @@ class BallMaster:
     """
 
     source = "Boyd & Vandenberghe 2004"
-    needs = Needs("linear_dual", "edge_limit", nonnegative=False)
+    needs = (Needs("linear_dual", "edge_limit", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, grams: Sequence[Array]) -> None:
-        self.master: Master = HighsMaster(formulation, y)
-        self.restricted = Restricted(formulation, y)
+        super().__init__(formulation, y)
         self.grams: Sequence[Array] | None = grams
 
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         """Return True if the dual over balls is that of a linear function in a box."""
-        return not cls.needs.find_missing(formulation) and _read_box(formulation.terms[0]) is not None
-
-    def add(self, columns: Sequence[Column]) -> None:
-        """Add atoms to the master."""
-        self.master.add(columns)
+        return super().supports(formulation) and _read_box(formulation.terms[0]) is not None
 
     def solve(self) -> MasterSolution:
         """Solve over the atoms; the first time with the multipliers of the optimum over the balls."""
-        solution, grams, self.grams = self.master.solve(), self.grams, None
+        solution, grams, self.grams = super().solve(), self.grams, None
         if grams is None:
             return solution
-        formulation, y = self.restricted.formulation, self.restricted.y
-        loss: Any
-        penalty: Any
-        loss, penalty = formulation.terms
-        box = _read_box(loss)
+        y, intercept, limit = self.restricted.y, self.restricted.formulation.intercept, self.penalty.edge_limit
+        box = _read_box(self.loss)
         assert box is not None
         targets, lower, upper = (np.broadcast_to(np.asarray(part, np.float64), y.shape) for part in box)
-        limit = penalty.edge_limit
-        u = BallDual(targets, lower, upper, y, formulation.intercept, grams, limit).solve()
-        u = self.restricted.balance(loss.repair(u, y if formulation.intercept else None))
+        u = BallDual(targets, lower, upper, y, intercept, grams, limit).solve()
+        u = self.restricted.balance(self.loss.repair(u, y if intercept else None))
         # in the optimum the atoms of the first round are at the limit on edges
         return replace(solution, u=u, s=y * u, threshold=0.99 * limit, exact=False, edges=None)
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all balls."""
-        return self.master.bound(solution, priced)
 
 
 def _read_box(loss: Any) -> tuple[Any, Any, Any] | None:

@@ -48,11 +48,10 @@ class ConicMaster(FastMaster):
         super().__init__(formulation, y)
         # what is not convex, or named twice, is named before anything is solved
         _ = Problem(formulation, np.zeros((len(y), 1)), y).problem
-        self.outputs = () if formulation.outputs is None else (formulation.outputs,)
+        self.outputs = self.restricted.outputs
         self.balanced = y if formulation.intercept else None
         self.n_shifts = prod(self.outputs) if formulation.intercept else 0
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
-
         self.gap = 1.0
         """The relative gap to what the columns found last can gain."""
         self._n_solved = 0

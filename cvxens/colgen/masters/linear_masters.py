@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
-from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
+from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of, stack_dual
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
@@ -160,14 +160,13 @@ class HighsMaster(FastMaster):
     """
 
     source = "DBS02; HiGHS"
-    needs = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
+    begins_near = "vertex"
+    needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         dual: LinearDual = self.loss.linear_dual
         self.is_separable = dual.is_separable
-        self.vertex: tuple[Mapping[Hypothesis, float], Array] | None = None
-        self.given: Sequence[Column] = ()  # the columns of the first call of `add`, to which the vertex belongs
         self.stack = stack = stack_dual(formulation, y)
         self.is_cone = not dual.is_bounded
         self.limit = None if self.is_cone else self.penalty.edge_limit
@@ -199,17 +198,13 @@ class HighsMaster(FastMaster):
         dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
         return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
-    def begin_at_vertex(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
-        """Begin at the vertex of a solution at another price of the slacks: its weights and multipliers."""
-        self.vertex = weights, u
+    def _set_basis(self, w: Array, u: Array) -> None:
+        """Begin at a vertex of another price of the slacks.
 
-    def _set_basis(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
-        """Tell margins above 1, where u is 0, from those below it, where u is at its price: others may be basic.
-
+        Margins above 1, where u is 0, are told from those below it, where u is at its price: others may be basic.
         The basis stays dual feasible at any price of the slacks, so that the dual simplex method goes on from it. Of
         more margins at 1 than are needed those are basic whose u is farthest from its bounds.
         """
-        w = np.array([weights.get(column.hypothesis, 0.0) for column in self.given])
         stack, y = self.stack, self.restricted.y
         found = self.restricted.evaluate({"w": w, "u": np.zeros(len(y))})
         margins = stack.repeat(self.restricted.margins(found) - y * stack.origin) / stack.unit
@@ -227,9 +222,7 @@ class HighsMaster(FastMaster):
             self.program.begin_at(variables, rows)
 
     def add(self, columns: Sequence[Column]) -> None:
-        if self.restricted.n_columns == 0:
-            self.given = columns
-        for values in self.restricted.add(columns):
+        for values in self._store(columns):
             signed = self.stack.repeat(self.restricted.y * values)
             if self.limit is None:
                 self.program.add_row(-inf, np.append(signed, -1.0), 0.0)
@@ -251,10 +244,9 @@ class HighsMaster(FastMaster):
         """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        if self.vertex is not None:
-            vertex, self.vertex = self.vertex, None
-            if self.is_separable:
-                self._set_basis(*vertex)
+        if self.near is not None and self.is_separable:
+            self._set_basis(self.weights_near, self.near[1])
+        self.near = None
         variables, multipliers = self.program.solve()
         # the weights are minus the multipliers of the edges, the intercept minus that of the balance
         first, unit = len(multipliers) - self.restricted.n_columns, self.stack.unit
@@ -329,29 +321,22 @@ class InteriorPointMaster(FastMaster):
     needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
     in_bytes = True
     least_samples = 1000
+    begins_near = "point"
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
         self.features: Array | None = None
         """What columns may be steps of."""
-        self.near: tuple[Mapping[Hypothesis, float], Array] | None = None
-        """Weights and multipliers to begin with, until that is done."""
         self._begin()
         self.best: MasterSolution = self.restricted.start()
         interior = self.program.objective.interior(self._v, self.program)
         # for the method to work a multiplier must be able to stay as far below its bound, relative to it
         self.has_interior = bool((interior <= (1 - 1e-6) * self.program.upper).all())
         self.unfinished: list[Column] = []
-        self.given: Sequence[Column] = ()
-        """Of the columns that came first."""
         self.hypotheses: list[Any] = []
         """Of all columns, None where they are kept less a centre."""
         self.gap = self.own_gap = inf
-
-    def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
-        """Start the path near a solution of a similar problem, by its weights and multipliers, with its columns."""
-        self.near = weights, u
 
     def _begin(self) -> None:
         """Begin without columns in the working set."""
@@ -401,9 +386,7 @@ class InteriorPointMaster(FastMaster):
             if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
                 self.features = X
                 self.program.rows.follow(X, self.restricted.y)
-        if self.restricted.n_columns == 0:
-            self.given = columns
-        self.restricted.add(columns)
+        self._store(columns)
         # what is far from 0 is kept less its centre, and is no step that the oracle knows
         plain = self.restricted.centres[-len(columns) :] == 0.0
         self.hypotheses += [c.hypothesis if own else None for c, own in zip(columns, plain.tolist(), strict=True)]
@@ -415,7 +398,7 @@ class InteriorPointMaster(FastMaster):
             return self.best
         if self.near is not None and not len(self.best.w):
             # what there is to begin with may do
-            self._take(self.restricted.evaluate({"w": self._pad(self._weights_near), "u": self.near[1]}))
+            self._take(self.restricted.evaluate({"w": self._pad(self.weights_near), "u": self.near[1]}))
             return self.best
         # columns that rest, or that are new, enter where v violates their rows
         waiting = self._find_violated()
@@ -464,23 +447,16 @@ class InteriorPointMaster(FastMaster):
             return self.at.v
         return self.stack.split(self.best.u if self.near is None else self.near[1]) / self.C
 
-    @property
-    def _weights_near(self) -> Array:
-        """The weights to begin with, of the columns that came first; empty where there are none."""
-        if self.near is None:
-            return np.empty(0)
-        return np.array([self.near[0].get(column.hypothesis, 0.0) for column in self.given])
-
     def _find_violated(self) -> Choice:
         """Return the columns outside the working set, in either sign that is allowed, whose edges are too large."""
         if not self.has_interior:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         s = self.restricted.y * self.stack.fold(self._v)
         edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(s))
-        if self.at is None and len(self._weights_near):
+        if self.at is None and len(self.weights_near):
             # what has a weight, in its sign, and what nearly deserves one
-            column = np.flatnonzero(self._weights_near)
-            sign = (self._weights_near[column] < 0).astype(np.intp)
+            column = np.flatnonzero(self.weights_near)
+            sign = (self.weights_near[column] < 0).astype(np.intp)
             edges *= 1 + NEGLIGIBLE_EDGE
             edges[sign, column] = inf
         edges[self.working] = -inf
@@ -506,10 +482,10 @@ class InteriorPointMaster(FastMaster):
 
     def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> InteriorPoint:
         """Return a first point over the columns of the working set."""
-        if not len(self._weights_near):
+        if not len(self.weights_near):
             return interior_point.cold_start(self._v, self.program)
         assert self.near is not None
-        w = self._pad(self._weights_near)
+        w = self._pad(self.weights_near)
         v, found = self._v, self.restricted.evaluate({"w": w, "u": self.near[1]})
         self.near = None
         # the multipliers of the free rows: minus the margin rho, the intercept

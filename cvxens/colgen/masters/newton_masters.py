@@ -136,7 +136,7 @@ class NewtonMaster(FastMaster):
         self.tolerance = InexactTolerance(self.penalty, tol, share)
         self.hessian, n_outputs = find_hessian(self.loss), formulation.outputs or 1
         # multipliers, which may take long, are for the first solution
-        none = np.zeros((len(y), *(() if formulation.outputs is None else (n_outputs,))))
+        none = np.zeros((len(y), *self.restricted.outputs))
         self.W, self.b = np.zeros((0, n_outputs)), np.zeros(n_outputs)
         if formulation.intercept:
             self.b = np.ravel(self.loss.best_intercept(none, self.restricted.y))
