@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_shards, draw_rows
 from cvxens.dask.tallies import Places, find_extremes
 from cvxens.dask.votes import VotedStumps
+from cvxens.features import find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 
@@ -88,12 +89,6 @@ def snap_to_sample(start: Start, sample: ShardedSample) -> Start:
                 own = Constant(hypothesis.sign if np.isfinite(above) else -hypothesis.sign)
         weights[own] = weights.get(own, 0.0) + w
     return replace(start, hypotheses=tuple(weights), w=np.array(list(weights.values())))
-
-
-def find_middles(below: Any, above: Any) -> Array:
-    """Return the middles of pairs of values: above the one and at most the other, as `BinnedFeatures` has them."""
-    middles = below / 2 + above / 2
-    return np.where((below < middles) & (middles <= above), middles, above)
 
 
 def find_beside(shard: Shard, places: Places) -> Array:
