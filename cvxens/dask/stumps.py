@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cvxens.colgen.oracles.bins import price_constant
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, Places, add, find_extremes, sum_by_cells
@@ -187,10 +188,11 @@ class DaskStumps:
         outside = max(int(sizes.max(initial=-1)), inside)
         every = max(int(np.abs(best.edges[best.inner]).max(initial=0)), inside)
         if self.constant:
-            every = max(every, abs(total))
-            if not {Constant(1), Constant(-1)} & set(exclude):
-                outside = max(outside, abs(total))
-                insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
+            size, constant = price_constant(np.array([total]), exclude)
+            every = max(every, size)
+            if constant is not None:
+                outside = max(outside, size)
+                insort(found, (size, constant), key=lambda pair: -pair[0])
         columns = [
             self.sample.make_column(hypothesis, weights.real(size))
             for size, hypothesis in found[: self.columns_per_round]
