@@ -1,12 +1,15 @@
 """Small samples, all their stumps as a dense array, oracles over an array, and optima over all columns at once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cvxpy as cp
 import numpy as np
 from scipy.optimize import linprog
 
 from cvxens.colgen import Column, Priced
+from cvxens.hypotheses import Stump
 
 
 def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -16,6 +19,14 @@ def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.n
     y = np.where(X.sum(axis=1) + 5 * rng.normal(size=n_samples) > 4 * n_features, 1.0, -1.0)
     y[:2] = 1.0, -1.0
     return X, y
+
+
+def list_stumps(X: np.ndarray) -> Iterator[Stump]:
+    """Every middle stump of sign +1, feature by feature, thresholds ascending."""
+    for j in range(X.shape[1]):
+        for low, high in pairwise(np.unique(X[:, j]).astype(np.float64).tolist()):
+            middle = low / 2 + high / 2
+            yield Stump(j, middle if middle > low else high, 1)
 
 
 def all_stumps(X: np.ndarray) -> np.ndarray:
