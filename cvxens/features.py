@@ -332,10 +332,7 @@ class BinnedFeatures:
 
     def sum_below(self, sums: Ints) -> Ints:
         """Sum the weights before every cut, by those of the bins, of shape (2, n_outputs, n_cuts)."""
-        both = sums[0] + sums[1]
-        # integers may overflow on the way, and are right at the end
-        before = np.cumsum(both, axis=1) - both
-        return np.asarray(before - before[:, self.bins.cut_starts[:-1]][:, self.of_cut])
+        return sum_before(sums[0] + sums[1], self.bins.cut_starts)
 
     def refine(self, runs: Ints, weights: Weights, below: Ints, sides: Ints, closed: Closed) -> Refined:
         """Compare the edges at the places inside of bins.
@@ -395,6 +392,19 @@ def _choose_shares(places: Ints, n_entries: int) -> Ints:
         chosen = np.unique(places[np.clip(np.append(before, after), 0, len(places) - 1)])
         n_bins //= 2
     return chosen
+
+
+def sum_before(values: Ints, starts: Ints) -> Ints:
+    """Return the sums of what is before each entry of its feature, along the last axis; `starts` say where these begin.
+
+    Examples
+    --------
+    >>> sum_before(np.array([1, 2, 3, 4, 5]), np.array([0, 3, 5]))
+    array([0, 1, 3, 0, 4])
+    """
+    # integers may overflow on the way, and are right at the end
+    before = np.cumsum(values, axis=-1) - values
+    return np.asarray(before - np.repeat(before[..., starts[:-1]], np.diff(starts), axis=-1))
 
 
 def find_quantiles(below: Array, total: float, most: int) -> tuple[Ints, Ints]:

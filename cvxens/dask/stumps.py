@@ -24,7 +24,7 @@ from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, Places, add, find_extremes, sum_by_cells
 from cvxens.dask.votes import BITS, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
-from cvxens.features import N_BINS, find_middles, find_quantiles
+from cvxens.features import N_BINS, find_middles, find_quantiles, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -401,12 +401,9 @@ def combine_parts(parts: Sequence[tuple[Ints, Array]]) -> tuple[Ints, Array]:
 
 def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -> SegmentEdges:
     """Evaluate the edges of the stumps between segments, and bound those inside."""
-    sums = segments.positive + segments.negative
     begins = np.append(True, segments.feature[1:] != segments.feature[:-1])
-    # total - 2 below: running sums that start anew with every feature
-    below = np.cumsum(sums) - sums
-    below -= np.repeat(below[begins], np.diff(np.append(np.flatnonzero(begins), len(sums))))
-    edges = total - 2 * below
+    starts = np.append(np.flatnonzero(begins), len(begins))
+    edges = total - 2 * sum_before(segments.positive + segments.negative, starts)
     inner = ~begins
     is_open = inner.copy()
     for j in {feature for feature, _ in excluded}:
