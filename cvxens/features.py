@@ -194,7 +194,11 @@ class BinnedFeatures:
 
     def threshold(self, feature: int, place: int) -> float:
         """Return the middle of the sorted values around `place`: above the one before, at most the one after."""
-        return float(self.thresholds_at(feature, np.array([place]))[0])
+        at = self.starts[feature] + place
+        below, above = float(self.entry_values[at - 1]), float(self.entry_values[at])
+        # as `find_middles`, which takes ten times as long for one
+        middle = below / 2 + above / 2
+        return middle if below < middle <= above else above
 
     def thresholds_at(self, feature: int, places: Ints) -> Array:
         """Return the `threshold` of each of several places of a feature."""

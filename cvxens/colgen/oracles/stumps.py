@@ -265,16 +265,12 @@ class Stumps:
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
         """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""
-        found: list[Stump | Constant] = []
-        own, of = np.empty(0, np.int64), -1
-        for feature, place, sign in zip(features.tolist(), places.tolist(), signs.tolist(), strict=True):
-            if feature < 0:
-                found.append(Constant(sign))
-                continue
-            if feature != of:
-                own, of = self.features.places(feature), feature
-            found.append(Stump(feature, self.features.threshold(feature, int(own[place])), sign))
-        return found
+        thresholds = np.zeros(len(features))
+        for j in np.unique(features[features >= 0]).tolist():
+            own = features == j
+            thresholds[own] = self.features.thresholds_at(j, self.features.places(j)[places[own]])
+        rows = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
+        return [Stump(j, threshold, sign) if j >= 0 else Constant(sign) for j, threshold, sign in rows]
 
     def _ask(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Asked:
         """Sum the weights by bins, and turn excluded stumps into places that are closed."""
