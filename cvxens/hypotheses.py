@@ -111,6 +111,16 @@ class _Tested(_Signed):
         return f"{self.test} -> {self.sign:+d}"
 
 
+class _OfOneFeature:
+    """A hypothesis that looks at one feature."""
+
+    feature: Any
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        return np.array([self.feature]), np.ones(1)
+
+
 class _Multiple:
     """A hypothesis `factor` times another, which decides by what it lacks which of these there are."""
 
@@ -245,7 +255,7 @@ class Stump(_Tested):
 
 
 @dataclass(frozen=True)
-class LevelStump(_Tested):
+class LevelStump(_OfOneFeature, _Tested):
     """The hypothesis h(x) = sign if x[feature] is one of some levels, else -sign; sign missing where it is missing.
 
     A level that is none of the nominal feature's is a missing value where samples are coded.
@@ -285,10 +295,6 @@ class LevelStump(_Tested):
         return _fill(np.where(np.isin(values, self.levels), sign, -sign), values, sign * self.missing)
 
     @property
-    def feature_shares(self) -> FeatureShares:
-        return np.array([self.feature]), np.ones(1)
-
-    @property
     def test(self) -> str:
         return f"{name_levels(self.feature, self.levels, self.names)}{OR_MISSING[self.missing if self.levels else 0]}"
 
@@ -314,7 +320,7 @@ def _fill(answers: Array, values: NDArray, missing: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(_Tested):
     """The hypothesis h(x) = above(x) if x[feature] >= threshold else below(x): a tree, of stumps one of depth 2.
 
     Texts have the ways to the leaves of one sign. The threshold -inf asks whether the value is known.
@@ -370,9 +376,6 @@ class Branch:
     def test(self) -> str:
         own = [rule.test for rule in self.rules if rule.sign == self.sign]
         return ", or ".join(own) or f"x[{self.feature}] < -inf"
-
-    def __str__(self) -> str:
-        return f"{self.test} -> {self.sign:+d}"
 
 
 class Interval(NamedTuple):
@@ -560,7 +563,7 @@ class Indicator:
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(_OfOneFeature):
     """The hypothesis h(x) = slope (x[feature] - threshold), on one side of the threshold and else 0, or a line.
 
     It is 0 where the feature is missing.
@@ -586,10 +589,6 @@ class Ramp:
 
     def __neg__(self) -> Ramp:
         return replace(self, slope=-self.slope)
-
-    @property
-    def feature_shares(self) -> FeatureShares:
-        return np.array([self.feature]), np.ones(1)
 
     def __str__(self) -> str:
         name, at = f"x[{self.feature}]", f"{self.threshold:.6g}"
@@ -752,7 +751,7 @@ class KernelExpansion:
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(_OfOneFeature):
     """The hypothesis h(x) = sum_k weights_k (1 if x[feature] >= thresholds_k else -1), all stumps of one feature.
 
     Examples
@@ -775,10 +774,6 @@ class Staircase:
     def __neg__(self) -> Self:
         negated: Self = replace(self, weights=tuple(-weight for weight in self.weights))
         return negated
-
-    @property
-    def feature_shares(self) -> FeatureShares:
-        return np.array([self.feature]), np.ones(1)
 
     def __str__(self) -> str:
         return f"x[{self.feature}] by {np.count_nonzero(self.weights)} steps"

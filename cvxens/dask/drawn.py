@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import dask.array as da
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_shards, draw_rows
 from cvxens.dask.tallies import Places, find_extremes
 from cvxens.dask.votes import VotedStumps
+from cvxens.features import find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 
@@ -73,27 +74,25 @@ def snap_to_sample(start: Start, sample: ShardedSample) -> Start:
     """Replace each stump by the middle stump of the sample with the same values; equal ones add their weights."""
     stumps = VotedStumps.from_hypotheses(start.hypotheses, sample)
     cells = stumps.places.cells
-    ends = sample.map_reduce(find_beside, stumps.places, combine=combine_extremes)
+    # of every cell the least value and the largest one, inf and -inf where it has none
+    least, negated = sample.map_reduce(find_beside, stumps.places, combine=combine_extremes)
+    largest = -negated
     weights: dict[Hypothesis, float] = {}
     for hypothesis, place, w in zip(start.hypotheses, stumps.place.tolist(), start.w.tolist(), strict=True):
         own = hypothesis
         if isinstance(hypothesis, Stump):
-            # the largest value of all cells up to the stump's place, and the least of those above
-            first, last = cells[hypothesis.feature : hypothesis.feature + 2]
-            below = -float(ends[1, first : first + place + 1].min())
-            above = float(ends[0, first + place + 1 : last].min())
-            own = replace(hypothesis, threshold=float(find_middles(below, above)))
-            if not np.isfinite(above - below):
-                # all samples are on one side
-                own = Constant(hypothesis.sign if np.isfinite(above) else -hypothesis.sign)
+            # the cells of its feature: it is -sign in those up to its place, and sign in the others
+            first, end = cells[hypothesis.feature : hypothesis.feature + 2]
+            split = first + place + 1
+            below, above = largest[first:split].max(), least[split:end].min()
+            if below == -inf:
+                own = Constant(hypothesis.sign)
+            elif above == inf:
+                own = Constant(-hypothesis.sign)
+            else:
+                own = replace(hypothesis, threshold=float(find_middles(below, above)))
         weights[own] = weights.get(own, 0.0) + w
     return replace(start, hypotheses=tuple(weights), w=np.array(list(weights.values())))
-
-
-def find_middles(below: Any, above: Any) -> Array:
-    """Return the middles of pairs of values: above the one and at most the other, as `BinnedFeatures` has them."""
-    middles = below / 2 + above / 2
-    return np.where((below < middles) & (middles <= above), middles, above)
 
 
 def find_beside(shard: Shard, places: Places) -> Array:

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cvxens.colgen.oracles.bins import price_constant
 from cvxens.colgen.protocols import Priced
-from cvxens.dask.drawn import find_middles
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, Places, add, find_extremes, sum_by_cells
 from cvxens.dask.votes import BITS, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
-from cvxens.features import N_BINS
+from cvxens.features import N_BINS, find_middles, find_quantiles, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -188,10 +188,11 @@ class DaskStumps:
         outside = max(int(sizes.max(initial=-1)), inside)
         every = max(int(np.abs(best.edges[best.inner]).max(initial=0)), inside)
         if self.constant:
-            every = max(every, abs(total))
-            if not {Constant(1), Constant(-1)} & set(exclude):
-                outside = max(outside, abs(total))
-                insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
+            size, constant = price_constant(np.array([total]), exclude)
+            every = max(every, size)
+            if constant is not None:
+                outside = max(outside, size)
+                insort(found, (size, constant), key=lambda pair: -pair[0])
         columns = [
             self.sample.make_column(hypothesis, weights.real(size))
             for size, hypothesis in found[: self.columns_per_round]
@@ -290,7 +291,7 @@ class DaskQuantileStumps:
         most = whole("n_thresholds", n_thresholds)
         if most >= N_BINS:
             raise InvalidInput("n_thresholds", f"found {n_thresholds!r}", f"give 1 to {N_BINS - 1}")
-        lists = sample.remember(find_quantiles, most)
+        lists = sample.remember(find_quantile_thresholds, most)
         self.hypotheses: list[Any] = [Stump(j, t, 1) for j, own in enumerate(lists) for t in own.tolist()]
         self.hypotheses.append(Constant(1))
         self.stumps = VotedStumps.from_hypotheses(self.hypotheses, sample)
@@ -322,7 +323,7 @@ class DaskQuantileStumps:
         return Priced(columns, float(sizes.max()), squares, outside)
 
 
-def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
+def find_quantile_thresholds(sample: ShardedSample, most: int) -> list[Array]:
     """Find the middles nearest to the quantiles of every feature, as `BinnedFeatures` does of sorted samples.
 
     Bins that hold a quantile are cut into parts, and these again, until each is a single value: then the masses below
@@ -351,13 +352,10 @@ def _choose_middles(own: Segments, most: int) -> tuple[Array, Ints]:
     below = np.cumsum(own.positive).astype(np.float64)
     middles = find_middles(own.high[:-1], own.low[1:])
     single = own.low == own.high
-    if len(middles) <= most and single.all():
-        return middles, np.zeros(0, np.int64)
-    wanted = np.arange(1, most + 1) * below[-1] / (most + 1)
-    # the segment up to which the mass reaches a quantile, and the nearer of its two ends
-    at = np.searchsorted(below, wanted)
-    before, after = np.maximum(at - 1, 0), np.minimum(at, len(middles) - 1)
-    nearest = np.where(wanted - below[before] <= below[after] - wanted, before, after)
+    if len(middles) <= most and (single.all() or not len(middles)):
+        return middles, np.flatnonzero(~single)
+    # the segments up to which the mass reaches a quantile, and the nearer of their two ends
+    nearest, at = find_quantiles(below[:-1], below[-1], most)
     return middles[np.unique(nearest)], np.unique(at[~single[at]])
 
 
@@ -403,12 +401,9 @@ def combine_parts(parts: Sequence[tuple[Ints, Array]]) -> tuple[Ints, Array]:
 
 def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -> SegmentEdges:
     """Evaluate the edges of the stumps between segments, and bound those inside."""
-    sums = segments.positive + segments.negative
     begins = np.append(True, segments.feature[1:] != segments.feature[:-1])
-    # total - 2 below: running sums that start anew with every feature
-    below = np.cumsum(sums) - sums
-    below -= np.repeat(below[begins], np.diff(np.append(np.flatnonzero(begins), len(sums))))
-    edges = total - 2 * below
+    starts = np.append(np.flatnonzero(begins), len(begins))
+    edges = total - 2 * sum_before(segments.positive + segments.negative, starts)
     inner = ~begins
     is_open = inner.copy()
     for j in {feature for feature, _ in excluded}:

@@ -12,16 +12,14 @@ with a sign each (Neal 2015, *Fast exact summation using small and large superac
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cvxens.features import Codes, Ints, sum_pairs
 from cvxens.types import Array
-
-Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[Any]
 
 DIGITS = 67
 """Digits of 32 bits for exponents of 0 to 2046 and a mantissa of 53 bits; the last one counts what is not finite."""
@@ -125,9 +123,7 @@ def sum_by_pairs(codes: Codes, cells: Ints, weights: Ints) -> Ints:
             n_cells = widths[j] * widths[k]
             if n_cells == 0:
                 continue
-            of_j, of_k, table = codes[j], codes[k], sums[at : at + n_cells]
-            for i in range(len(weights)):
-                table[np.int64(of_j[i]) * widths[k] + of_k[i]] += weights[i]
+            sum_pairs(codes[j], codes[k], weights, widths[k], sums[at : at + n_cells])
             at += n_cells
     return sums
 

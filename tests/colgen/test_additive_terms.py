@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees
 from cvxens.colgen.oracles.additive_terms import list_ramps
-from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Ramp
 from cvxens.trees import Feature
 
@@ -70,8 +69,6 @@ def test_terms_are_of_the_kinds_that_are_allowed():
     assert {"Stump", "Ramp", "Scaled"} <= kinds
     for alone in (AdditiveTerms(X, pairs=False), AdditiveTerms(X, interactions=[]), AdditiveTerms(X[:, :1])):
         assert "Scaled" not in {type(column.hypothesis).__name__ for column in alone.price(s).columns}
-    with pytest.raises(InvalidInput, match="pair_cost"):
-        AdditiveTerms(X, pair_cost=0.0)
 
 
 def test_terms_of_a_feature_with_a_sign_rise_or_fall():

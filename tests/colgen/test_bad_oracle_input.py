@@ -5,11 +5,19 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics.pairwise import rbf_kernel
+from scipy.sparse import csc_array
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import adaboost, adaboost_star, column_generation, formulations, oracles
 from cvxens.errors import InvalidInput
+from cvxens.trees import Feature
 
 X = np.random.default_rng(0).normal(size=(8, 2))
 Y = np.array([1.0, -1, 1, 1, -1, -1, 1, -1])
@@ -75,6 +83,122 @@ def test_samples_that_are_no_finite_matrix_are_refused(name, bad):
 @pytest.mark.parametrize("name", [name for name in NUMERIC if name not in ("Pool", "KernelColumns")])
 def test_samples_that_are_all_alike_are_refused(name):
     assert refused(lambda: EVERY[name](np.ones((4, 2)))) == "X"
+
+
+GAPPED = [[0.0, 1.0], [np.nan, 2.0], [3.0, 0.0]]
+SIDED = np.arange(6.0).reshape(3, 2)
+WIDE = np.random.default_rng(1).normal(size=(300, 34))
+KINDS = [Feature("a"), Feature("b", ("u", "v", "w"))]
+CELLS = [["a", 1.0], ["b", 2.0], ["?", 3.0], ["c", None]]
+
+
+def costed(X, cost):
+    return oracles.Costed(oracles.Stumps(X), cost)
+
+
+def no_psd(X, Z):
+    return X @ Z.T - 100.0
+
+
+BALLS = partial(oracles.KernelBalls, [rbf_kernel, linear_kernel])
+OPTIONS = [
+    *((oracles.Stumps, [[0.0], [1.0]], {"columns_per_round": count}) for count in (0, -1, 1.5)),
+    *((oracles.Stumps, SIDED, {"signs": signs}) for signs in ([1], [1, 2], [0.5, 1], "up")),
+    *((oracles.Stumps, SIDED, {"costs": costs}) for costs in ([1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan])),
+    (oracles.Stumps, GAPPED, {"missing": "left"}, "missing: found 'left'"),
+    (oracles.Stumps, GAPPED, {"levels": "all"}, "levels: found 'all'"),
+    (oracles.Stumps, GAPPED, {"features": KINDS[:1]}, "features: found 1 values for 2 features"),
+    (
+        oracles.Stumps,
+        GAPPED,
+        {"features": [KINDS[0], Feature("b", ("u",))]},
+        "X: found in column 1 what is no code of the 1 levels",
+    ),
+    (oracles.Stumps, GAPPED, {"signs": [0, 1], "features": KINDS}, "signs: .*give 0 for 'b'"),
+    *(
+        (oracles.Stumps, nothing, {"missing": missing}, "X: ")
+        for nothing in ([[np.nan], [np.nan]], [[np.inf], [np.nan]], [[1.0], [1.0]], csc_array([[np.inf], [1.0]]))
+        for missing in ("side", "zero")
+    ),
+    *((oracles.QuantileStumps, [[0.0], [1.0]], {"n_thresholds": n}) for n in (0, 1.5)),
+    (oracles.QuantileStumps, [[0.0], [1.0]], {"columns_per_round": 0}),
+    (oracles.Ramps, X, {"curvature": [2, 0]}, "curvature: found"),
+    (oracles.Ramps, X, {"signs": [1]}, "signs: found"),
+    (oracles.Ramps, np.ones((3, 2)), {}, "X: found all rows alike"),
+    (oracles.Boxes, WIDE[:, :4], {"max_length": 0}),
+    (
+        oracles.Boxes,
+        WIDE[:, :4],
+        {"n_bins": 256, "max_length": 4},
+        "n_bins: found 256 bins of 4 features, .*; give at most 45, or a smaller",
+    ),
+    (
+        oracles.Boxes,
+        np.random.default_rng(2).normal(size=(3, 220)),
+        {"max_length": 4, "n_bins": 2},
+        "max_length: found 4, which makes 96,741,645 lists of 220 features",
+    ),
+    (
+        oracles.DepthThreeTrees,
+        WIDE,
+        {"n_bins": 256},
+        "n_bins: found 256 bins, which make 36,765,696 pairs of bins of 34 features",
+    ),
+    (oracles.AdditiveTerms, X, {"pair_cost": 0.0}),
+    (costed, X, {"cost": lambda _: 1.0}, "least: found none with a function"),
+    (costed, X, {"cost": 0.0}, "cost: found 0.0"),
+    (oracles.Pool, [[1.0, np.nan]], {}, "H: "),
+    *((oracles.Pool, np.eye(2), {"columns_per_round": count}) for count in (0, True, 2.5)),
+    (partial(oracles.KernelColumns, np.eye(2)), np.eye(2), {}, "kernel: "),
+    (partial(oracles.KernelColumns, RBF()), np.eye(2), {}, "kernel: "),
+    (partial(oracles.KernelColumns, lambda X, Z: np.ones((1, 1))), np.eye(2), {}, "kernel: "),
+    (partial(oracles.KernelColumns, lambda X, Z: np.full((2, 2), np.nan)), np.eye(2), {}, "kernel: "),
+    (partial(oracles.KernelColumns, rbf_kernel), [1.0, 2.0], {}, "X: "),
+    (partial(oracles.KernelColumns, rbf_kernel), np.eye(2), {"columns_per_round": 0}),
+    *((partial(oracles.KernelBalls, kernels), X, {}, "kernels: ") for kernels in ([], [3], [no_psd])),
+    *(
+        (make, X, {"weights": weights})
+        for make in (BALLS, oracles.FeatureGroups)
+        for weights in ([1.0], [1.0, 1.0, 1.0], [0.0, 1.0], [1.0, -1.0])
+    ),
+    (oracles.FeatureGroups, X, {"entries": -1.0}),
+    (oracles.FeatureGroups, csc_array(X), {}, "X: "),
+    (oracles.Perceptrons, X, {"refined": -1}),
+    (oracles.Perceptrons, X, {"refined": 6, "n_directions": 5}),
+    (oracles.Perceptrons, X, {"refined": 1, "resample": False}),
+    (oracles.Perceptrons, X, {"epochs": 0}),
+    (oracles.Perceptrons, X, {"thresholds": "best"}),
+    (oracles.Perceptrons, X, {"columns_per_round": 0}),
+    (oracles.Perceptrons, X, {"random_state": -1}),
+    (oracles.Fourier, X, {"refine": -1}),
+    (oracles.Fourier, X, {"refine": 3, "resample": False}),
+    (oracles.Fourier, X, {"columns_per_round": 0}),
+    (oracles.Fourier, X, {"random_state": "now"}),
+    *((oracles.Trees, CELLS, options) for options in ({"max_depth": 0}, {"min_cases": -1}, {"confidence": 2})),
+    *(
+        (partial(oracles.SklearnLearner, estimator), np.eye(3), {}, f"estimator: found .*{found}")
+        for estimator, found in (
+            (KNeighborsClassifier(), "KNeighborsClassifier"),
+            (make_pipeline(StandardScaler(), SVC()), "Pipeline"),
+            (Ridge(), "Ridge"),
+            (SVC, "SVC"),
+            ("tree", "tree"),
+        )
+    ),
+]
+"""Oracles, samples and options that do not go together, and what is told of them: by default the first option."""
+
+
+@pytest.mark.parametrize("row", OPTIONS)
+def test_options_that_make_no_sense_are_refused_by_name(row):
+    make, sample, options, *told = row
+    with pytest.raises(InvalidInput, match=f"^{told[0] if told else next(iter(options)) + ': '}"):
+        make(sample, **options)
+
+
+def test_weights_whose_sum_overflows_and_weights_of_no_output_are_refused():
+    for s in ([1e308] * 8, np.zeros((8, 0))):
+        assert refused(lambda s=s: oracles.Stumps(X).price(s)) == "s"
 
 
 def run(**given):

@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier
 from cvxens import LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import DepthThreeTrees, DepthTwoTrees
-from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Branch, negate
 
 RNG = np.random.default_rng(7)
@@ -62,14 +61,6 @@ def test_several_outputs_have_the_best_of_all():
     rest = oracle.price(s, [negate(priced.columns[0].hypothesis)])
     assert rest.edge_bound == priced.edge_bound
     assert rest.outside_bound == pytest.approx(rest.best_edge)
-
-
-def test_tables_that_are_too_large_are_refused():
-    wide = RNG.normal(size=(300, 34))
-    with pytest.raises(
-        InvalidInput, match=r"n_bins: found 256 bins, which make 36,765,696 pairs of bins of 34 features"
-    ):
-        DepthThreeTrees(wide, n_bins=256)
 
 
 def test_a_run_is_proven_and_less_than_that_over_smaller_trees():

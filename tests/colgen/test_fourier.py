@@ -94,22 +94,6 @@ def test_the_median_distance():
     assert median_distance(X, n_samples=10, random_state=1) == median_distance(X, n_samples=10, random_state=1)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "argument"),
-    [
-        ({"refine": -1}, "refine"),
-        ({"refine": 3, "resample": False}, "refine"),
-        ({"columns_per_round": 0}, "columns_per_round"),
-        ({"random_state": "now"}, "random_state"),
-        ({"X": np.ones((5, 2))}, "X"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, argument):
-    with pytest.raises(InvalidInput) as caught:
-        Fourier(**{"X": problem(0)[0], **parameters})
-    assert caught.value.argument == argument
-
-
 def test_equal_rows_in_the_subsample_ask_for_sigma():
     X = np.zeros((500, 1))
     X[0] = 1.0

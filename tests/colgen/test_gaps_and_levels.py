@@ -9,7 +9,6 @@ from gaps_and_levels import Gapped, both_signs, case, check_pricing, random_gapp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.sparse import csc_array
 
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Constant, LevelStump, QuantileStumps, Stump, Stumps
@@ -170,31 +169,6 @@ def test_the_mean_of_both_sides_says_nothing_of_what_is_missing():
     assert silent.tolist() == [-1.0, 1.0, 0.0]
     grey = [LevelStump(0, (1,), -1, missing)(X) for missing in (1, -1, 0)]
     assert [h.tolist() for h in grey] == [[1, -1, -1], [1, -1, 1], [1, -1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"missing": "left"}, "missing: found 'left'"),
-        ({"levels": "all"}, "levels: found 'all'"),
-        ({"features": [Feature("a")]}, "features: found 1 values for 2 features"),
-        ({"features": [Feature("a"), Feature("b", ("u",))]}, "X: found in column 1 what is no code of the 1 levels"),
-        ({"features": [Feature("a"), Feature("b", ("u", "v", "w"))], "signs": [0, 1]}, "signs: .*give 0 for 'b'"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(InvalidInput, match=message):
-        Stumps([[0.0, 1.0], [np.nan, 2.0], [3.0, 0.0]], **options)
-
-
-@pytest.mark.parametrize(
-    "X", [[[np.nan], [np.nan]], [[np.inf], [np.nan]], [[1.0], [1.0]], csc_array([[np.inf], [1.0]])]
-)
-def test_nothing_to_tell_apart(X):
-    with pytest.raises(InvalidInput, match=r"^X: "):
-        Stumps(X)
-    with pytest.raises(InvalidInput, match=r"^X: "):
-        Stumps(X, missing="zero")
 
 
 def test_norms_over_many_subsets_are_refused():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons, descend, step
-from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Perceptron
 from cvxens.kernels import Perceptron as PerceptronKernel
 
@@ -163,22 +162,3 @@ def test_training_survives_features_that_do_not_vary():
         oracle = Perceptrons(X, n_directions=2, refined=2, epochs=15, random_state=seed)
         assert oracle.price(np.array([-1.0, 1.0, 1.0])).columns[0].edge == 3.0
         assert oracle.price(np.array([-1.0, 1.0, -5.0])).columns[0].edge == 5.0
-
-
-@pytest.mark.parametrize(
-    ("parameters", "argument"),
-    [
-        ({"refined": -1}, "refined"),
-        ({"refined": 6, "n_directions": 5}, "refined"),
-        ({"refined": 1, "resample": False}, "refined"),
-        ({"epochs": 0}, "epochs"),
-        ({"thresholds": "best"}, "thresholds"),
-        ({"columns_per_round": 0}, "columns_per_round"),
-        ({"random_state": -1}, "random_state"),
-        ({"X": np.ones((5, 2))}, "X"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, argument):
-    with pytest.raises(InvalidInput) as caught:
-        Perceptrons(**{"X": np.eye(4), **parameters})
-    assert caught.value.argument == argument

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cvxens.colgen.oracles.pool import Pool
-from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Negated, TabulatedColumn
 
 
@@ -64,21 +63,6 @@ def test_columns_are_values_and_pickle():
     assert column.hypothesis == TabulatedColumn(1, 2, -1)
     assert len({column.hypothesis, TabulatedColumn(1, 2, -1), TabulatedColumn(1, 2, 1)}) == 2
     assert pickle.loads(pickle.dumps(Pool(np.eye(2)))).price(np.ones(2)).columns[0].edge == 1.0
-
-
-@pytest.mark.parametrize(
-    ("build", "argument"),
-    [
-        (lambda: Pool([[1.0, np.nan]]), "H"),
-        (lambda: Pool(np.eye(2), columns_per_round=0), "columns_per_round"),
-        (lambda: Pool(np.eye(2), columns_per_round=True), "columns_per_round"),
-        (lambda: Pool(np.eye(2), columns_per_round=2.5), "columns_per_round"),
-    ],
-)
-def test_bad_input_is_named(build, argument):
-    with pytest.raises(InvalidInput) as caught:
-        build()
-    assert caught.value.argument == argument
 
 
 def test_a_one_sided_pool_tells_the_squares_of_edges_above_0():

@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csc_array
 
 from cvxens.colgen.oracles import QuantileStumps
-from cvxens.errors import InvalidInput
 
 SAMPLES = arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float)).filter(lambda X: np.ptp(X, axis=0).any())
 WEIGHTS = arrays(np.float64, (12, 2), elements=st.floats(-1, 1))
@@ -43,9 +42,3 @@ def test_thresholds_are_at_quantiles():
     X = np.arange(1000.0)[:, None]
     thresholds = [h.threshold for h in QuantileStumps(X, n_thresholds=9).hypotheses[:-1]]
     np.testing.assert_allclose(thresholds, np.arange(100, 1000, 100), atol=1)
-
-
-@pytest.mark.parametrize("arguments", [{"n_thresholds": 0}, {"n_thresholds": 1.5}, {"columns_per_round": 0}])
-def test_bad_arguments(arguments):
-    with pytest.raises(InvalidInput, match=next(iter(arguments))):
-        QuantileStumps([[0.0], [1.0]], **arguments)

@@ -9,7 +9,6 @@ from scipy.optimize import linprog
 
 from cvxens.colgen import Checkpoint, column_generation, formulations
 from cvxens.colgen.oracles import Constant, Ramps
-from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Ramp, negate
 
 RNG = np.random.default_rng(4)
@@ -93,12 +92,3 @@ def test_the_optimum_is_that_of_all_values_and_its_shape_is_kept_everywhere(curv
         f_a, f_b, f_middle = map(run.decision_function, (a, b, middle))
         assert (curvature[j] * (f_a / 2 + f_b / 2 - f_middle)).min() >= -1e-9
         assert ((signs or [0, 0])[j] * (f_b - f_a)).min() >= -1e-9
-
-
-def test_what_makes_no_sense_is_refused():
-    with pytest.raises(InvalidInput, match="curvature: found"):
-        Ramps(X, curvature=[2, 0])
-    with pytest.raises(InvalidInput, match="signs: found"):
-        Ramps(X, signs=[1])
-    with pytest.raises(InvalidInput, match="X: found all rows alike"):
-        Ramps(np.ones((3, 2)))

@@ -82,24 +82,6 @@ def test_a_run_over_boxes_that_are_cut_short_is_proven_with_a_gap():
     assert cut.certificate.primal >= exact.certificate.dual - 1e-9
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"max_length": 0}, "max_length"),
-        ({"max_length": 4, "n_bins": 256}, r"n_bins: found 256 bins of 4 features, .*; give at most 45, or a smaller"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, told):
-    many = RNG.normal(size=(300, 4))
-    with pytest.raises(InvalidInput, match=told):
-        Boxes(many, **options)
-
-
-def test_too_many_lists_of_features_are_refused():
-    with pytest.raises(InvalidInput, match=r"max_length: found 4, which makes 96,741,645 lists of 220 features"):
-        Boxes(RNG.normal(size=(3, 220)), 4, n_bins=2)
-
-
 def test_rules_that_cost_by_their_length_are_shorter():
     y = np.where(RNG.uniform(size=60) < 0.1, -Y, Y)
 

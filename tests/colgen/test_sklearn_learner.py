@@ -6,16 +6,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen.oracles import SklearnLearner
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Negated
 
 
@@ -138,18 +134,3 @@ def test_tables_and_sparse_matrices_pass_through_untouched(sample):
     dense, packed = (SklearnLearner(tree, data).price(s).columns[0] for data in (X, csr_array(X)))
     assert dense.edge == packed.edge
     assert str(dense.hypothesis) == str(packed.hypothesis) == "DecisionTreeClassifier(max_depth=2, random_state=0)"
-
-
-@pytest.mark.parametrize(
-    ("estimator", "found"),
-    [
-        (KNeighborsClassifier(), "KNeighborsClassifier"),
-        (make_pipeline(StandardScaler(), SVC()), "Pipeline"),
-        (Ridge(), "Ridge"),
-        (SVC, "SVC"),
-        ("tree", "tree"),
-    ],
-)
-def test_unfit_estimators_are_named(estimator, found):
-    with pytest.raises(InvalidInput, match=f"estimator: found .*{found}"):
-        SklearnLearner(estimator, np.eye(3))

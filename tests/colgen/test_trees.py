@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen.oracles import Trees
-from cvxens.errors import InvalidInput
 from cvxens.trees import Table, fit_tree
 
 ROWS = [["a", 1.0, None], ["a", 2.0, None], ["b", None, None], ["b", 4.0, None], ["?", 5.0, None], ["c", 6.0, None]]
@@ -70,15 +69,3 @@ def test_a_table_is_shared_with_the_columns():
     table = Table.read(ROWS)
     (column,) = Trees(table).price(np.array([1.0, 1, -1, -1, -1, -1])).columns
     assert column.sample is table
-
-
-@pytest.mark.parametrize(("argument", "value"), [("max_depth", 0), ("min_cases", -1), ("confidence", 2)])
-def test_bad_options_are_refused_at_once(argument, value):
-    with pytest.raises(InvalidInput) as caught:
-        Trees(ROWS, **{argument: value})
-    assert caught.value.argument == argument
-
-
-def test_all_but_no_data_is_refused():
-    with pytest.raises(InvalidInput, match="X"):
-        Trees([])

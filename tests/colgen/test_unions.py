@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, noisy, solve_all
+from brute_force import PlainTable, list_stumps, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -13,21 +13,16 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Checkpoint, Ending, Formulation, TabledSample, column_generation, oracles
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Constant, Scaled, Stump, negate
+from cvxens.hypotheses import Constant, Scaled, negate
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 
 KERNEL = partial(rbf_kernel, gamma=0.1)
 
 
-def all_hypotheses(X, *, constant=True):
+def all_hypotheses(X):
     """Every middle stump of sign +1, and the constant."""
-    stumps = [
-        Stump(j, float(low / 2 + high / 2), 1)
-        for j in range(X.shape[1])
-        for low, high in zip(np.unique(X[:, j])[:-1], np.unique(X[:, j])[1:], strict=True)
-    ]
-    return [*stumps, *([Constant(1)] if constant else [])]
+    return [*list_stumps(X), Constant(1)]
 
 
 @pytest.mark.parametrize("penalty", [L1(), SquaredL2(), ElasticNet(0.4, 0.3)], ids=lambda p: type(p).__name__)
@@ -40,7 +35,9 @@ def test_a_union_reaches_the_optimum_over_all_of_its_sets(seed, penalty):
     run = column_generation(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y)
     assert run.ending is Ending.OPTIMAL
     assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(solve_all(H, y, Hinge(0.5), penalty, intercept=True), rel=2e-6)
+    # closer than this the reference is not sure of all draws
+    best = solve_all(H, y, Hinge(0.5), penalty, intercept=True, tol=1e-8)
+    assert run.certificate.primal == pytest.approx(best, rel=2e-6)
 
 
 def test_a_union_is_as_closed_and_as_exact_as_its_sets():
@@ -185,10 +182,6 @@ def test_a_search_of_an_oracle_that_heeds_nothing_or_knows_nothing_ends():
 def test_costs_that_cannot_be_are_refused():
     X, y = noisy(20, 2, 3)
     stumps = oracles.Stumps(X)
-    with pytest.raises(InvalidInput, match=r"^least: found none with a function"):
-        oracles.Costed(stumps, lambda h: 1.0)
-    with pytest.raises(InvalidInput, match=r"^cost: found 0.0"):
-        oracles.Costed(stumps, 0.0)
     with pytest.raises(InvalidInput, match=r"^least: found 2, while .* costs 1"):
         oracles.Costed(stumps, lambda h: 1.0, least=2.0).price(y)
     with pytest.raises(InvalidInput, match=r"^cost: found -1.0"):

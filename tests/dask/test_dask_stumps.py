@@ -68,6 +68,16 @@ def test_quantiles_are_those_of_one_machine_however_few_bins_there_are(sample, m
     assert all(column.hypothesis in many for column in priced.columns)
 
 
+def test_of_a_feature_that_nearly_always_is_the_same_quantiles_are_found_among_the_few_others():
+    rng, n = np.random.default_rng(0), 100_000
+    X = np.zeros((n, 1))
+    X[rng.choice(n, 300, replace=False), 0] = rng.random(300)
+    sample = sharded(X, signs(n), [n // 2])
+    # all values are in one bin
+    assert len(sample.cuts[0]) == 1
+    assert DaskQuantileStumps(sample).hypotheses == QuantileStumps(X).hypotheses
+
+
 @pytest.fixture
 def questions(monkeypatch):
     asked, map_reduce = [], ShardedSample.map_reduce

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
 from math import inf
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import BinnedFeatures, FixedPoint, check_features, count_missing
+from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import whole
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 def find_place(thresholds: Array, threshold: float) -> int:
@@ -316,15 +314,11 @@ class BinnedOracle:
         """
         n_outputs = len(weights.totals)
         if self.constant:
-            totals = weights.totals
-            k = int(np.abs(totals).argmax())
-            total: float = abs(int(totals[k]))
-            if row_norm < inf:
-                total = float(row_sizes(totals[np.newaxis].astype(np.float64), row_norm)[0])
+            total, constant = price_constant(weights.totals, exclude, row_norm)
             every = max(every, total)
-            if not {Constant(1), Constant(-1)} & set(exclude):
+            if constant is not None:
                 outside = max(outside, total)
-                insort(ranked, (total, Constant(1 if totals[k] >= 0 else -1)), key=lambda pair: -pair[0])
+                insort(ranked, (total, constant), key=lambda pair: -pair[0])
         error = weights.error * n_outputs ** (1 / row_norm) if row_norm < inf else weights.error
         edge_bound, outside_bound = (
             # integers are exact; conversions to floats, their powers, the sum of these and its root are rounded
@@ -335,6 +329,29 @@ class BinnedOracle:
         )
         columns = [Column(h, self.sample, weights.real(size)) for size, h in ranked[: self.columns_per_round]]
         return Priced(columns, edge_bound, outside_bound=outside_bound)
+
+
+def price_constant(
+    totals: NDArray[Any], exclude: Collection[Hypothesis], row_norm: float = inf
+) -> tuple[Any, Constant | None]:
+    """Return the size of the constant's edges, from these, and the constant of the better sign, None if it is excluded.
+
+    Examples
+    --------
+    >>> price_constant(np.array([-3, 4]), []), price_constant(np.array([-3, 4]), [Constant(-1)], 2.0)
+    ((4, Constant(sign=1)), (5.0, None))
+    """
+    is_open, most = {Constant(1), Constant(-1)}.isdisjoint(exclude), totals[np.abs(totals).argmax()]
+    size = abs(most) if row_norm == inf else row_sizes(totals[np.newaxis].astype(np.float64), row_norm)[0]
+    return size.item(), Constant(1 if most >= 0 else -1) if is_open else None
+
+
+def drop_unweighted(integers: Ints, codes: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.uint8]]:
+    """Return the weights (n_outputs, n_samples) and codes of the samples that have a weight; others are in no sum."""
+    kept = np.flatnonzero(integers.any(axis=0))
+    if len(kept) == integers.shape[1]:
+        return integers, codes
+    return integers.take(kept, axis=1), codes.take(kept, axis=1)
 
 
 def is_over(ends_at: float) -> bool:

@@ -23,17 +23,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, find_place, is_over, measure_edges
+from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, find_place, is_over, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import FixedPoint
+from cvxens.features import FixedPoint, Ints
 from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
-
-Ints: TypeAlias = NDArray[np.int64]
 
 MOST_CELLS = 2**22
 """The cells of a table, of 8 bytes each."""
@@ -155,8 +153,7 @@ class Boxes(BinnedOracle):
         The weights are those of one output (1, n_samples), or of several that a norm ranks.
         """
         order = None if row_norm == inf else row_norm
-        kept = np.flatnonzero(integers.any(axis=0))
-        weights, codes = integers.take(kept, axis=1), self._codes.take(kept, axis=1)
+        weights, codes = drop_unweighted(integers, self._codes)
         n_threads = threads_for(weights.size * len(self.lists))
         of_sign = np.maximum(np.maximum(weights, 0).sum(axis=1), np.maximum(-weights, 0).sum(axis=1))
         together = of_sign[0] if row_norm == inf else row_sizes(of_sign[np.newaxis].astype(np.float64), row_norm)[0]

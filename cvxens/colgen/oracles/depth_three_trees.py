@@ -24,18 +24,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over
+from cvxens.colgen.oracles.bins import BinnedOracle, Readings, drop_unweighted, find_places, is_over
 from cvxens.colgen.oracles.depth_two_trees import find_open, rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import NONE, FixedPoint, sum_joint, sum_pairs
+from cvxens.features import NONE, FixedPoint, Ints, sum_joint, sum_pairs
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
-
-Ints: TypeAlias = NDArray[np.int64]
 
 Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
@@ -163,11 +161,9 @@ class DepthThreeTrees(BinnedOracle):
 
     def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
-        layout, n_readings = self._layout, self.readings.n_readings
-        kept = np.flatnonzero(integers)
-        if len(kept) < len(integers):
-            # samples without a weight are in no sum
-            integers, layout = integers[kept], layout._replace(codes=layout.codes.take(kept, axis=1))
+        n_readings = self.readings.n_readings
+        (integers,), codes = drop_unweighted(integers[np.newaxis], self._layout.codes)
+        layout = self._layout._replace(codes=codes)
         sample = Half.of_zeros(layout)
         n_threads = threads_for(len(integers) * len(layout.pairs))
         map_in_threads(partial(_sum_reading, layout, integers, sample), range(n_readings), n_threads)
@@ -202,7 +198,7 @@ def _measure(edges: Ints, row_norm: float) -> list[float]:
     return list(found.tolist())
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """The readings of a sample as compiled code visits them; those that never vary are in no pair."""
 
     codes: NDArray[np.uint8]  # (n_readings, n_samples)
@@ -215,7 +211,7 @@ class Layout(NamedTuple):
     counts: Ints  # (n_readings,), the number of thresholds
 
 
-def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
+def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> TableLayout:
     counts = readings.counts
     varying = counts > 0
     allowed = allowed[np.ix_(readings.features, readings.features)] & varying & varying[:, np.newaxis]
@@ -224,17 +220,17 @@ def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
     numbers = np.full(allowed.shape, -1)
     numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
     codes = readings.codes
-    return Layout(codes, readings.starts, allowed, pairs, offsets, numbers, readings.twins, counts)
+    return TableLayout(codes, readings.starts, allowed, pairs, offsets, numbers, readings.twins, counts)
 
 
 class Half(NamedTuple):
     """Sums of the weights of some samples, up to and with each bin."""
 
-    sums: Ints  # by the bins of each reading, at `Layout.starts`
-    tables: Ints  # by the bins of each pair, at `Layout.offsets`
+    sums: Ints  # by the bins of each reading, at `TableLayout.starts`
+    tables: Ints  # by the bins of each pair, at `TableLayout.offsets`
 
     @classmethod
-    def of_zeros(cls, layout: Layout) -> Half:
+    def of_zeros(cls, layout: TableLayout) -> Half:
         """Return the sums of no samples."""
         return cls(np.zeros(layout.starts[-1], np.int64), np.zeros(layout.offsets[-1], np.int64))
 
@@ -268,7 +264,7 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
     return edges
 
 
-def _sum_reading(layout: Layout, weights: Ints, half: Half, g: int) -> None:
+def _sum_reading(layout: TableLayout, weights: Ints, half: Half, g: int) -> None:
     """Add the weights of a sample up, by the bins of a reading, and by those of its pairs."""
     numbers = np.flatnonzero(layout.pairs[:, 0] == g)
     joint = sum_joint(g, np.append(g, layout.pairs[numbers, 1]), layout.codes, layout.counts + 1, weights)
@@ -281,14 +277,14 @@ def _sum_reading(layout: Layout, weights: Ints, half: Half, g: int) -> None:
 
 
 @njit(cache=True)
-def _find_bins(reading: int, root: Root, layout: Layout) -> tuple[int, int]:
+def _find_bins(reading: int, root: Root, layout: TableLayout) -> tuple[int, int]:
     """Return the bins of a reading that a half may be cut after, from one to below another."""
     first, end = find_places(reading, root, layout.twins, layout.counts)
     return first - 1, end - 1
 
 
 @njit(cache=True, nogil=True)
-def _measure_half(layout: Layout, half: Half, partners: Ints, own: Ints, root: Root, sizes: Ints) -> int:
+def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, root: Root, sizes: Ints) -> int:
     """Bound the edges of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
 
     `partners` are the readings of such trees, and `own` the numbers of their pairs; `sizes` receives the largest edges
@@ -371,7 +367,7 @@ def _join(lower: int, upper: int, below: int, above: int) -> int:
 
 
 def _search_root(
-    layout: Layout, weights: Ints, sample: Half, closed: set[Written], floor: int, f: int
+    layout: TableLayout, weights: Ints, sample: Half, closed: set[Written], floor: int, f: int
 ) -> tuple[int, Written | None]:
     """Return the best open tree of a root's reading and its edge; one of an edge of at most `floor` need not be found.
 
@@ -429,7 +425,7 @@ def _add_samples(
     stop: int,
     codes: NDArray[np.uint8],
     weights: Ints,
-    layout: Layout,
+    layout: TableLayout,
     partners: Ints,
     own: Ints,
     plain: Half,
@@ -446,7 +442,9 @@ def _add_samples(
 
 
 @njit(cache=True, nogil=True)
-def _divide(plain: Half, sample: Half, layout: Layout, partners: Ints, own: Ints, below: Half, above: Half) -> None:
+def _divide(
+    plain: Half, sample: Half, layout: TableLayout, partners: Ints, own: Ints, below: Half, above: Half
+) -> None:
     """Sum up along the bins what is below the root's threshold; what is above is the rest."""
     for g in partners:
         along = 0
@@ -465,7 +463,7 @@ def _divide(plain: Half, sample: Half, layout: Layout, partners: Ints, own: Ints
 
 
 @njit(cache=True, nogil=True)
-def _rank_halves(layout: Layout, half: Half, partners: Ints, root: Root, most: int) -> tuple[Ints, Ints]:
+def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, most: int) -> tuple[Ints, Ints]:
     """Return the trees of depth 2 of the largest edges in a half, at most so many, the largest first, and how written.
 
     The constant is among them. Edges are those of the sign that the uppermost leaf is +1.
@@ -497,7 +495,7 @@ def _rank_halves(layout: Layout, half: Half, partners: Ints, root: Root, most: i
 
 
 @njit(cache=True)
-def _count_halves(layout: Layout, half: Half, partners: Ints, root: Root) -> int:
+def _count_halves(layout: TableLayout, half: Half, partners: Ints, root: Root) -> int:
     """Count the trees of depth 2 in a half, h or -h, as `_rank_halves` visits them."""
     count, sides = 1, np.array([True, False])
     for g in partners:
@@ -525,7 +523,7 @@ def _insert(edges: Ints, forms: Ints, count: int, edge: int, form: Ints) -> int:
 
 
 @njit(cache=True)
-def _list_splits(layout: Layout, half: Half, partners: Ints, root: Root, g: int, u: int, above: bool) -> Ints:
+def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Root, g: int, u: int, above: bool) -> Ints:
     """List what a quarter of the samples can be, above bin u of reading g or not: rows of reading, place and edge.
 
     No split comes first.

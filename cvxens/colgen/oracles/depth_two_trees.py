@@ -19,15 +19,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, find_places, measure_edges
+from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, find_places, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
-from cvxens.features import NONE, FixedPoint, sum_joint
+from cvxens.features import NONE, FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
 from cvxens.types import Array
-
-Ints: TypeAlias = NDArray[np.int64]
 
 Closed: TypeAlias = dict[tuple[int, int], Ints]
 """By reading and place of a root its trees that must not be answered with: reading and place of the upper split and of
@@ -101,13 +99,10 @@ class DepthTwoTrees(BinnedOracle):
         edge by what the rounding of `s` to fixed point can have cost.
         """
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
-        closed, integers = self._close(exclude), weights.integers
-        # samples without a weight, many of them at times, are in no sum
-        kept = np.flatnonzero(integers.any(axis=0))
-        codes = self.readings.codes if len(kept) == integers.shape[1] else self.readings.codes.take(kept, axis=1)
+        integers, codes = drop_unweighted(weights.integers, self.readings.codes)
         roots = np.flatnonzero(self.readings.counts).tolist()
-        search = partial(self._search_root, codes, integers.take(kept, axis=1), closed, row_norm)
-        answers = map_in_threads(search, roots, threads_for(integers.size * len(roots) ** 2))
+        search = partial(self._search_root, codes, integers, self._close(exclude), row_norm)
+        answers = map_in_threads(search, roots, threads_for(weights.integers.size * len(roots) ** 2))
         found: list[tuple[float, Hypothesis]] = [
             (of_root.size, self.readings.make_tree((f, *of_root.tree[:6]), of_root.tree[6]))
             for f, of_root in zip(roots, answers, strict=True)

@@ -124,14 +124,11 @@ class Fourier(SampledOracle):
         super().__init__(X, resample, columns_per_round, random_state, refine)
         self.pool = whole("pool", pool)
         self.refine = refine
+        self.n_refined = self.columns_per_round if refine else 0
         if sigma is None:
             sigma = median_distance(self.sample, random_state=self._random, sample_weight=sample_weight)
         self.sigma = positive("sigma", sigma)
         self._fixed = [] if resample else list(self._draw_blocks())
-
-    @property
-    def _n_refined(self) -> int:
-        return self.columns_per_round if self.refine else 0
 
     def _draw_blocks(self) -> Iterator[Pool]:
         X = self.sample

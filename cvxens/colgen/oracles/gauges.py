@@ -167,13 +167,9 @@ class FeatureGroups:
         given = np.ones(features.n_features) if weights is None else weights
         every = validation.positive_each("weights", given, features.n_features, "feature")
         self.features, self.weights = varying, every[varying]
-        self._thresholds = [
-            tuple(features.threshold(j, place) for place in features.places(j).tolist()) for j in varying
-        ]
-        # on which side of how many thresholds the samples are
-        self._ranks = [
-            np.searchsorted(t, self.sample[:, j], "right") for j, t in zip(varying, self._thresholds, strict=True)
-        ]
+        self._thresholds = [tuple(features.thresholds_at(j, features.places(j)).tolist()) for j in varying]
+        # at or above how many thresholds the samples are
+        self._ranks = list(map(features.rank, varying))
 
     @property
     def grams(self) -> list[Array] | None:

@@ -14,21 +14,19 @@ from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count, islice
 from math import inf
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
-from cvxens.features import check_features, column, count_missing, find_missing, sum_cells
+from cvxens.features import Ints, check_features, column, count_missing, find_missing, sum_cells
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.tables import Feature, encode, find_features
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_each, one_of
-
-Ints: TypeAlias = NDArray[np.int64]
 
 MISSING, KNOWN = -1, -2
 """What a group is that is no level: the samples whose value is missing, and those where it is not."""

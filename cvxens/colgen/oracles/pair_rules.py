@@ -6,20 +6,18 @@ from collections.abc import Collection
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cached_property, partial
 from math import inf
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, measure_norms
+from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, measure_norms
 from cvxens.colgen.oracles.levels import check_sides
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
-from cvxens.features import FixedPoint, sum_joint
+from cvxens.features import FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Rule
 from cvxens.limits import map_in_threads, threads_for
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @documented
@@ -99,12 +97,8 @@ class PairRules(BinnedOracle):
         to fixed point can have cost, and of sums to floats.
         """
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
-        integers, codes, closed = weights.integers, self.readings.codes, self._close(exclude)
-        kept = np.flatnonzero(integers.any(axis=0))
-        if len(kept) < integers.shape[1]:
-            # samples without a weight are in no sum
-            integers, codes = integers.take(kept, axis=1), codes.take(kept, axis=1)
-        search = partial(self._search_pair, codes, integers, closed, row_norm)
+        integers, codes = drop_unweighted(weights.integers, self.readings.codes)
+        search = partial(self._search_pair, codes, integers, self._close(exclude), row_norm)
         answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
         sizes = np.array([answer.size for answer in answers])
         ranked = np.argsort(-sizes, kind="stable")[: self.columns_per_round].tolist()

@@ -138,7 +138,7 @@ class Perceptrons(SampledOracle):
         super().__init__(X, resample, columns_per_round, random_state, refined)
         self.n_directions = whole("n_directions", n_directions)
         self.thresholds = one_of("thresholds", thresholds, ["all", "sampled"])
-        self.refined = refined
+        self.refined = self.n_refined = refined
         self.epochs = whole("epochs", epochs)
         if refined > n_directions:
             raise InvalidInput("refined", f"refined={refined} exceeds n_directions={n_directions}", "refine fewer")
@@ -152,10 +152,6 @@ class Perceptrons(SampledOracle):
         """
         parts = super().price(s, exclude, row_norm), self._constant.price(s, exclude, row_norm)
         return unite(parts, self.columns_per_round)
-
-    @property
-    def _n_refined(self) -> int:
-        return self.refined
 
     def _draw_blocks(self) -> Iterator[ParallelPerceptrons | Pool]:
         if self.thresholds == "sampled":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cvxens.colgen.oracles.bins import price_constant
 from cvxens.colgen.oracles.levels import check_sides
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Constant, Hypothesis, Ramp
@@ -107,11 +108,10 @@ class Ramps:
                     slope = float(signs[k]) / self._width(feature)
                     found.append((float(sizes[k]), Ramp(feature, float(thresholds[k]), side, slope)))
         if self.constant:
-            totals = s.sum(axis=0)
-            size = float(row_sizes(totals[np.newaxis], row_norm)[0])
+            size, own = price_constant(s.sum(axis=0), exclude, row_norm)
             largest = max(largest, size)
-            if not {Constant(1), Constant(-1)} & set(exclude):
-                found.append((size, Constant(1 if totals[np.abs(totals).argmax()] >= 0 else -1)))
+            if own is not None:
+                found.append((size, own))
         found.sort(key=lambda pair: -pair[0])
         columns = [Column(h, self.sample, size) for size, h in found[: self.columns_per_round]]
         if row_norm < inf:

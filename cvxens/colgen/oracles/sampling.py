@@ -28,7 +28,7 @@ CHUNK_SIZE = 2**20
 class SampledOracle(ABC):
     """An oracle over sampled hypotheses, anew in every call if `resample`.
 
-    `refinement` is the value of the parameter `refinement_name`: above 0, hypotheses are refined.
+    `refinement` is the value of the parameter `refinement_name`: above 0, hypotheses are refined, the `n_refined` best.
     """
 
     refinement_name: ClassVar[str]
@@ -45,6 +45,7 @@ class SampledOracle(ABC):
             raise InvalidInput(self.refinement_name, found, "a fixed set cannot be refined")
         self._random = generator(random_state)
         self._fixed: list[Any] = []
+        self.n_refined = 0
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says; the bounds over sampled ones are infinite."""
@@ -53,18 +54,13 @@ class SampledOracle(ABC):
         found = unite((block.price(s, exclude, row_norm) for block in in_time(blocks)), self._n_kept)
         if not self.resample:
             return found
-        n_refined = self._n_refined
-        refined = [self._refine(column, s, exclude, row_norm) for column in in_time(found.columns[:n_refined])]
-        return Priced(rank([*refined, *found.columns[n_refined:]], self.columns_per_round), distinct=True)
-
-    @property
-    @abstractmethod
-    def _n_refined(self) -> int:
-        """The number of columns, the best ones, that are refined."""
+        best, others = found.columns[: self.n_refined], found.columns[self.n_refined :]
+        refined = [self._refine(column, s, exclude, row_norm) for column in in_time(best)]
+        return Priced(rank([*refined, *others], self.columns_per_round), distinct=True)
 
     @property
     def _n_kept(self) -> int:
-        return max(self.columns_per_round, self._n_refined)
+        return max(self.columns_per_round, self.n_refined)
 
     @abstractmethod
     def _draw_blocks(self) -> Iterator[Any]:

@@ -14,17 +14,17 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import inf
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from cvxens.colgen.oracles.bins import measure_norms
+from cvxens.colgen.oracles.bins import measure_norms, price_constant
 from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, Kinds, LevelTests
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Refined, Weights
+from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Ints, Refined, Weights
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads
 from cvxens.problems.duality import row_sizes
@@ -33,8 +33,6 @@ from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
 from cvxens.types import Array
 from cvxens.validation import one_of, positive_each, whole
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 class Stumps:
@@ -218,12 +216,10 @@ class Stumps:
         tests = self.tests.search(weights.integers, known, row_norm)
         if row_norm == inf:
             best = self._find_best(asked)
-            total: float = int(np.abs(weights.totals).max())
             error: float = weights.error
             share = 0.0
         else:
             best = self._find_best_by_rows(asked, row_norm)
-            total = float(row_sizes(weights.totals.astype(np.float64)[np.newaxis], row_norm)[0])
             # conversions to floats, their powers, the sum of these and its root are rounded
             error, share = weights.error * n_outputs ** (1 / row_norm), (n_outputs + 8) * EPSILON
         if self.has_costs:
@@ -247,11 +243,11 @@ class Stumps:
             outside += [(size + error) * factor for size, _ in answer.found[:1]]
             every.append((answer.largest + error) * factor)
         if self.constant:
+            total, constant = price_constant(weights.totals, known, row_norm)
             every.append(total + error)
-            if not {Constant(1), Constant(-1)} & set(known):
+            if constant is not None:
                 outside.append(total + error)
-                most = weights.totals[np.abs(weights.totals).argmax()]
-                found.append((total, Constant(1 if most >= 0 else -1)))
+                found.append((total, constant))
         found = sorted(found, key=itemgetter(0), reverse=True)
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
@@ -269,16 +265,12 @@ class Stumps:
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
         """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""
-        found: list[Stump | Constant] = []
-        own, of = np.empty(0, np.int64), -1
-        for feature, place, sign in zip(features.tolist(), places.tolist(), signs.tolist(), strict=True):
-            if feature < 0:
-                found.append(Constant(sign))
-                continue
-            if feature != of:
-                own, of = self.features.places(feature), feature
-            found.append(Stump(feature, self.features.threshold(feature, int(own[place])), sign))
-        return found
+        thresholds = np.zeros(len(features))
+        for j in np.unique(features[features >= 0]).tolist():
+            own = features == j
+            thresholds[own] = self.features.thresholds_at(j, self.features.places(j)[places[own]])
+        rows = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
+        return [Stump(j, threshold, sign) if j >= 0 else Constant(sign) for j, threshold, sign in rows]
 
     def _ask(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Asked:
         """Sum the weights by bins, and turn excluded stumps into places that are closed."""
