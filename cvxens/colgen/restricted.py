@@ -173,8 +173,7 @@ class Restricted:
         elif "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
             point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
-        evaluate = problem.evaluate if rescale else problem.evaluate_unscaled
-        found = evaluate(point, Products(problem.linear_map, precise=False))
+        found = problem.complete(point, Products(problem.linear_map, precise=False), rescale=rescale)
         w, u, edges = found.w, self.balance(found.u), found.edges
         if not np.array_equal(u, found.u):
             edges = problem.H.edges(self.y * u)

@@ -30,7 +30,6 @@ from cvxens.problems.penalties import (
     L1,
     ElasticNet,
     Penalty,
-    Radial,
     SquaredL2,
     StructuredExpression,
     not_of_any_number,
@@ -461,7 +460,7 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     structure, again = structures
     if not structure.equals(again):
         return ExpressionPenalty(enough, "a constant that depends on the number of weights")
-    if structure.norm is None and not (structure.entries or structure.totals or structure.radial or structure.constant):
+    if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
         size, square = structure.size, structure.square
         if size > 0 and square > 0:
             return ElasticNet(size, 2 * square)
@@ -469,8 +468,6 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
             return L1(size)
         if square > 0:
             return SquaredL2(2 * square)
-    if structure.radial:
-        return Radial(express, structure.of_norm2)
     return StructuredExpression(express, structure)
 
 

@@ -81,15 +81,11 @@ def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
     return tuple(name for name in chain if name in installed)
 
 
-def no_proof() -> None:
-    """Prove nothing: a claim that there is no optimum is not believed."""
-
-
 def solve_model(
     model: Model,
     solver: str | None,
     options: Mapping[str, Any],
-    infeasibility: Callable[[], CvxensError | None] = no_proof,
+    infeasibility: Callable[[], CvxensError | None] = lambda: None,
 ) -> Solution:
     """Solve with the first solver of the chain that claims an optimum; `attempts` has those that did not.
 

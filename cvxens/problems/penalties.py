@@ -15,11 +15,11 @@ from scipy.optimize import brentq
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.constraints import read_term
-from cvxens.problems.curves import FAR, ROUNDED, Curve
-from cvxens.problems.duality import Edges, as_rows, capped_simplex, row_sizes
+from cvxens.problems.curves import FAR, ROUNDED
+from cvxens.problems.duality import Edges, capped_simplex, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
-from cvxens.problems.structure import Structure, Unrecognised
+from cvxens.problems.structure import ALL, Structure, Unrecognised
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
@@ -384,8 +384,10 @@ def check_symmetry(penalty: Penalty, outputs: int | None = None, nonnegative: bo
 class Structured(Penalty):
     """A penalty whose `structure` is known, ``sum_j phi(n_j) + psi(sum_j n_j)``: conjugate and price are exact.
 
-    n_j is |w_j|, or the norm of the weights of hypothesis j over several outputs. The conjugate is the least over lam
-    of ``psi*(lam) + sum_j phi*(|E_j| - lam)``, and a further weight costs ``lam + phi'(0)`` per unit of its size.
+    n_j is |w_j|, or the norm of the weights of hypothesis j over several outputs, or there is one n of all weights:
+    then, as under squares, every hypothesis with an edge has a weight, unless there are none at all. The conjugate is
+    the least over lam of ``psi*(lam) + sum_j phi*(|E_j| - lam)``, and a further weight costs ``lam + phi'(0)`` per unit
+    of its size.
     """
 
     @property
@@ -402,7 +404,7 @@ class Structured(Penalty):
 
     def _find_sizes(self, norm: float | None) -> tuple[float, float] | None:
         known = self.structure
-        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.radial or known.constant:
+        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.constant:
             return None
         return known.size, known.square
 
@@ -420,11 +422,11 @@ class Structured(Penalty):
 
     def value(self, w: Array) -> float:
         """Evaluate the penalty; a sum that misses the end of its domain by rounding is there."""
-        structure, sizes = self.structure, self._measure(w, self.structure.norm)
+        structure, sizes = self.structure, self.structure.measure(w)
         of_entries = structure.entry.values(sizes).sum()
         total = float(sizes.sum())
         within = float(np.clip(total, self.least_sum, self.largest_sum))
-        missed = abs(within - total) > sum_error(sizes.size, total) + ROUNDED * total
+        missed = abs(within - total) > sum_error(w.size, total) + ROUNDED * total
         return float(of_entries + structure.total.values(np.asarray(total if missed else within)))
 
     def repair(self, w: Array) -> Array:
@@ -432,15 +434,15 @@ class Structured(Penalty):
 
         Weights that cannot reach that within their boxes stay as they are.
         """
-        structure, sizes = self.structure, self._measure(w, self.structure.norm)
+        structure, sizes = self.structure, self.structure.measure(w)
         limit = structure.entry.limit
         if (sizes > limit).any():
             scale = np.minimum(1.0, limit / np.maximum(sizes, np.finfo(float).tiny))
             w = w * (scale * (1 - ROUNDED)).reshape(w.shape if structure.norm is None else (-1, 1))
-            sizes = self._measure(w, structure.norm)
+            sizes = structure.measure(w)
         total = float(sizes.sum())
         if total > self.largest_sum:
-            inwards = 0.0 if self.least_sum == self.largest_sum else sum_error(sizes.size, 1.0) + ROUNDED
+            inwards = 0.0 if self.least_sum == self.largest_sum else sum_error(w.size, 1.0) + ROUNDED
             return w * (self.largest_sum / total * (1 - inwards))
         if total < self.least_sum <= len(sizes) * limit:
             # only sums of w >= 0 have a least one; what is lacking goes to all alike, as far as there is room
@@ -456,7 +458,9 @@ class Structured(Penalty):
         the one at 0; unless that is 0 too, when sums of squares bound what they add.
         """
         entry, total = self.structure.entry, self.structure.total
-        inside, outside = self._measure_edges(edges.inside()), min(edges.bound, edges.outside)
+        inside, outside = self._read(edges)
+        if inside.max(initial=0.0) == inf:
+            return 1.0
         limit_inside = entry.last_slope + total.last_slope
         limit_outside = entry.first_slope + total.last_slope
         if limit_outside <= 0:
@@ -470,8 +474,10 @@ class Structured(Penalty):
     def conjugate(self, edges: Edges) -> float:
         """Return the conjugate at all edges, or a bound: of those outside the largest and the squares are known."""
         entry, share = self.structure.entry, self.shrink(edges)
-        inside = share * self._measure_edges(edges.inside())
-        outside = share * min(edges.bound, edges.outside)
+        inside, outside = self._read(edges)
+        inside, outside = share * inside, share * outside
+        if inside.max(initial=0.0) == inf:
+            return inf
         # from this price on no weight outside is worth having
         least = outside + ROUNDED * abs(outside) - entry.first_slope if outside > -np.inf else -np.inf
         affordable = least <= self.structure.total.last_slope
@@ -487,7 +493,12 @@ class Structured(Penalty):
         return found
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """Return the price of a further weight: the multiplier of the sum of the sizes, and the slope of phi at 0."""
+        """Return the price of a further weight: the multiplier of the sum of the sizes, and the slope of phi at 0.
+
+        Where all weights are one row it is of second order, or paid for by all of them together.
+        """
+        if self.structure.norm == ALL:
+            return 0.0
         return self._price(self._measure_edges(edges), -np.inf) + self.structure.entry.first_slope
 
     def slopes(self, w: Array) -> tuple[Array, Array]:
@@ -496,24 +507,26 @@ class Structured(Penalty):
         In a row of norm 2 they go along the row; else what they are is not said of rows but of largest entries.
         """
         norm, entry, total = self.structure.norm, self.structure.entry, self.structure.total
-        sizes = self._measure(w, norm)
+        sizes = self.structure.measure(w)
         (low, high), (below, above) = (curve.bounds(at) for curve, at in ((entry, sizes), (total, sizes.sum())))
         limit = np.where(sizes > 0, high + above, entry.first_slope + above)
-        if norm is None or w.ndim == 1:
+        if norm is None or (w.ndim == 1 and norm != ALL):
             sign, flat = np.sign(w).ravel(), np.where(sizes > 0, low + below, -limit)
             least, largest = np.where(sign < 0, -limit, flat), np.where(sign < 0, -flat, limit)
             return least.reshape(w.shape), largest.reshape(w.shape)
-        ends = np.broadcast_to(limit.reshape(-1, 1), w.shape)
-        if norm == 2.0:
-            units = w / np.where(sizes > 0, sizes, 1.0).reshape(-1, 1)
+        rows = self.structure.split(w)
+        ends = np.broadcast_to(limit.reshape(-1, 1), rows.shape)
+        least, largest = -ends, ends
+        if norm in {2.0, ALL}:
+            units = rows / np.where(sizes > 0, sizes, 1.0).reshape(-1, 1)
             along = np.stack([units * (low + below).reshape(-1, 1), units * (high + above).reshape(-1, 1)])
             outside = (sizes == 0).reshape(-1, 1)
-            return np.where(outside, -ends, along.min(axis=0)), np.where(outside, ends, along.max(axis=0))
-        return -ends, ends
+            least, largest = np.where(outside, -ends, along.min(axis=0)), np.where(outside, ends, along.max(axis=0))
+        return least.reshape(w.shape), largest.reshape(w.shape)
 
     def primal_violation(self, w: Array) -> float:
         """Return how far sizes exceed their boxes, and their sum is from its domain; relative."""
-        structure, sizes = self.structure, self._measure(w, self.structure.norm)
+        structure, sizes = self.structure, self.structure.measure(w)
         beyond = (sizes.max(initial=0.0), structure.entry.limit), (sizes.sum(), self.largest_sum)
         exceeded = (max(0.0, size - limit) / max(limit, 1.0) if limit < np.inf else 0.0 for size, limit in beyond)
         return max(*exceeded, max(0.0, self.least_sum - float(sizes.sum())) / max(self.least_sum, 1.0))
@@ -522,7 +535,7 @@ class Structured(Penalty):
         """Return what Fenchel's equality ``P(w) + P*(E) = E'w`` lacks, at edges shrunk into the domain; relative."""
         # where there is no weight an edge below 0 stays so: of a fixed sum all edges may be, and nothing is outside
         aligned = np.where(w == 0, np.minimum(edges, 0.0), edges * np.sign(w))
-        summary = Edges(np.inf, np.inf, lambda: aligned, -np.inf)
+        summary = Edges(np.inf, float((edges * edges)[w != 0].sum()), lambda: aligned, -np.inf)
         value = self.value(self.repair(w))
         lacking = value + self.conjugate(summary) - self.shrink(summary) * float((edges * w).sum())
         return max(0.0, lacking) / max(1.0, abs(value))
@@ -530,11 +543,16 @@ class Structured(Penalty):
     def pricing_slack(self, edges: Array) -> float:
         """Return how far the largest edge exceeds the steepest slopes of phi and psi together; relative."""
         limit = self.structure.entry.last_slope + self.structure.total.last_slope
-        return excess(row_sizes(edges, self.row_norm) - limit) / max(limit, 1.0) if limit < np.inf else 0.0
+        # of one row all edges count together, and none by itself
+        if limit == inf or self.structure.norm == ALL:
+            return 0.0
+        return excess(row_sizes(edges, self.row_norm) - limit) / max(limit, 1.0)
 
-    def _measure(self, w: Array, norm: float | None) -> Array:
-        """Return the sizes of weights, one for each or for each row."""
-        return np.abs(w).ravel() if norm is None else np.linalg.norm(as_rows(w), norm, axis=1)
+    def _read(self, edges: Edges) -> tuple[Array, float]:
+        """Return the sizes of the edges inside and a bound on those outside; where all are one row it is inside."""
+        if self.structure.norm == ALL:
+            return np.array([np.sqrt(edges.square_sum) * (1 + ROUNDED)]), -inf
+        return self._measure_edges(edges.inside()), min(edges.bound, edges.outside)
 
     def _measure_edges(self, edges: Array) -> Array:
         """Return the sizes of edges in the dual norm; `edges` are sizes already, and signed where w >= 0."""
@@ -592,60 +610,6 @@ class StructuredExpression(Structured):
 
     def model(self, w: Any) -> Term:
         return read_term("penalty", self.express, w)
-
-
-@dataclass(frozen=True, eq=False)
-class Radial(Penalty):
-    """A function theta of ``|w|_2``, the norm of all weights: its conjugate is theta* at the norm of all edges.
-
-    As under squares, every hypothesis with an edge has a weight, unless there are none at all. It is known by its cvxpy
-    expression, in which `curve`, the function theta, was recognised.
-    """
-
-    express: Callable[[Any], Any]
-    curve: Curve
-
-    def model(self, w: Any) -> Term:
-        return read_term("penalty", self.express, w)
-
-    def value(self, w: Array) -> float:
-        return float(self.curve.values(np.asarray(np.linalg.norm(w))))
-
-    def repair(self, w: Array) -> Array:
-        """Scale weights down into the ball, where there is one."""
-        size = float(np.linalg.norm(w))
-        if size <= self.curve.limit:
-            return w
-        return w * (self.curve.limit / size * (1 - sum_error(w.size, 1.0) - ROUNDED))
-
-    def shrink(self, edges: Edges) -> float:
-        """Return the factor that brings the norm of the edges down to the steepest slope of theta."""
-        size, limit = self._measure(edges), self.curve.last_slope
-        return limit / size * (1 - 2 * ROUNDED) if limit < size < np.inf else 1.0
-
-    def conjugate(self, edges: Edges) -> float:
-        """Return theta* at the square root of the sum of squared edges."""
-        size = self._measure(edges)
-        return float(self.curve.conjugate(np.full((), self.shrink(edges) * size))) if size < np.inf else np.inf
-
-    def threshold(self, w: Array, edges: Array) -> float:
-        """Return 0: what a further weight costs is of second order, or paid for by all of them together."""
-        return 0.0
-
-    def primal_violation(self, w: Array) -> float:
-        """Return how far the norm exceeds the radius; relative."""
-        limit = self.curve.limit
-        return max(0.0, float(np.linalg.norm(w)) - limit) / max(limit, 1.0) if limit < np.inf else 0.0
-
-    def stationarity(self, w: Array, edges: Array) -> float:
-        """Return what Fenchel's equality ``P(w) + P*(E) = E'w`` lacks, at edges shrunk into the domain; relative."""
-        summary = Edges(np.inf, float((edges * edges)[w != 0].sum()))
-        value = self.value(self.repair(w))
-        lacking = value + self.conjugate(summary) - self.shrink(summary) * float((edges * w).sum())
-        return max(0.0, lacking) / max(1.0, abs(value))
-
-    def _measure(self, edges: Edges) -> float:
-        return float(np.sqrt(edges.square_sum)) * (1 + ROUNDED)
 
 
 @dataclass(frozen=True)

@@ -357,14 +357,11 @@ class Problem:
             Takes the products that are made. None for precise ones; plain ones are as BLAS makes them, and their
             rounding errors are measured only if they are asked for.
         """
-        return self._complete(point, products, rescale=True)
+        return self.complete(point, products)
 
     @final
-    def evaluate_unscaled(self, point: Point, products: Products | None = None) -> Evaluated:
-        """Evaluate as `evaluate` does, but leave the size of the weights even where another is better or feasible."""
-        return self._complete(point, products, rescale=False)
-
-    def _complete(self, point: Point, products: Products | None, rescale: bool) -> Evaluated:
+    def complete(self, point: Point, products: Products | None = None, *, rescale: bool = True) -> Evaluated:
+        """Evaluate any point of loss and penalty; the size of the weights stays unless they may be rescaled."""
         (loss, penalty), y = self.formulation.terms, self.signs
         balanced = y if self.intercept else None
         products = Products(self.linear_map) if products is None else products

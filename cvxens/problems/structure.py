@@ -1,8 +1,9 @@
 """The structure of a penalty: what of it is a sum over weights or rows of them, and what is a function of their sum.
 
 Every penalty here is ``sum_j phi(n_j) + psi(sum_j n_j)`` with n_j the size of the weights of hypothesis j: |w_j|, or a
-norm of its row where there are several outputs, or each weight by itself. An l1 norm, squares, boxes, budgets, elastic
-nets, Huber penalties, groups and powers of an l1 norm are such sums. Their conjugate is made of one-dimensional ones:
+norm of its row where there are several outputs, or each weight by itself; or with one n, the 2-norm of all weights. An
+l1 norm, squares, boxes, budgets, balls, elastic nets, Huber penalties, groups and powers of an l1 norm are such sums.
+Their conjugate is made of one-dimensional ones:
 
     P*(E) = min over lam of  psi*(lam) + sum_j phi*(|E_j| - lam),
 
@@ -16,15 +17,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
+from cvxens.problems.duality import as_rows
+from cvxens.types import Array
 
-DUAL_NORMS = {1.0: inf, 2.0: 2.0, inf: 1.0}
+ALL: Literal["all"] = "all"
+"""What stands for the order of a norm where all weights are one row."""
+
+DUAL_NORMS: Mapping[float | str | None, float] = {1.0: inf, 2.0: 2.0, inf: 1.0}
 """The dual of each norm of a row, by their orders."""
 
 
@@ -39,7 +45,8 @@ class Structure:
     Parameters
     ----------
     norm : float or None
-        The order of the norm n_j of a row: 1, 2 or inf; None where every weight counts by itself.
+        The order of the norm n_j of a row: 1, 2 or inf; None where every weight counts by itself, and `ALL` where all
+        weights are one row, of norm 2, so that all is a function of the one n.
     size, square : float
         The factors of the l1 norm (or of the sum of the norms of the rows) and of the sum of squares.
     entries : tuple of Curve
@@ -48,22 +55,29 @@ class Structure:
         Their sum is psi.
     constant : float
         Added to it all.
-    radial : tuple of Curve
-        Functions of ``|w|_2``, the norm of all weights, beside which there are but squares.
     """
 
-    norm: float | None = None
+    norm: float | Literal["all"] | None = None
     size: float = 0.0
     square: float = 0.0
     entries: tuple[Curve, ...] = ()
     totals: tuple[Curve, ...] = ()
     constant: float = 0.0
-    radial: tuple[Curve, ...] = ()
 
     @property
     def row_norm(self) -> float:
         """The order of the norm over the outputs by which edges are ranked: the dual one."""
-        return inf if self.norm is None else DUAL_NORMS[self.norm]
+        return DUAL_NORMS.get(self.norm, inf)
+
+    def split(self, w: Array) -> Array:
+        """Return the rows of weights, or of edges, whose norms count, each a row of an array."""
+        return w.reshape(1, -1) if self.norm == ALL else as_rows(w)
+
+    def measure(self, w: Array) -> Array:
+        """Return the sizes n_j of weights."""
+        if self.norm is None:
+            return np.abs(w).ravel()
+        return np.linalg.norm(self.split(w), 2.0 if self.norm == ALL else self.norm, axis=1)
 
     @cached_property
     def entry(self) -> Curve:
@@ -77,30 +91,19 @@ class Structure:
         """What is a function of the sum of the sizes; the constant is in it."""
         return Curve.constant(self.constant).plus(*self.totals)
 
-    @cached_property
-    def of_norm2(self) -> Curve:
-        """What is a function of the norm of all weights: squares, the radial part and the constant."""
-        return Curve.identity().then(curves.power(2.0)).times(self.square).plus(self.total, *self.radial)
-
     def equals(self, other: Structure) -> bool:
         """True if both take the same norm, and have the same values wherever they are looked at."""
         t = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 97)])
-        pairs = ((self.entry, other.entry), (self.total, other.total), (self.of_norm2, other.of_norm2))
+        pairs = ((self.entry, other.entry), (self.total, other.total))
         same = [np.array_equal(one.values(t), two.values(t)) for one, two in pairs]
         return self.norm == other.norm and all(same)
 
     def plus(self, other: Structure) -> Structure:
         """Return the sum of two penalties; Unrecognised where they take different norms of a row."""
-        norm = self.norm
-        if (self.radial and not other.is_radial) or (other.radial and not self.is_radial):
-            raise Unrecognised("a norm of all weights beside other sums")
-        if self.norm != other.norm:
-            # squares are the same sum by weights and by rows of norm 2
-            indifferent = [s for s in (self, other) if s.is_indifferent]
-            needed = next((s.norm for s in (self, other) if not s.is_indifferent), self.norm)
-            if not indifferent or (needed not in {None, 2.0} and any(s.square for s in indifferent)):
-                raise Unrecognised("a sum of different norms of the rows")
-            norm = needed
+        norm = _find_common_norm((self, other))
+        # squares are the same sum by weights and by rows of norm 2
+        if norm not in {None, 2.0, ALL} and (self.square or other.square):
+            raise Unrecognised("a sum of different norms of the rows")
         return Structure(
             norm,
             self.size + other.size,
@@ -108,13 +111,7 @@ class Structure:
             self.entries + other.entries,
             self.totals + other.totals,
             self.constant + other.constant,
-            self.radial + other.radial,
         )
-
-    @property
-    def is_radial(self) -> bool:
-        """True if it is a function of the norm of all weights."""
-        return not (self.size or self.entries or self.totals) and self.norm is None
 
     @property
     def is_indifferent(self) -> bool:
@@ -130,16 +127,24 @@ class Structure:
             tuple(curve.times(factor) for curve in self.entries),
             tuple(curve.times(factor) for curve in self.totals),
             factor * self.constant,
-            tuple(curve.times(factor) for curve in self.radial),
         )
 
     def of_total(self) -> Curve:
         """Return the penalty as a function of the sum of the sizes; Unrecognised where it is none."""
-        if self.square or self.entries or self.radial:
+        if (self.square or self.entries) and self.norm != ALL:
             raise Unrecognised("a function of a sum that is not an l1 norm")
-        size, constant = self.size, self.constant
-        line = Curve(lambda t: (size * t + constant, np.full_like(t, size), np.full_like(t, size)))
-        return line.plus(*self.totals)
+        return self.entry.plus(self.total)
+
+
+def _find_common_norm(sums: Sequence[Structure]) -> float | Literal["all"] | None:
+    """Return the norm of the rows that all sums take which need one; Unrecognised where they take different ones."""
+    norms = {each.norm for each in sums if not each.is_indifferent}
+    if len(norms) > 1:
+        of_all = ALL in norms
+        raise Unrecognised(
+            "a norm of all weights beside other sums" if of_all else "a sum of different norms of the rows"
+        )
+    return next(iter(norms), sums[0].norm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +196,8 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     if isinstance(node, _Sizes):
         raise Unrecognised("no number")
     found = (Structure(constant=node) if isinstance(node, float) else node).plus(reader.read_constraints(constraints))
-    if w.ndim == 1 or w.shape[1] == 1 or (found.norm == 1 and not found.square and not found.entries):
+    is_single = w.ndim == 1 or w.shape[1] == 1 or (found.norm == 1 and not found.square and not found.entries)
+    if is_single and found.norm != ALL:
         # of one number per row every norm is its size, and sums of norms of order 1 are sums over all weights
         found = replace(found, norm=None)
     if not np.isfinite(found.total.values(np.asarray(found.total.least))):
@@ -206,7 +212,7 @@ def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
         found = _Reader(z).read(expression)
     except Unrecognised:
         return None
-    if not isinstance(found, Structure) or found.norm is not None or found.totals or found.radial:
+    if not isinstance(found, Structure) or found.norm is not None or found.totals:
         return None
     return found.entry, found.constant
 
@@ -220,7 +226,7 @@ def _check_shape(structure: Structure, nonnegative: bool) -> None:
         up, down = entry.values(t), entry.values(-t)
         if not np.array_equal(up, down) and not np.allclose(up, down, rtol=1e-12, atol=0):
             raise Unrecognised("a term that tells a weight from its negative")
-    if entry.first_slope < 0 or (structure.radial and structure.of_norm2.first_slope < 0):
+    if entry.first_slope < 0 or (structure.norm == ALL and structure.of_total().first_slope < 0):
         raise Unrecognised("a term that falls at weights of 0")
 
 
@@ -322,7 +328,7 @@ class _Reader:
     def _norm_of_rows(self, order: float, axis: int | tuple[int, ...] | None, part: _Node) -> _Node:
         """Return the norm over the outputs of c W, or over all of them."""
         if order == 2 and axis is None and isinstance(part, _Sizes) and part.norm is None and part.factor is not None:
-            return Structure(radial=(Curve.identity().times(part.factor),))
+            return Structure(ALL, size=part.factor)
         if not isinstance(part, _Sizes) or part.norm is not None or axis is None or axis != part.outputs_axis:
             raise Unrecognised(f"a norm of order {order:g} over all hypotheses")
         if part.factor is None or order not in DUAL_NORMS:
@@ -414,8 +420,6 @@ def _scale(node: _Node, factor: float) -> _Node:
 def _compose(node: _Node, outer: curves.Sides) -> _Node:
     if isinstance(node, float):
         return float(Curve.constant(node).then(outer).values(np.zeros(())))
-    if isinstance(node, Structure) and node.radial:
-        return Structure(radial=(node.of_norm2.then(outer),))
     if isinstance(node, Structure):
         return Structure(node.norm, totals=(node.of_total().then(outer),))
     return node.then(outer)
@@ -441,14 +445,8 @@ def _unite(parts: Sequence[_Node], best: Callable[[Sequence[Curve]], Curve]) -> 
         curve = best([_curve_like(part, sizes[0]) for part in parts])
         return _Sizes(curve, sizes[0].norm, outputs_axis=sizes[0].outputs_axis)
     sums = [_as_structure(part) for part in parts]
-    if any(part.radial for part in sums):
-        if not all(part.is_radial for part in sums):
-            raise Unrecognised("a norm of all weights beside other sums")
-        return Structure(radial=(best([part.of_norm2 for part in sums]),))
-    norms = {part.norm for part in sums if not part.is_indifferent}
-    if len(norms) > 1:
-        raise Unrecognised("a sum of different norms of the rows")
-    return Structure(next(iter(norms), None), totals=(best([part.of_total() for part in sums]),))
+    norm = _find_common_norm(sums)
+    return Structure(norm, totals=(best([replace(part, norm=norm).of_total() for part in sums]),))
 
 
 OF_PARTS: Mapping[str, Callable[..., _Node]] = {

@@ -1,11 +1,13 @@
 """Every formulation on small data, with its objective, its dual and its constraints in plain Python."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 
+from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import (
     SLSSVM,
     EntropyProjection,
@@ -44,12 +46,13 @@ L = CODES[np.arange(N) % 3]
 
 @dataclass(frozen=True)
 class Case:
-    """A problem, and what it is in plain Python at a repaired point.
+    """A problem at a value of the parameter that may be swept, and what it is in plain Python at a repaired point.
 
-    `violation` is the largest amount by which the point misses a constraint of the primal or of the dual.
+    `violation` is the largest amount by which the point misses a constraint of the primal or of the dual. In plain
+    Python the parameter has its default.
     """
 
-    problem: Callable[[], Problem]
+    problem: Callable[..., Problem]
     primal: Callable[[dict], float]
     dual: Callable[[dict], float]
     violation: Callable[[dict], float]
@@ -96,7 +99,7 @@ def entropy(a):
 
 def svm(H):
     return Case(
-        lambda: (InfiniteSVM if H is CELLS else SVMPrimal)(H, y, C),
+        lambda C=C: (InfiniteSVM if H is CELLS else SVMPrimal)(H, y, C),
         lambda p: sum(p["w"] ** 2) / 2 + hinge(margins(H, p["w"], p["b"])),
         lambda p: sum(p["u"]) - sum(e * e for e in edges(H, p["u"])) / 2,
         lambda p: max(box(p["u"], C), balance(p["u"])),
@@ -105,7 +108,7 @@ def svm(H):
 
 def svm_dual(K):
     return Case(
-        lambda: SVMDual(K, y, C),
+        lambda C=C: SVMDual(K, y, C),
         lambda p: form(K, y * p["u"]) / 2 - sum(p["u"]),
         lambda p: -unslacked(form(K, y * p["u"]), margins(K, y * p["u"], p["b"])),
         lambda p: max(box(p["u"], C), balance(p["u"])),
@@ -118,7 +121,7 @@ def projection(rho, equality):
         return (abs(excess) if equality else max(0.0, excess)) / abs(q).max()
 
     return Case(
-        lambda: EntropyProjection(K, y, ALPHA, rho, equality=equality),
+        lambda rho=rho: EntropyProjection(K, y, ALPHA, rho, equality=equality),
         lambda p: entropy(p["alpha"]),
         lambda p: -log(sum(t * exp(-p["eta"] * (v - rho)) for t, v in zip(ALPHA, q, strict=True))),
         lambda p: max(box(p["alpha"]), abs(sum(p["alpha"]) - 1), miss(p["alpha"]), 0.0 if equality else -p["eta"]),
@@ -141,14 +144,14 @@ CASES = {
         ),
     ),
     "SoftMarginBoosting": Case(
-        lambda: SoftMarginBoosting(H, y, C),
+        lambda C=C: SoftMarginBoosting(H, y, C),
         lambda p: sum(p["w"]) + hinge(margins(H, p["w"])),
         lambda p: sum(p["u"]),
         lambda p: max(box(p["w"]), box(p["u"], C), max(edges(H, p["u"])) - 1),
     ),
     "InfiniteSVM": svm(CELLS),
     "LPBoost": Case(
-        lambda: LPBoost(H, y, D),
+        lambda D=D: LPBoost(H, y, D),
         lambda p: soft_minimum(margins(H, p["a"])),
         lambda p: max(edges(H, p["u"])),
         lambda p: max(box(p["a"]), abs(sum(p["a"]) - 1), box(p["u"], D), abs(sum(p["u"]) - 1)),
@@ -163,13 +166,13 @@ CASES = {
     "EntropyProjection, upwards": projection(SLACK_RHO, equality=True),
     "EntropyProjection, at most": projection(RHO, equality=False),
     "RegularizedExpLoss": Case(
-        lambda: RegularizedExpLoss(K, y, LAM),
+        lambda lam=LAM: RegularizedExpLoss(K, y, lam),
         lambda p: sum(exp(-z) for z in margins(K, p["eta"])) / N + LAM * form(K, p["eta"]),
         lambda p: -sum(v * log(N * v) - v for v in p["u"] if v > 0) - form(K, y * p["u"]) / (4 * LAM),
         lambda p: box(p["u"]),
     ),
     "SLSSVM": Case(
-        lambda: SLSSVM(H, L, C),
+        lambda C=C: SLSSVM(H, L, C),
         lambda p: (
             (p["W"] ** 2).sum() / 2
             + C / 2 * sum(sum((L[i] - sum(H[i, j] * p["W"][j] for j in range(M)) - p["b"]) ** 2) for i in range(N))
@@ -182,12 +185,31 @@ CASES = {
         lambda p: max(abs(sum(p["U"]))) / max(1.0, abs(p["U"]).sum()),
     ),
     "RegularizedLeastSquares": Case(
-        lambda: RegularizedLeastSquares(K, y, GAMMA),
+        lambda gamma=GAMMA: RegularizedLeastSquares(K, y, gamma),
         lambda p: sum((sum(K[i] * p["c"]) - y[i]) ** 2 for i in range(N)) / N + GAMMA * form(K, p["c"]),
         lambda p: sum(p["s"] * y) - N / 4 * sum(p["s"] ** 2) - form(K, p["s"]) / (4 * GAMMA),
         lambda p: 0.0,
     ),
 }
+
+
+def solve_quietly(problem):
+    """Solve by whichever solver of the chain finds an optimum, without a word of those that do not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SolverFallbackWarning)
+        return problem.solve()
+
+
+def solved(problem):
+    """What any of the solvers reaches, as its own certificate says: none of them reaches nine digits every time."""
+    solution = solve_quietly(problem)
+    assert problem.certify(solution).holds(1e-6)
+    return solution
+
+
+def dense(columns):
+    """The array that columns stand for."""
+    return columns.scores(np.eye(columns.shape[1]))
 
 
 def conic_of(express, shape, constraints=lambda v: ()):

@@ -1,17 +1,15 @@
 """Weights alone are enough: at an optimum the multipliers that are derived from them prove it, kinks or none."""
 
-import warnings
-
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from problem_cases import solve_quietly
 
 from cvxens import certify
 from cvxens.colgen import Formulation
-from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import Problem, Signed, StumpColumns, SVMDual
 from cvxens.problems.losses import (
     CVaR,
@@ -41,12 +39,6 @@ def table(seed, n=16, m=7):
     return np.column_stack([H, 0.2 * y]), y
 
 
-def solved(problem):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SolverFallbackWarning)
-        return problem.solve()
-
-
 def weights_of(solution):
     return {name: solution.variables[name] for name in ("w", "b") if name in solution.variables}
 
@@ -58,7 +50,7 @@ def weights_of(solution):
 def test_the_weights_of_an_optimum_are_proven_without_multipliers(loss, penalty, seed, intercept, nonnegative):
     H, y = table(seed)
     problem = Problem(Formulation(loss, penalty, intercept=intercept, nonnegative=nonnegative), H, y)
-    solution = solved(problem)
+    solution = solve_quietly(problem)
     certificate = certify(problem, **weights_of(solution))
     # a smooth loss has slopes that are off by the square root of what its value is off by
     assert certificate.holds(1e-6 if isinstance(loss, Hinge | HardMargin) else 1e-3)
@@ -72,7 +64,7 @@ def test_the_weights_of_an_optimum_are_proven_without_multipliers(loss, penalty,
 def test_weights_on_a_simplex_are_proven_by_level_edges(loss, seed, intercept):
     H, y = table(seed)
     problem = Problem(Formulation(loss, Simplex(), intercept=intercept, nonnegative=True), H, y)
-    certificate = certify(problem, **weights_of(solved(problem)))
+    certificate = certify(problem, **weights_of(solve_quietly(problem)))
     assert certificate.proven
     assert certificate.gap < (1e-6 if isinstance(loss, SoftMinimumMargin) else 1e-3)
 
@@ -85,7 +77,7 @@ def test_over_all_stumps_as_well(seed, C, intercept):
     y[:2] = 1.0, -1.0
     formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=True)
     problem = Problem(formulation, Signed(StumpColumns(X + np.arange(18)[:, None] / 100)), y)
-    assert certify(problem, **weights_of(solved(problem))).holds(1e-5)
+    assert certify(problem, **weights_of(solve_quietly(problem))).holds(1e-5)
 
 
 @settings(deadline=None, max_examples=20)
@@ -99,7 +91,7 @@ def test_of_any_weights_they_bound_the_optimum_and_are_no_worse_than_none(seed, 
     H, y = table(seed)
     problem = Problem(Formulation(loss, penalty, intercept=True), H, y)
     w = scale * np.random.default_rng(seed).normal(size=H.shape[1])
-    optimum = problem.certify(solved(problem)).primal
+    optimum = problem.certify(solve_quietly(problem)).primal
     assert 0 <= certify(problem, w=w).dual <= optimum * (1 + 1e-9)
 
 
@@ -109,7 +101,7 @@ def test_a_machine_in_a_kernel_has_its_coefficients_as_multipliers():
     problem = Problem(
         Formulation(Hinge(0.8), SquaredL2(2.0), intercept=True), SVMDual(X @ X.T + np.eye(15), y, 1.0).linear_map, y
     )
-    solution = solved(problem)
+    solution = solve_quietly(problem)
     assert certify(problem, w=y * solution.duals["u"] / 2.0, b=solution.variables["b"]).holds(1e-6)
 
 
@@ -167,7 +159,7 @@ def test_where_slopes_do_not_say_which_multipliers_suit_a_solver_does(name, digi
     random = np.random.default_rng(3)
     H, y = random.normal(size=(24, 4)), np.where(np.arange(24) % 2, 1.0, -1.0)
     problem = Problem(Formulation(loss, penalty, **options), H, None if "scores" in options else y)
-    given = {letter: values.round(digits) for letter, values in weights_of(solved(problem)).items()}
+    given = {letter: values.round(digits) for letter, values in weights_of(solve_quietly(problem)).items()}
     assert certify(problem, **given).holds(1e-5)
 
 

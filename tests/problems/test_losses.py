@@ -1,5 +1,6 @@
 """Losses of one margin or score a sample: each against its conjugate, its model and its best intercept."""
 
+from dataclasses import fields, replace
 from decimal import Decimal, localcontext
 
 import cvxpy as cp
@@ -179,23 +180,10 @@ def test_at_the_best_constant_score_the_multipliers_prove_that_it_is_best(name, 
     labels = data.draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=N - 2, max_size=N - 2))
     if not targets.any():
         targets[0] = 1.0
-    loss = {
-        "absolute": lambda: AbsoluteError(targets, prices),
-        "pinball": lambda: Pinball(targets, 0.3, prices),
-        "insensitive": lambda: EpsilonInsensitive(targets, 0.5, prices),
-        "huber": lambda: HuberError(targets, 0.5, prices),
-        "squared": lambda: SquaredError(prices, targets),
-        "poisson": lambda: Poisson(targets, prices),
-        "huberized": lambda: HuberizedHinge(prices, 0.5),
-        "hinge": lambda: Hinge(prices),
-        "exponential": lambda: Exponential(prices),
-        "logistic": lambda: Logistic(prices),
-        "squared hinge": lambda: SquaredHinge(prices),
-        "soft minimum": lambda: SoftMinimumMargin(2 * prices),
-        "cvar": lambda: CVaR(prices / 2, 2.0),
-        "cvar of prices": lambda: CVaR(prices),
-        "cvar of all": lambda: CVaR(prices / 16),
-    }[name]()
+    shares = {"soft minimum": 2.0, "cvar": 1 / 2, "cvar of prices": 1.0, "cvar of all": 1 / 16}
+    drawn = {"D": shares[name] * prices} if name in shares else {"t": targets, "L": targets, "C": prices}
+    own = {field.name for field in fields(LOSSES[name])}
+    loss = replace(LOSSES[name], **{key: value for key, value in drawn.items() if key in own})
     signs = np.array([1.0, -1.0, *labels]) if name in ON_MARGINS else np.ones(N)
     b = loss.best_intercept(np.zeros(N), signs)
     u = loss.repair(loss.multipliers(signs * b), signs)

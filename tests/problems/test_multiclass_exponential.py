@@ -1,15 +1,14 @@
 """The exponential loss of several classes: its definition, its conjugate, and what it is for two classes."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from problem_cases import solved
 
 from cvxens.colgen import Formulation
-from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.errors import InvalidInput
 from cvxens.problems import Problem
 from cvxens.problems.formulations import multiboost
 from cvxens.problems.losses import Exponential, MulticlassExponential
@@ -74,15 +73,6 @@ def test_an_intercept_is_refused():
     for refused in (lambda: loss.best_intercept(F, np.ones((N, 1))), lambda: loss.repair(F, np.ones((N, 1)))):
         with pytest.raises(InvalidInput, match=r"^intercept: found True"):
             refused()
-
-
-def solved(problem):
-    """What any of the solvers reaches, as its own certificate says: none of them reaches nine digits every time."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SolverFallbackWarning)
-        solution = problem.solve()
-    assert problem.certify(solution).holds(1e-6)
-    return solution
 
 
 @settings(deadline=None, max_examples=6)

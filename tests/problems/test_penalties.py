@@ -14,7 +14,6 @@ from cvxens.problems.expressions import ExpressionPenalty, read_penalty
 from cvxens.problems.penalties import (
     L1,
     ElasticNet,
-    Radial,
     RowNorms,
     Simplex,
     SquaredL2,
@@ -108,15 +107,27 @@ ROWS = {
     ),
 }
 
+RADIAL = {
+    "norm": lambda w: 0.7 * cp.norm2(w),
+    "ball": lambda w: cp.transforms.indicator([cp.norm2(w) <= 0.8]),
+    "cube": lambda w: cp.power(cp.norm2(w), 3) + cp.sum_squares(w),
+    "hinged": lambda w: cp.maximum(cp.norm2(w), 3 * cp.norm2(w) - 1),
+}
+READ = {
+    **{name: (express, None) for name, express in (ENTRIES | RADIAL).items()},
+    **{f"rows, {name}": (express, 2) for name, express in ROWS.items()},
+}
+"""Expressions, and the number of outputs that they are of."""
 
-def summarise(penalty, edges):
+
+def summarise(edges):
     return Edges(np.inf, float((edges**2).sum()), lambda: np.abs(edges), 0.0)
 
 
 def check_fenchel(penalty, express, w, edges):
     """P*(E) is at least E'w - P(w) everywhere, and is attained at the solution of max E'w - P(w) by cvxpy."""
     w = penalty.repair(w)
-    known = summarise(penalty, edges)
+    known = summarise(edges)
     share = penalty.shrink(known)
     assert 0 < share <= 1
     value, conjugate = penalty.value(w), penalty.conjugate(known)
@@ -124,30 +135,25 @@ def check_fenchel(penalty, express, w, edges):
     variable = cp.Variable(w.shape)
     best = cp.Problem(cp.Maximize(cp.sum(cp.multiply(0.999 * share * edges, variable)) - express(variable)))
     best.solve(solver="CLARABEL")
-    assert best.value == pytest.approx(penalty.conjugate(summarise(penalty, 0.999 * share * edges)), abs=2e-6)
+    assert best.value == pytest.approx(penalty.conjugate(summarise(0.999 * share * edges)), abs=2e-6)
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", READ)
 @settings(deadline=None, max_examples=4)
-@given(w=weights, edges=weights)
-def test_the_conjugate_of_an_expression_is_the_supremum(name, w, edges):
-    penalty = read_penalty(ENTRIES[name], None, False)
+@given(data=st.data())
+def test_the_conjugate_of_an_expression_is_the_supremum(name, data):
+    express, outputs = READ[name]
+    drawn = weights if outputs is None else rows
+    penalty = read_penalty(express, outputs, False)
     assert isinstance(penalty, StructuredExpression)
-    check_fenchel(penalty, ENTRIES[name], w, edges)
+    w = penalty.repair(data.draw(drawn))
+    assert penalty.value(w) == pytest.approx(float(express(cp.Constant(w)).value), rel=1e-9)
+    check_fenchel(penalty, express, w, data.draw(drawn))
 
 
-@pytest.mark.parametrize("name", ROWS)
-@settings(deadline=None, max_examples=4)
-@given(w=rows, edges=rows)
-def test_the_conjugate_of_an_expression_in_rows_is_the_supremum(name, w, edges):
-    penalty = read_penalty(ROWS[name], 2, False)
-    assert isinstance(penalty, StructuredExpression)
-    check_fenchel(penalty, ROWS[name], w, edges)
-
-
-@pytest.mark.parametrize(("name", "outputs"), [*((n, None) for n in ENTRIES), *((n, 2) for n in ROWS)])
-def test_an_expression_is_evaluated_as_it_is_stated(name, outputs):
-    express = ENTRIES[name] if outputs is None else ROWS[name]
+@pytest.mark.parametrize("name", READ)
+def test_an_expression_is_evaluated_as_it_is_stated(name):
+    express, outputs = READ[name]
     penalty = read_penalty(express, outputs, False)
     random = np.random.default_rng(0)
     for scale in (0.01, 0.1, 1.0):
@@ -196,25 +202,6 @@ def test_what_is_no_such_sum_is_known_by_its_expression_alone_and_says_why(expre
     penalty = read_penalty(express, outputs, False)
     assert isinstance(penalty, ExpressionPenalty)
     assert penalty.unrecognised.startswith(why)
-
-
-RADIAL = {
-    "norm": lambda w: 0.7 * cp.norm2(w),
-    "ball": lambda w: cp.transforms.indicator([cp.norm2(w) <= 0.8]),
-    "cube": lambda w: cp.power(cp.norm2(w), 3) + cp.sum_squares(w),
-    "hinged": lambda w: cp.maximum(cp.norm2(w), 3 * cp.norm2(w) - 1),
-}
-
-
-@pytest.mark.parametrize("name", RADIAL)
-@settings(deadline=None, max_examples=4)
-@given(w=weights, edges=weights)
-def test_functions_of_the_norm_of_all_weights_have_theirs(name, w, edges):
-    penalty = read_penalty(RADIAL[name], None, False)
-    assert isinstance(penalty, Radial)
-    check_fenchel(penalty, RADIAL[name], w, edges)
-    w = penalty.repair(w)
-    assert penalty.value(w) == pytest.approx(float(RADIAL[name](cp.Constant(w)).value), rel=1e-9)
 
 
 SLOPED = [

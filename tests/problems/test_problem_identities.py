@@ -1,15 +1,13 @@
 """What ties the formulations to each other and to closed forms."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from problem_cases import dense, solved
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
-from cvxens.errors import SolverFallbackWarning
 from cvxens.kernels import MiddleStump, Perceptron, SimplifiedStump, Stump
 from cvxens.problems import (
     SLSSVM,
@@ -44,19 +42,6 @@ def hypotheses(seed, n=14, m=9):
     random = np.random.default_rng(seed)
     y = np.array([1.0, -1.0])[np.arange(n) % 2]
     return np.where(random.random((n, m)) < 0.35, -1.0, 1.0) * y[:, None], y
-
-
-def dense(columns):
-    return columns.scores(np.eye(columns.shape[1]))
-
-
-def solved(problem):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SolverFallbackWarning)
-        solution = problem.solve()
-    certificate = problem.certify(solution)
-    assert certificate.holds(1e-6)
-    return solution
 
 
 @many

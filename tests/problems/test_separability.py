@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problem_cases import dense
 
 from cvxens.errors import CvxensError, NotSeparable
 from cvxens.problems import DenseColumns, HardMarginBoosting, Signed, StumpColumns
@@ -21,10 +22,6 @@ def assert_farkas(error, H, y):
     edges = [sum(u[i] * y[i] * H[i, j] for i in range(len(y))) for j in range(H.shape[1])]
     assert max(edges) <= 1e-7 * np.abs(H).max()
     assert error.max_edge == pytest.approx(max(edges), abs=1e-14 * np.abs(H).max())
-
-
-def dense(columns):
-    return columns.scores(np.eye(columns.shape[1]))
 
 
 def test_xor_is_beyond_stumps():

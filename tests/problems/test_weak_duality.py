@@ -19,9 +19,11 @@ def numbers(largest):
     return st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-largest, largest))
 
 
-def bounds(problem, certificate):
-    both = certificate.dual, certificate.primal
-    return both[::-1] if problem.maximise else both
+def assert_encloses(certificate, name):
+    """The optimum is between the two values: below the primal one of a minimum, above that of a maximum."""
+    low, high = (certificate.dual, certificate.primal)[:: -1 if PROBLEMS[name].maximise else 1]
+    slack = 1e-9 * abs(optimum(name))
+    assert low - slack <= optimum(name) <= high + slack
 
 
 def some_arrays(problem, largest):
@@ -37,9 +39,7 @@ def test_any_arrays_enclose_the_optimum(name, data):
     problem = PROBLEMS[name]
     certificate = certify(problem, **data.draw(some_arrays(problem, 100.0)))
     assert certificate.gap >= 0
-    low, high = bounds(problem, certificate)
-    slack = 1e-9 * abs(optimum(name))
-    assert low - slack <= optimum(name) <= high + slack
+    assert_encloses(certificate, name)
     assert certificate.proven == np.isfinite(certificate.gap)
     assert all(value >= 0 for value in certificate.residuals.values())
     if certificate.proven:
@@ -78,9 +78,7 @@ def test_arrays_of_any_size_end_in_a_bound_or_without_a_proof(name, data, size):
         certificate = certify(problem, **{key: size * values for key, values in point.items()})
     assert not np.isnan(certificate.kkt_residual)
     if certificate.proven:
-        low, high = bounds(problem, certificate)
-        slack = 1e-9 * abs(optimum(name))
-        assert low - slack <= optimum(name) <= high + slack
+        assert_encloses(certificate, name)
     else:
         assert certificate.gap == np.inf
         assert not certificate.holds(1e300)
@@ -92,9 +90,7 @@ def test_each_array_of_a_solution_alone_gives_an_enclosure(name):
     solution = problem.solve()
     for key, values in {**solution.variables, **solution.duals}.items():
         certificate = certify(problem, **{key: values})
-        low, high = bounds(problem, certificate)
-        slack = 1e-9 * abs(optimum(name))
-        assert low - slack <= optimum(name) <= high + slack
+        assert_encloses(certificate, name)
         assert key in RECOMPUTED or certificate.repair[key] < 1e-5
         assert all(moved == np.inf for other, moved in certificate.repair.items() if other != key)
 
