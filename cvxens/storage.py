@@ -125,7 +125,8 @@ def check_place(argument: str, path: Any) -> Path:
     try:
         is_folder, in_folder = _is_folder(path), _is_folder(path.parent)
     except (OSError, ValueError) as error:
-        found = f"found {str(path)!r}, which cannot be written ({getattr(error, 'strerror', error)})"
+        why = error.strerror if isinstance(error, OSError) else error
+        found = f"found {str(path)!r}, which cannot be written ({why})"
         raise InvalidInput(argument, found, "name another file") from None
     if is_folder or not in_folder:
         found = "a folder" if is_folder else "no folder for it"

@@ -297,9 +297,10 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
 
 def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[float]]:
     """Return the columns of what a method returns, under the names of the classes that they are of."""
-    if not hasattr(fitted, method):
+    evaluate = getattr(fitted, method, None)
+    if evaluate is None:
         raise InvalidInput(option, f"found a {type(fitted).__name__}, which has no {method} as it is", "leave it out")
-    values = getattr(fitted, method)(X)
+    values = evaluate(X)
     # one score of two classes is that of the second
     columns = values.T if values.ndim > 1 else [values]
     names = [str(name) for name in fitted.classes_[-len(columns) :].tolist()]
@@ -395,7 +396,7 @@ def export(model: str, out: Path) -> int:
 
     fitted = cvxens.load_model(model)
     graph = to_onnx(fitted)
-    encoder: TableEncoder | None = getattr(fitted, "encoder_", None)
+    encoder = _encoder_of(fitted)
     if encoder is not None and encoder.learnt and not encoder.raw:
         told = {entry.key: entry for entry in graph.metadata_props}
         told["input"].value = "numbers, those in columns where missing; 0/1 for each level in the lists of columns"

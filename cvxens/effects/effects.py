@@ -135,7 +135,8 @@ class Effects:
             mean = p @ main.at(x)
             total += mean
             mains.append(main.lift(-mean))
-        measured = [_measure_main(main, background) for main in mains] + [_measure_joint(one) for one in interactions]
+        measured = [_measure(p, main.at(x)) for main in mains for x, p in [background.points(main.feature)]]
+        measured += [_measure(one.masses.ravel(), one.table.reshape(-1, len(total))) for one in interactions]
         sizes, variances = np.array(measured).reshape(-1, 2, len(total)).swapaxes(0, 1)
         names = tuple(map(str, feature_names))
         known = {} if levels is None else levels
@@ -352,12 +353,6 @@ def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> Sam
     return CellBackground({feature: np.unique(np.concatenate(cuts)) for feature, cuts in found.items()})
 
 
-def _measure_main(main: MainEffect, background: SampleBackground | CellBackground) -> tuple[Array, Array]:
-    x, p = background.points(main.feature)
-    values = main.at(x)
-    return p @ np.abs(values), p @ values**2
-
-
-def _measure_joint(joint: Interaction) -> tuple[Array, Array]:
-    p, values = joint.masses.ravel(), joint.table.reshape(joint.masses.size, -1)
+def _measure(p: Array, values: Array) -> tuple[Array, Array]:
+    """Return the means of the absolute values (n, n_outputs), and of their squares, by masses (n,)."""
     return p @ np.abs(values), p @ values**2

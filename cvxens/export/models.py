@@ -101,10 +101,8 @@ def to_onnx(model: Any) -> Any:
     describe = package.helper.make_tensor_value_info
     shape = ("n", len(scores)) if len(scores) > 1 else ("n",)
     outputs = [describe("scores", package.TensorProto.DOUBLE, shape)]
-    if classes is None:
-        _add_predictions(graph, scores, inside)
-    else:
-        _add_outputs(graph, scores, inside, classes)
+    _add_outputs(graph, scores, inside, classes)
+    if classes is not None:
         label_type = package.helper.np_dtype_to_tensor_dtype(classes.dtype)
         outputs.insert(0, describe("label", label_type, ("n",)))
     proto = package.helper.make_model(
@@ -269,28 +267,21 @@ def _add_range(model: Any, graph: Graph, box: Array) -> str:
     return graph.hold(within)
 
 
-def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDArray) -> None:
-    """Add the outputs: NaN and no class, but an error, for samples that are not inside the range of the model."""
-    if len(columns) == 1:
-        (scores,) = columns
-        best = graph.put("Where", graph.put("Greater", scores, 0.0), np.array(1), np.array(0))
-        graph.put("Where", inside, scores, np.nan, result="scores")
-    else:
-        scores = graph.stack(columns)
-        best = graph.put("ArgMax", scores, axis=1, keepdims=0)
-        graph.put("Where", graph.put("Unsqueeze", inside, np.array([1])), scores, np.nan, result="scores")
-    known = graph.put("Where", inside, best, np.array(len(classes)))
-    graph.put("Gather", classes, known, result="label", label=REFUSAL)
-
-
-def _add_predictions(graph: Graph, columns: Sequence[str], inside: str) -> None:
-    """Add the output of a model without classes, with an error for samples that are not inside its range."""
+def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDArray | None) -> None:
+    """Add scores and, where there are classes, the label: NaN and an error for samples outside the model's range."""
+    several = len(columns) > 1
     # there is one zero, and none at the place of those outside
     zeros = graph.put("Gather", np.zeros(1), graph.put("Where", inside, np.array(0), np.array(1)), label=REFUSAL)
-    if len(columns) == 1:
-        graph.put("Sub", columns[0], zeros, result="scores")
+    shift = graph.put("Where", inside, zeros, np.nan)
+    shift = graph.put("Unsqueeze", shift, np.array([1])) if several else shift
+    scores = graph.put("Sub", graph.stack(columns) if several else columns[0], shift, result="scores")
+    if classes is None:
+        return
+    if several:
+        best = graph.put("ArgMax", scores, axis=1, keepdims=0)
     else:
-        graph.put("Sub", graph.stack(columns), graph.put("Unsqueeze", zeros, np.array([1])), result="scores")
+        best = graph.put("Where", graph.put("Greater", scores, 0.0), np.array(1), np.array(0))
+    graph.put("Gather", classes, best, result="label")
 
 
 def _describe(model: Any) -> dict[str, str]:

@@ -150,10 +150,11 @@ def name_features(names: Names, n_features: int) -> tuple[str, ...]:
 
 def read_fitted(estimator: Any, attribute: str) -> Any:
     """Return an attribute of a fitted estimator, or raise if it has none."""
-    if not hasattr(estimator, attribute):
+    try:
+        return getattr(estimator, attribute)
+    except AttributeError:
         found = f"found {type(estimator).__name__} without {attribute}"
-        raise InvalidInput("estimator", found, "give a fitted estimator that has it")
-    return getattr(estimator, attribute)
+        raise InvalidInput("estimator", found, "give a fitted estimator that has it") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,18 +77,17 @@ class Reading:
             return (gaps if self.level == MISSING else values == self.level).astype(np.float64)
         return values if self.missing is None else np.where(gaps, self.missing, values)
 
-    def read_stump(self, hypothesis: Any) -> tuple[float, float] | None:
+    def read_stump(self, hypothesis: Stump | LevelStump) -> tuple[float, float] | None:
         """Return threshold and sign of the stump of this feature that a hypothesis is on the sample, if it is one."""
-        if getattr(hypothesis, "feature", None) != self.column:
+        if hypothesis.feature != self.column:
             return None
+        if isinstance(hypothesis, Stump):
+            same = self.level is None and self.side in {0, hypothesis.missing}
+            return (hypothesis.threshold, hypothesis.sign) if same else None
         if self.level is None:
-            if isinstance(hypothesis, Stump) and self.side in {0, hypothesis.missing}:
-                return hypothesis.threshold, hypothesis.sign
-            if self.side == 1 and self.missing is not None and isinstance(hypothesis, LevelStump):
-                return None if hypothesis.levels or hypothesis.missing != 1 else (self.missing, hypothesis.sign)
-            return None
-        if not isinstance(hypothesis, LevelStump):
-            return None
+            # of no level, it tells missing values from others
+            told = self.side == 1 and self.missing is not None and not hypothesis.levels and hypothesis.missing == 1
+            return (self.missing, hypothesis.sign) if told else None
         inside = {*hypothesis.levels, *[MISSING] * (hypothesis.missing > 0)}
         if self.level in inside and not inside & {*self.others}:
             return 1.0, hypothesis.sign

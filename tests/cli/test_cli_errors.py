@@ -134,7 +134,7 @@ REFUSED = [
     (["report", "no", "--out", "made"], "no"),
     (
         ["report", "of_small.csv", "--test", "small.csv", "--out", "made"],
-        "--test: found it without DATA; give the samples",
+        "--test: found it without DATA; give the samples of the fit as DATA, and others with their target",
     ),
 ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import python, run, small, write_csv, write_npz
+from command_line import fit, python, run, small, write_csv, write_npz
 
 from cvxens import LPBoostClassifier, load_model
 
@@ -17,9 +17,8 @@ def csv(tmp_path):
 
 
 @pytest.fixture
-def model(capsys, tmp_path, csv):
-    assert run(capsys, "fit", csv, "--model", "LPBoostClassifier", "--out", tmp_path / "model")[0] == 0
-    return tmp_path / "model"
+def model(capsys, csv):
+    return fit(capsys, csv)
 
 
 @pytest.mark.parametrize("write", [write_csv, write_npz])
@@ -133,12 +132,8 @@ def test_certify_fails_above_the_tolerance(capsys, tmp_path, model):
     assert run(capsys, "certify", model, other, "--tol", "0.999")[0] == 0
 
 
-def test_certify_fails_where_nothing_is_proven(capsys, tmp_path, csv):
-    out = tmp_path / "heuristic"
-    assert (
-        run(capsys, "fit", csv, "--model", "LPBoostClassifier", "--param", "oracle=perceptrons", "--out", out)[0] == 0
-    )
-    status, told, _ = run(capsys, "certify", out)
+def test_certify_fails_where_nothing_is_proven(capsys, csv):
+    status, told, _ = run(capsys, "certify", fit(capsys, csv, "oracle=perceptrons"))
     assert status == 1
     assert told.startswith("Not proven (")
 
@@ -176,9 +171,8 @@ def test_the_chain_of_the_readme_takes_a_table_with_text_and_gaps(capsys, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["PriceSearchCV", "SupervisedKernelRLSClassifier"])
-def test_every_model_is_certified_by_its_fit_and_on_data(capsys, tmp_path, csv, name):
-    out = tmp_path / "model"
-    assert run(capsys, "fit", csv, "--model", name, "--out", out)[0] == 0
+def test_every_model_is_certified_by_its_fit_and_on_data(capsys, csv, name):
+    out = fit(capsys, csv, model=name)
     for data in ([], [csv]):
         status, printed, _ = run(capsys, "certify", out, *data)
         # experts are of parts of the sample, so that on the whole they are no optimum

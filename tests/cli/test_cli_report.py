@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command_line import run, small, write_csv
+from command_line import fit, run, small, write_csv
 
 
 @pytest.fixture
@@ -14,9 +14,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def model(capsys, data):
-    out = data.with_name("model")
-    assert run(capsys, "fit", data, "--model", "LPBoostClassifier", "--out", out)[0] == 0
-    return out
+    return fit(capsys, data)
 
 
 def content_of(path):
@@ -45,11 +43,6 @@ def test_samples_that_the_fit_has_not_seen(capsys, tmp_path, model, data):
     assert "on data.csv" in content["kind"]
     assert sum(map(sum, content["quality"]["confusion"])) == 10
     assert "Good &amp; bad</h1>" in out.read_text()
-    status, _, err = run(capsys, "report", model, "--test", test, "--out", out)
-    assert (status, err) == (
-        2,
-        "error: --test: found it without DATA; give the samples of the fit as DATA, and others with their target\n",
-    )
 
 
 def test_without_data_no_sample_is_in_the_page(capsys, tmp_path, model):

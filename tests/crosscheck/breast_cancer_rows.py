@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 
 from cvxens.crosscheck import Sample
@@ -13,10 +12,6 @@ def breast_cancer_sample(n_samples=120, n_features=6):
     data = load_breast_cancer()
     rows = np.random.default_rng(0).permutation(len(data.target))[:n_samples]
     return Sample.from_arrays(data.data[rows, :n_features], np.where(data.target[rows] == 1, 1.0, -1.0))
-
-
-def both_signs(H):
-    return np.hstack([H, -H])
 
 
 def every_cell(X):
@@ -31,20 +26,3 @@ def every_cell(X):
 
 def stump_kernel(X):
     return (1 + 2 / 1024) * np.ptp(X, axis=0).sum() / 2 - np.abs(X[:, None] - X).sum(axis=2)
-
-
-def soft_margin_by_scipy(H, y, C):
-    """Min sum w + C sum xi, M w >= 1 - xi, as one linear program over all columns."""
-    M, n = y[:, None] * H, len(y)
-    cost = np.r_[np.ones(H.shape[1]), np.full(n, C)]
-    return linprog(cost, A_ub=np.hstack([-M, -np.eye(n)]), b_ub=-np.ones(n), method="highs").fun
-
-
-def lpboost_by_scipy(H, y, D):
-    """Max rho - D sum xi, M a + xi >= rho, sum a = 1, as one linear program over all columns."""
-    M, n = y[:, None] * H, len(y)
-    cost = np.r_[np.zeros(H.shape[1]), np.full(n, D), -1.0]
-    total = np.r_[np.ones(H.shape[1]), np.zeros(n + 1)][None]
-    bounds = [(0, None)] * (H.shape[1] + n) + [(None, None)]
-    limits = np.hstack([-M, -np.eye(n), np.ones((n, 1))])
-    return -linprog(cost, A_ub=limits, b_ub=np.zeros(n), A_eq=total, b_eq=[1.0], bounds=bounds, method="highs").fun

@@ -2,14 +2,8 @@
 
 import numpy as np
 import pytest
-from breast_cancer_rows import (
-    both_signs,
-    breast_cancer_sample,
-    every_cell,
-    lpboost_by_scipy,
-    soft_margin_by_scipy,
-    stump_kernel,
-)
+from breast_cancer_rows import breast_cancer_sample, every_cell, stump_kernel
+from brute_force import linear_program, soft_minimum_program
 from sklearn.svm import SVC
 from variants import list_stumps
 
@@ -169,19 +163,17 @@ def test_runs_recomputed_over_all_stumps(sample, rows, name):
     u = np.clip(run.u, 0, price)
     assert u.max() / u.sum() <= price * (1 + 1e-9)
     primal = primal_of(run.weights, y * scores(run, X), price)
-    dual = dual_of(u, (both_signs(list_stumps(X)[0]).T @ (y * u)).max(), price)
+    dual = dual_of(u, np.abs(list_stumps(X)[0].T @ (y * u)).max(), price)
     assert -1e-12 <= relative_gap(primal, dual) <= 1e-6
     assert abs(primal) == pytest.approx(rows[name].certificate.primal, rel=1e-8)
 
 
-def test_soft_margin_equals_scipy_over_the_dense_matrix(sample, rows):
-    expected = soft_margin_by_scipy(both_signs(list_stumps(sample.X)[0]), sample.y, 20 / len(sample.y))
-    assert rows["SoftMarginBoosting"].fast.objective == pytest.approx(expected, rel=1e-8)
-
-
-def test_hard_margin_equals_scipy_at_a_prohibitive_price_of_slack(sample, rows):
-    expected = soft_margin_by_scipy(both_signs(list_stumps(sample.X)[0]), sample.y, 1e4)
-    assert rows["HardMarginBoosting"].fast.objective == pytest.approx(expected, rel=1e-7)
+@pytest.mark.parametrize(
+    ("name", "slack", "rel"), [("SoftMarginBoosting", 20 / 120, 1e-8), ("HardMarginBoosting", 1e4, 1e-7)]
+)
+def test_margins_equal_scipy_over_the_dense_matrix_hard_ones_at_a_prohibitive_price(sample, rows, name, slack, rel):
+    expected = linear_program(list_stumps(sample.X)[0], sample.y, slack=slack)
+    assert rows[name].fast.objective == pytest.approx(expected, rel=rel)
 
 
 def test_lpboost_is_the_soft_margin_in_other_words(sample, rows):
@@ -189,7 +181,7 @@ def test_lpboost_is_the_soft_margin_in_other_words(sample, rows):
     assert rows["LPBoost"].fast.objective == pytest.approx(1 / U, rel=1e-8)
     D = CASES[LPBoost][0](sample).D
     assert pytest.approx(20 / len(sample.y) / U) == D
-    expected = lpboost_by_scipy(both_signs(list_stumps(sample.X)[0]), sample.y, D)
+    expected = soft_minimum_program(list_stumps(sample.X)[0], sample.y, D)
     assert rows["LPBoost"].fast.objective == pytest.approx(expected, rel=1e-8)
 
 

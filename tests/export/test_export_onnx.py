@@ -150,11 +150,12 @@ def knots(model):
 
 
 @CLASSES
-@pytest.mark.parametrize("name", STUMPS)
-def test_ensembles_of_stumps(name, n_classes):
+@pytest.mark.parametrize("name", [*STUMPS, *ADDITIVE])
+def test_ensembles_of_stumps_and_additive_models(name, n_classes):
     X, y = sample(n_classes)
-    model = clone(STUMPS[name]).fit(X, y)
-    assert_same(model, around(X, thresholds(model)))
+    inside = {"stumps in a range": lambda T: np.clip(T, -9.0, 9.0), "histograms": np.abs}.get(name, np.asarray)
+    model = clone((STUMPS | ADDITIVE)[name]).fit(inside(X), y)
+    assert_same(model, inside(around(X, thresholds(model) if name in STUMPS else knots(model))))
 
 
 @CLASSES
@@ -165,15 +166,6 @@ def test_simplex_codes(n_classes):
     label, scores = session(model).run(["label", "scores"], {"X": T})
     np.testing.assert_allclose(scores, model.decision_function(T), rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(label, model.predict(T))
-
-
-@CLASSES
-@pytest.mark.parametrize("name", ADDITIVE)
-def test_additive_models(name, n_classes):
-    X, y = sample(n_classes)
-    inside = {"stumps in a range": lambda T: np.clip(T, -9.0, 9.0), "histograms": np.abs}.get(name, np.asarray)
-    model = clone(ADDITIVE[name]).fit(inside(X), y)
-    assert_same(model, inside(around(X, knots(model))))
 
 
 EXPANSIONS = [RhoSVC, RegAdaBoostClassifier, PartialSVMEnsembleClassifier]
@@ -196,13 +188,6 @@ def test_expansions_in_additive_kernels(kind, kernel, n_classes):
     clear = ranked[:, -1] - ranked[:, -2] > 1e-9 * np.abs(expected).max()
     assert clear.mean() > 0.9
     np.testing.assert_array_equal(label[clear], model.predict(T)[clear])
-
-
-def test_what_expansions_refuse_is_refused():
-    X, y = sample(2)
-    model = RhoSVC("histogram-intersection").fit(np.abs(X), y)
-    for row in ([[-1.0, 0.0, 0.0]], [[np.nan, 0.0, 0.0]]):
-        assert_refused(model, np.array(row))
 
 
 WEIGHTS = st.sampled_from([-1.0, -0.5, 0.1, 0.2, 0.3, 0.7, 1e-9, 0.0])
@@ -252,9 +237,8 @@ def test_any_functions_of_single_features(data):
     values = data.draw(arrays(float, int(starts[-1]), elements=st.floats(-9, 9)))
     model._predictor = AdditiveModel(starts, np.concatenate(drawn), values, data.draw(numbers))
     model.intercept_ = np.array(model._predictor.intercept)
-    assert_same(
-        model, np.vstack([data.draw(arrays(float, (9, 2), elements=numbers)), *np.ix_(*drawn)[:0], _grid(drawn)])
-    )
+    grid = np.stack(np.meshgrid(*drawn), axis=-1).reshape(-1, 2)
+    assert_same(model, np.vstack([data.draw(arrays(float, (9, 2), elements=numbers)), grid]))
 
 
 LEVELS = ("blue", "grey", "red")
@@ -351,10 +335,6 @@ def test_gaps_of_numbers():
     assert_same(model, X)
 
 
-def _grid(drawn):
-    return np.stack(np.meshgrid(*drawn), axis=-1).reshape(-1, 2)
-
-
 def test_constant_and_repeated_features():
     X, y = sample(2)
     X = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
@@ -422,8 +402,11 @@ def test_what_the_kernel_refuses_is_refused(name, n_classes):
         assert_refused(model, row)
 
 
-def test_another_number_of_features_is_refused():
+def test_what_expansions_and_graphs_refuse_is_refused():
     X, y = sample(2)
+    expansion = RhoSVC("histogram-intersection").fit(np.abs(X), y)
+    for row in ([[-1.0, 0.0, 0.0]], [[np.nan, 0.0, 0.0]]):
+        assert_refused(expansion, np.array(row))
     run = session(LPBoostClassifier(tol=0.1).fit(X, y))
     with pytest.raises(InvalidArgument, match="invalid dimensions for input: X"):
         run.run(None, {"X": X[:, :2]})

@@ -5,7 +5,7 @@ import pytest
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
-from matplotlib.figure import Figure
+from rendering import axes
 
 from cvxens.colgen import column_generation, formulations, oracles
 from cvxens.problems import simplex_codes
@@ -23,8 +23,7 @@ def no_figure_is_left():
 
 @pytest.fixture
 def ax():
-    """Axes that pyplot knows nothing of."""
-    return Figure(layout="constrained").subplots()
+    return axes(1)[0]
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,17 @@
 """What every picture is held to."""
 
+import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+K = np.array([[4.0, 1.0, 2.0, 0.0], [1.0, 4.0, 0.5, 3.0], [2.0, 0.5, 4.0, -1.0], [0.0, 3.0, -1.0, 4.0]])
+C, WEIGHTS = [1.0, 0.01, 0.1], np.array([[3.0, 0.0, -5.0], [1.0, 0.0, 0.0], [2.0, 0.0, -4.0]])
+PAIRS = {"age": ([20, 40, 60], [-1.0, 0.5, 0.0]), "height": ([1.5, 2.0], [0.0, 0.2])}
+
+
+def axes(n):
+    """So many axes that pyplot knows nothing of."""
+    return list(np.ravel(Figure(layout="constrained").subplots(1, n, squeeze=False)))
 
 
 def assert_drawn(display, ax):

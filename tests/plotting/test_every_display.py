@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from rendering import assert_opens_one_figure
+from rendering import PAIRS, WEIGHTS, C, K, assert_opens_one_figure
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import SVC
 
@@ -29,10 +29,7 @@ from cvxens.plotting import (
     Trace,
 )
 
-K = np.array([[4.0, 1.0, 2.0, 0.0], [1.0, 4.0, 0.5, 3.0], [2.0, 0.5, 4.0, -1.0], [0.0, 3.0, -1.0, 4.0]])
 LABELS = ["b", "a", "b", "a"]
-PAIRS = {"age": ([20, 40, 60], [-1.0, 0.5, 0.0]), "height": ([1.5, 2.0], [0.0, 0.2])}
-C, WEIGHTS = [1.0, 0.01, 0.1], np.array([[3.0, 0.0, -5.0], [1.0, 0.0, 0.0], [2.0, 0.0, -4.0]])
 NO_LABELS = [None, 1.0, [[1.0], [1.0, 2.0]], np.ones(59), np.ones((1, 60)), {}, object()]
 TRACES = [ConvergenceDisplay, GapDisplay]
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
-from rendering import assert_drawn, assert_opens_one_figure, legend_of
+from rendering import PAIRS, WEIGHTS, C, K, assert_drawn, assert_opens_one_figure, axes, legend_of
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -35,14 +34,6 @@ from cvxens.plotting import (
     ShapeDisplay,
     Trace,
 )
-
-K = np.array([[4.0, 1.0, 2.0, 0.0], [1.0, 4.0, 0.5, 3.0], [2.0, 0.5, 4.0, -1.0], [0.0, 3.0, -1.0, 4.0]])
-C, WEIGHTS = [1.0, 0.01, 0.1], np.array([[3.0, 0.0, -5.0], [1.0, 0.0, 0.0], [2.0, 0.0, -4.0]])
-PAIRS = {"age": ([20, 40, 60], [-1.0, 0.5, 0.0]), "height": ([1.5, 2.0], [0.0, 0.2])}
-
-
-def axes(n):
-    return list(np.ravel(Figure(layout="constrained").subplots(1, n, squeeze=False)))
 
 
 def texts(ticks):

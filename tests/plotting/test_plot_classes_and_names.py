@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.figure import Figure
-from rendering import assert_drawn, legend_of
+from rendering import assert_drawn, axes, legend_of
 
 from cvxens.certificates import relative
 from cvxens.estimators import (
@@ -33,10 +32,6 @@ X = pd.DataFrame(
 )
 LABELS = np.digitize(X["age (years)"] / 30 + X["smoker"] + 0.3 * RNG.normal(size=90), [1.5, 2.5])
 TWO, THREE = CLASSES[np.minimum(LABELS, 1)], CLASSES[LABELS]
-
-
-def axes(n):
-    return list(np.ravel(Figure(layout="constrained").subplots(1, n, squeeze=False)))
 
 
 def histories(model):

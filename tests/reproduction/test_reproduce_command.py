@@ -3,7 +3,9 @@
 import json
 import signal
 from dataclasses import dataclass, replace
+from functools import partial
 
+import command_line
 import pytest
 from data_directory import press
 
@@ -13,13 +15,7 @@ from reproduction.__main__ import main
 SMALL = ("--splits", 2, "--data", "twonorm", "--data", "threenorm-n", "--method", "SVM-Stump", "--method", "SVM-Mid")
 
 
-def run(capsys, *arguments):
-    """Exit status, standard output and standard error of `python -m reproduction ARGUMENTS`."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    written = capsys.readouterr()
-    return ended.value.code, written.out, written.err
+run = partial(command_line.run, command=main)
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,11 @@ from cvxens.cli import main
 from cvxens.datasets import make_twonorm
 
 
-def run(capsys, *arguments):
-    """Exit status, standard output and standard error of `cvxens ARGUMENTS`."""
+def run(capsys, *arguments, command=main):
+    """Exit status, standard output and standard error of `cvxens ARGUMENTS`, or of another command."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
+        command([str(argument) for argument in arguments])
     written = capsys.readouterr()
     return ended.value.code, written.out, written.err
 
