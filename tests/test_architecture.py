@@ -102,6 +102,7 @@ LIBRARIES = {
         "limits",
         "features",
         "hypotheses",
+        "problems.pair_losses",
         "trees",
         "kernels",
         "colgen.oracles",
