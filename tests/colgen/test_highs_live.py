@@ -165,10 +165,7 @@ def test_a_program_recovers_from_a_spoilt_basis():
 
 
 @pytest.mark.parametrize("clash", [True, False])
-@pytest.mark.parametrize(
-    "make", [lambda: HighsMaster(MASTERS["soft margin"][0], y), lambda: LiveProgram(*np.ones((3, 1)))]
-)
-def test_a_missing_highs_is_blamed_on_ortools_where_that_is_loaded(monkeypatch, make, clash):
+def test_a_missing_highs_is_blamed_on_ortools_where_that_is_loaded(monkeypatch, clash):
     monkeypatch.setitem(sys.modules, "highspy", None)
     monkeypatch.delitem(sys.modules, "ortools", raising=False)
     if clash:
