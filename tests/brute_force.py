@@ -10,12 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-<<<<<<< HEAD
 from cvxens.colgen import Column, Priced, column_generation
-=======
-from cvxens.colgen import Column, Priced
 from cvxens.hypotheses import Stump
->>>>>>> part-d
 
 
 def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +23,6 @@ def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.n
     return X, y
 
 
-<<<<<<< HEAD
 @st.composite
 def degenerate(draw, most_samples: int = 9, most_values: int = 5):
     """Few samples, features with ties, constants and copies, rows that repeat; labels of both classes."""
@@ -48,14 +43,14 @@ def as_columns(H: np.ndarray) -> list[Column]:
 def interrupted(*_):
     """What is cut off by Ctrl-C."""
     raise KeyboardInterrupt
-=======
+
+
 def list_stumps(X: np.ndarray) -> Iterator[Stump]:
     """Every middle stump of sign +1, feature by feature, thresholds ascending."""
     for j in range(X.shape[1]):
         for low, high in pairwise(np.unique(X[:, j]).astype(np.float64).tolist()):
             middle = low / 2 + high / 2
             yield Stump(j, middle if middle > low else high, 1)
->>>>>>> part-d
 
 
 def all_stumps(X: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from scipy.sparse import issparse
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
 from cvxens.colgen.near_optimal import LevelSet, NearEnsemble, PricedPart, Range, RangeSearch, find_level, take_ends
-from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, evaluate, with_signs
+from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, declared, evaluate, with_signs
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant
 from cvxens.limits import limit_time
@@ -234,7 +234,7 @@ class _Constants:
     """
 
     def __init__(self, oracle: Oracle) -> None:
-        self.oracle, self.sample, self.largest = oracle, oracle.sample, getattr(oracle, "largest", 1.0)
+        self.oracle, self.sample, self.largest = oracle, oracle.sample, declared(oracle, "largest")
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the constants, with a bound on their edges."""

@@ -26,7 +26,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.loop import Run
 from cvxens.colgen.masters.linear_masters import LiveProgram
-from cvxens.colgen.protocols import Column, Hypothesis, ask, evaluate, negate, with_signs
+from cvxens.colgen.protocols import Column, Hypothesis, ask, declared, evaluate, negate, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
 from cvxens.problems import Problem
@@ -436,13 +436,16 @@ class RangeSearch:
         for place, part in enumerate(end.parts):
             if part.oracle is None:
                 continue
+            if not np.isfinite(most := declared(part.oracle, "largest")):
+                lacking = f"found {type(part.oracle).__name__} without the largest |h(x)|, which rounding counts by"
+                raise InvalidInput("oracle", lacking, "give it as the attribute `largest`")
             weights, plus = s + part.tilt / price, part.constant / price
             answer = ask(part.oracle, weights, part.left_out)
             bound = answer.outside_bound if part.left_out and np.isfinite(answer.outside_bound) else answer.edge_bound
             if not np.isfinite(bound):
                 raise InvalidInput("make_oracle", "found one that does not bound edges", "give one such as stumps")
             # s + a / t and c / t are rounded once
-            lost = 2 * EPSILON * (float(np.abs(weights).sum()) * getattr(part.oracle, "largest", 1.0) + abs(plus))
+            lost = 2 * EPSILON * (float(np.abs(weights).sum()) * most + abs(plus))
             largest = max(largest, bound + plus + lost)
             # so many columns of a part enter for each pair of multipliers that is priced
             found += [(column, weights, place, limit - plus) for column in answer.columns[:4]]

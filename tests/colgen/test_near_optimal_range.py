@@ -1,6 +1,7 @@
 """The range of a linear functional over all near-optimal ensembles, against programs over all stumps at once."""
 
 import warnings
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -89,6 +90,17 @@ def test_weights_have_a_range_and_what_cannot_be_asked_is_refused():
     shifted = column_generation(Formulation(Hinge(0.2), L1(1.0), intercept=True), oracles.Stumps(X), y)
     with pytest.raises(InvalidInput, match="add up to 0"):
         near_optimal_range(shifted, np.ones(30))
+
+
+def test_hypotheses_of_any_size_count_by_their_size():
+    X, y = noisy(30, 2)
+    ten = column_generation(formulations.soft_margin(C=0.3), oracles.Costed(oracles.Stumps(X), 0.1), y)
+    one = column_generation(Formulation(Hinge(0.3), L1(0.1)), oracles.Stumps(X), y)
+    sums = [near_optimal_range(ten, 1.0, 0.1, tol=1e-4), near_optimal_range(one, 0.1, 0.1, tol=1e-4)]
+    np.testing.assert_allclose(sums[0].most, sums[1].most, rtol=1e-3)
+    silent = SimpleNamespace(sample=X, price=oracles.Stumps(X).price)
+    with pytest.raises(InvalidInput, match=r"oracle: .*`largest`"):
+        near_optimal_range(column_generation(formulations.soft_margin(C=0.3), silent, y), 1.0, 0.1)
 
 
 def test_ends_are_certified_and_wider_where_time_is_up():
