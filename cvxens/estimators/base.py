@@ -40,7 +40,7 @@ from cvxens.docstrings import compose, read_entries
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
-from cvxens.estimators.saving import load_as, save_model
+from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
@@ -358,9 +358,13 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     """What reads X and y, and what goes with them."""
 
     save = save_model
-    load = classmethod(load_as)
     effects = find_effects
     report = write_report
+
+    @classmethod
+    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
+        return load_as(cls, path, trusted=trusted)
 
     @abstractmethod
     def _accepts(self) -> Accepts:
@@ -439,14 +443,13 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         with translate_overflow(self), limit_time(time_limit(self)), heed_interrupts():
             sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
-            several = self._n_problems(sample) > 1
-            sample = sample.merge() if self._merges() and not several else sample
+            n_parts = self._n_problems(sample)
+            sample = sample.merge() if self._merges() and n_parts == 1 else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | sample.known
             told = {name: value for name, value in given.items() if value is not None}
             metadata = {"metadata": told} if told else {}
             context = None
             if "_skl_callbacks" in vars(self):
-                n_parts = self._n_problems(sample)
                 n_tasks = n_parts if n_parts > 1 else self._most_rounds(sample)
                 context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
             task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
@@ -508,6 +511,56 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         if isinstance(sample, Sample) and not np.array_equal(sample.classes, known):
             raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {known}")
         return sample
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None, **more: Any
+    ) -> Certificate | list[Certificate]:
+        """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
+
+        The problem is solved anew on that sample, within the limits of the estimator, for the bound. A kernel is as it
+        was fitted, and so are weak learners; what the estimator leaves to be chosen by default follows from the sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its targets; of a classifier, the classes of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        weights : array-like, shaped as `weights_` or, of kernels, as `dual_coef_`, optional
+            Weights from anywhere; by default the fitted ones.
+        intercept : float or array-like, shaped as `intercept_`, optional
+            By default the fitted one, with `weights` the best one; only of problems that have an intercept.
+        **more
+            What else `fit` takes of a sample, such as `sensitive_features`, or the `qid` of a ranker.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample and those
+            of the ensemble, which need not be among these: bins and scales are of the sample. A list over the
+            sub-problems where there are several, for which weights and intercept are lists as well.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
+        """
+        told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
+        sample = self._read_again(X, y, **told)
+        if weights is None:
+            # of ensembles, and of kernels
+            weights = vars(self).get("weights_", vars(self).get("dual_coef_"))
+            intercept = vars(self).get("intercept_") if intercept is None else intercept
+        found: Certificate | list[Certificate] = self._map_problems(
+            type(self)._certify, sample, weights=weights, intercept=intercept
+        )
+        return found
+
+    @abstractmethod
+    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+        """Certify weights of the one problem on a sample, with the best intercept where none is given."""
 
     def _raw_scores(self, X: Any) -> Array:
         """Score checked samples by the one problem, or by every sub-problem, (n_samples, n_parts)."""
@@ -663,53 +716,6 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
         found |= part._solve(sample.merge() if part._merges() else sample)
     part._adopt(found)
     return part
-
-
-def certify_fit(
-    model: Any, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None, **more: Any
-) -> Certificate | list[Certificate]:
-    """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
-
-    The problem is solved anew on that sample, within the limits of the estimator, for the bound. A kernel is as it
-    was fitted, and so are weak learners; what the estimator leaves to be chosen by default follows from the sample.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Features of any sample.
-    y : array-like of shape (n_samples,)
-        Its targets; of a classifier, the classes of the fitted sample, all of them.
-    sample_weight : array-like of shape (n_samples,), optional
-        As in `fit`.
-    weights : array-like, shaped as `weights_` or, of kernels, as `dual_coef_`, optional
-        Weights from anywhere; by default the fitted ones.
-    intercept : float or array-like, shaped as `intercept_`, optional
-        By default the fitted one, with `weights` the best one; only of problems that have an intercept.
-    **more
-        What else `fit` takes of a sample, such as `sensitive_features`, or the `qid` of a ranker.
-
-    Returns
-    -------
-    Certificate or list of Certificate
-        Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample and those
-        of the ensemble, which need not be among these: bins and scales are of the sample. A list over the
-        sub-problems where there are several, for which weights and intercept are lists as well.
-
-    Raises
-    ------
-    InvalidInput
-        Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
-    """
-    told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
-    sample = model._read_again(X, y, **told)
-    if weights is None:
-        # of ensembles, and of kernels
-        weights = vars(model).get("weights_", vars(model).get("dual_coef_"))
-        intercept = vars(model).get("intercept_") if intercept is None else intercept
-    found: Certificate | list[Certificate] = model._map_problems(
-        type(model)._certify, sample, weights=weights, intercept=intercept
-    )
-    return found
 
 
 @contextmanager

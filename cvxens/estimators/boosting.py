@@ -45,7 +45,6 @@ from cvxens.colgen.protocols import declared
 from cvxens.estimators.base import (
     REMEDIES,
     Classifier,
-    certify_fit,
     check_shape,
     estimator,
     refuse_intercept,
@@ -231,7 +230,6 @@ class Boosting(Classifier):
     max_time: float | None = None
     verbose: int = 0
 
-    certify = certify_fit
     to_frame = to_frame
     get_rules = get_rules
     to_text = to_text

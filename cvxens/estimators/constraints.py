@@ -20,6 +20,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.estimators.samples import ORACLES, OracleFactory, find_factory, find_feature, offers
 from cvxens.types import Array
@@ -210,14 +211,10 @@ class Convex(Shape):
         return dict.fromkeys(self.features if several else [self.features], self.curvature)
 
 
+@documented
 @dataclass(frozen=True)
 class Concave(Convex):
     """The score is concave in some features, everywhere; with oracle="ramps".
-
-    Parameters
-    ----------
-    features : feature, or sequence of features
-        By name where X has names, or by index.
 
     Examples
     --------

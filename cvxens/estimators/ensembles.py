@@ -35,7 +35,6 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
     Learner,
-    certify_fit,
     check_shape,
     is_open,
     refuse_intercept,
@@ -152,7 +151,6 @@ class Ensemble(Learner):
     C_: float | None = field(init=False)
     cv_results_: dict[str, Any] | None = field(init=False)
 
-    certify = certify_fit
     to_frame = to_frame
     get_rules = get_rules
     to_text = to_text

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier, Regressor, certify_fit, check_shape, estimator, warn_of_gap
+from cvxens.estimators.base import Classifier, Regressor, check_shape, estimator, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.hypotheses import decode_table
 from cvxens.kernels import TreeEnsemble
@@ -157,8 +157,6 @@ class SupervisedKernelExperts(ABC):
             y = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y)
         trees = fit_forest(decode_table(features, X), y, random_state=seed, n_jobs=self.n_jobs)
         return OwnTrees(trees, coded=True)
-
-    certify = certify_fit
 
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
         """Certify the expert with the largest gap, on a sample.

@@ -24,7 +24,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Classifier, certify_fit
+from cvxens.estimators.base import Classifier
 from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.prices import PricePath, Trial, stack_scores
 from cvxens.estimators.samples import Accepts, Sample, class_factors
@@ -264,7 +264,6 @@ class KernelMachine(Classifier):
     max_time: float | None = None
     verbose: int = 0
 
-    certify = certify_fit
     _list_terms = list_machine_terms
 
     @property

@@ -22,7 +22,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Learner, estimator, rounds_of, time_limit, translate_overflow
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score, tabulate
-from cvxens.estimators.saving import load_as, save_model
+from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
 from cvxens.tables import TableEncoder
 from cvxens.types import Array
@@ -149,7 +149,11 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     n_jobs: int | None = None
 
     save = save_model
-    load = classmethod(load_as)
+
+    @classmethod
+    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+        """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
+        return load_as(cls, path, trusted=trusted)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
         """Choose the parameters, then fit all samples; arguments are those of the estimator's `fit`.

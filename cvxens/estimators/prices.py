@@ -561,10 +561,6 @@ def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[n
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
         if scorer is None:
             return _score_loss(knowing, sample, test, F)
-        if scoring == "accuracy":
-            # scikit-learn's checks would take longer than small fits
-            right = knowing._classes(knowing._to_scores(F)) == sample.given[test]
-            return float(right @ sample.masses[test] / sample.masses[test].sum())
         shell = copy(knowing)
         vars(shell).update(_raw_scores=lambda _: F, _accepts=AsTheyAre)
         given = dict.fromkeys(names, sample.masses[test])

@@ -14,7 +14,7 @@ from cvxens.types import Array
 
 def _has_link(estimator: Any) -> bool:
     """Return True if there are probabilities, which is up to the parameters alone: of the exponential loss itself."""
-    if getattr(estimator, "nu", None) is not None:
+    if vars(estimator).get("nu") is not None:
         raise AttributeError(f"predict_proba: found nu={estimator.nu!r}, which aims at a margin; give nu=None")
     return True
 

@@ -19,7 +19,6 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
     REMEDIES,
     Regressor,
-    certify_fit,
     check_shape,
     estimator,
     rounds_of,
@@ -366,7 +365,6 @@ class InfiniteEnsembleSVR(Regressor):
     max_time: float | None = None
     verbose: int = 0
 
-    certify = certify_fit
     _list_terms = list_machine_terms
 
     @property
