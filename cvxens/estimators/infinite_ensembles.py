@@ -67,7 +67,7 @@ class InfiniteEnsembleSVC(KernelMachine):
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
     solver : {"auto", "additive", "blockwise", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
-        sample alone; "blockwise" keeps the kernel matrix up to 4,000 samples, and beyond evaluates what it needs of one
+        sample alone; "blockwise" keeps the kernel matrix up to 2,048 samples, and beyond evaluates what it needs of one
         of `cvxens.kernels`, or of another whose matrix takes more than `cache_size`; "reference" (cvxpy) needs the
         matrix, and does not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can, else
         "blockwise".

@@ -84,9 +84,6 @@ KERNELS: Mapping[str, Callable[[Any], Kernel]] = {
 SMALL = 1000
 """Samples up to which a kernel matrix is the fastest way for any kernel."""
 
-MATRIX = 4000
-"""Samples up to which the block-wise solver begins with the matrix, and beyond which it evaluates what it needs."""
-
 
 def measure_spread(X: Any, masses: Array | None = None) -> float:
     """Return the standard deviation of all numbers of X, rows counted by their masses; 1 if it is 0.
@@ -424,7 +421,8 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Tr
         return AdditiveTrainer(kernel, X, solver, AdditiveKernel.of(X, kernel.scale))
     if solver == "blockwise":
         samples = np.asarray(X, np.float64)
-        if len(X) > MATRIX and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
+        # of more samples than are one block, what is needed of a matrix is evaluated sooner than all of it
+        if len(X) > WHOLE and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent:
             return RowsTrainer(kernel, X, solver, KernelRows.of(kernel.function, samples))
         whole = kernel.is_precomputed or (8 * len(X) ** 2 <= room and _is_in_time(kernel, samples))
         rows = KernelRows.of_matrix(kernel.evaluate(samples)) if whole else KernelRows.of(kernel.function, samples)

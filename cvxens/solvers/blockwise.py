@@ -633,7 +633,7 @@ PATIENCE = 30
 def solve_blockwise(
     problem: P, tol: float = 1e-6, *, start: SVMSolution[P] | None = None, max_time: float = inf
 ) -> SVMSolution[P]:
-    """Solve LL08 P2 with any kernel, in memory for the rows of one block and for those that are kept.
+    """Solve LL08 P2 with any kernel, in memory for the rows of one block.
 
     A block of the variables that violate the conditions of optimality the most is optimised by pairs, then the scores
     of all samples are updated by the block's rows; half of a block stays for the next (Joachims 1999; Wen, Shi, Li, He
