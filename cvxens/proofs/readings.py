@@ -86,8 +86,9 @@ class Reading:
             return (hypothesis.threshold, hypothesis.sign) if same else None
         if self.level is None:
             # of no level, it tells missing values from others
-            told = self.side == 1 and self.missing is not None and not hypothesis.levels and hypothesis.missing == 1
-            return (self.missing, hypothesis.sign) if told else None
+            if self.side != 1 or self.missing is None or hypothesis.levels or hypothesis.missing != 1:
+                return None
+            return self.missing, hypothesis.sign
         inside = {*hypothesis.levels, *[MISSING] * (hypothesis.missing > 0)}
         if self.level in inside and not inside & {*self.others}:
             return 1.0, hypothesis.sign

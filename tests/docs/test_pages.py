@@ -5,6 +5,7 @@ import io
 import re
 import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import cvxpy as cp
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse import block_diag, csr_array, hstack, identity
+
+import cvxens
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
@@ -97,14 +100,18 @@ def test_a_file_of_a_readers_own_runs_and_keeps_its_promises(path: Path, capsys)
         assert len(re.findall(r'^(?! *(?:#|"""|from |import )).*\S', text, flags=re.MULTILINE)) <= 40
 
 
-def test_every_public_name_is_in_the_reference(monkeypatch) -> None:
-    """What the rooms export is on a page, once."""
+@pytest.fixture
+def of_site(monkeypatch):
+    """Import a module of the site by its name."""
     monkeypatch.syspath_prepend(str(DOCS))
-    monkeypatch.delitem(sys.modules, "reference", raising=False)
-    import reference
+    for name in ("reference", "mathematics"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return import_module
 
-    import cvxens
 
+def test_every_public_name_is_in_the_reference(of_site) -> None:
+    """What the rooms export is on a page, once."""
+    reference = of_site("reference")
     listed = [name for modules in reference.entries().values() for names in modules.values() for name in names]
     missing = [
         f"{room}.{name}"
@@ -125,12 +132,9 @@ def test_every_public_name_is_in_the_reference(monkeypatch) -> None:
     }
 
 
-def test_near_to_each_estimator_are_others(monkeypatch) -> None:
+def test_near_to_each_estimator_are_others(of_site) -> None:
     """Each page of one ends with them, and the list of estimators has no other name."""
-    monkeypatch.syspath_prepend(str(DOCS))
-    monkeypatch.delitem(sys.modules, "reference", raising=False)
-    import reference
-
+    reference = of_site("reference")
     [names] = reference.entries()[reference.SECTIONS[0]].values()
     assert "LPBoostClassifier" in names
     assert not {"Formulation", "certify", "ClassLoss"} & set(names)
@@ -149,11 +153,8 @@ def test_near_to_each_estimator_are_others(monkeypatch) -> None:
         ("dual K~ = K o yy', and", r"\tilde{K} = K \circ y y^\top"),
     ],
 )
-def test_formulas_in_docstrings_are_mathematics(monkeypatch, text: str, shown: str) -> None:
-    monkeypatch.syspath_prepend(str(DOCS))
-    import mathematics
-
-    assert shown in mathematics.find(text)
+def test_formulas_in_docstrings_are_mathematics(of_site, text: str, shown: str) -> None:
+    assert shown in of_site("mathematics").find(text)
 
 
 @pytest.mark.parametrize(
@@ -164,11 +165,8 @@ def test_formulas_in_docstrings_are_mathematics(monkeypatch, text: str, shown: s
         "`oracle=stumps` and all others: 12 of 42, I say - a few.",
     ],
 )
-def test_sentences_stay_sentences(monkeypatch, text: str) -> None:
-    monkeypatch.syspath_prepend(str(DOCS))
-    import mathematics
-
-    assert ":math:" not in mathematics.find(text)
+def test_sentences_stay_sentences(of_site, text: str) -> None:
+    assert ":math:" not in of_site("mathematics").find(text)
 
 
 def test_what_holds_print_and_code_together_is_there() -> None:
