@@ -24,8 +24,6 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
-from cvxens.problems.duality import as_rows
-from cvxens.types import Array
 
 ALL: Literal["all"] = "all"
 """What stands for the order of a norm where all weights are one row."""
@@ -68,16 +66,6 @@ class Structure:
     def row_norm(self) -> float:
         """The order of the norm over the outputs by which edges are ranked: the dual one."""
         return DUAL_NORMS.get(self.norm, inf)
-
-    def split(self, w: Array) -> Array:
-        """Return the rows of weights, or of edges, whose norms count, each a row of an array."""
-        return w.reshape(1, -1) if self.norm == ALL else as_rows(w)
-
-    def measure(self, w: Array) -> Array:
-        """Return the sizes n_j of weights."""
-        if self.norm is None:
-            return np.abs(w).ravel()
-        return np.linalg.norm(self.split(w), 2.0 if self.norm == ALL else self.norm, axis=1)
 
     @cached_property
     def entry(self) -> Curve:
