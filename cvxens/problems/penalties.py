@@ -438,7 +438,9 @@ class Structured(Penalty):
         limit = structure.entry.limit
         if (sizes > limit).any():
             scale = np.minimum(1.0, limit / np.maximum(sizes, np.finfo(float).tiny))
-            w = w * (scale * (1 - ROUNDED)).reshape(w.shape if structure.norm is None else (-1, 1))
+            rows = w.reshape(-1, 1) if structure.norm is None else self._split(w)
+            inwards = ROUNDED + (sum_error(w.size, 1.0) if structure.norm == ALL else 0.0)
+            w = (rows * (scale * (1 - inwards))[:, np.newaxis]).reshape(w.shape)
             sizes = self._measure(w)
         total = float(sizes.sum())
         if total > self.largest_sum:

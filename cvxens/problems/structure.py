@@ -72,12 +72,17 @@ class Structure:
         """The function ``size t + square t^2 + phi(t)`` that is summed over the sizes of weights."""
         size, square = self.size, self.square
         known = Curve(lambda t: (t * (size + square * t), size + 2 * square * t, size + 2 * square * t))
-        return Curve.identity().then(curves.absolute).then(known.sides).plus(*self.entries)
+        return Curve.identity().then(curves.absolute).then(known.sides).plus(*self.entries, *self._split_totals[0])
 
     @cached_property
     def total(self) -> Curve:
         """What is a function of the sum of the sizes; the constant is in it."""
-        return Curve.constant(self.constant).plus(*self.totals)
+        return Curve.constant(self.constant).plus(*self._split_totals[1])
+
+    @property
+    def _split_totals(self) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+        """What of psi counts with phi, and what does not: of one n both are functions of it, with one conjugate."""
+        return (self.totals, ()) if self.norm == ALL else ((), self.totals)
 
     def equals(self, other: Structure) -> bool:
         """True if both take the same norm, and have the same values wherever they are looked at."""
@@ -208,13 +213,13 @@ def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
 def _check_shape(structure: Structure, nonnegative: bool) -> None:
     """Raise Unrecognised where phi is not 0 at 0, falls there, or differs between a weight and its negative."""
     entry, t = structure.entry, np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 61)])
-    if entry.values(np.zeros(())) != 0:
+    if structure.norm != ALL and entry.values(np.zeros(())) != 0:
         raise Unrecognised("a term that does not vanish at weights of 0")
     if not nonnegative and structure.norm is None:
         up, down = entry.values(t), entry.values(-t)
         if not np.array_equal(up, down) and not np.allclose(up, down, rtol=1e-12, atol=0):
             raise Unrecognised("a term that tells a weight from its negative")
-    if entry.first_slope < 0 or (structure.norm == ALL and structure.of_total().first_slope < 0):
+    if entry.first_slope < 0:
         raise Unrecognised("a term that falls at weights of 0")
 
 
