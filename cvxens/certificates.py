@@ -12,15 +12,13 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
 
 __all__ = ["Certifiable", "Certificate", "Round", "certify", "relative"]
 
-ROUNDING = 64 * float(np.finfo(float).eps)
+ROUNDING = 64 * EPSILON
 """Rounding error of the two values, relative to the larger, where nobody says how they were evaluated."""
-
-TINY = float(np.finfo(float).tiny)
-"""The smallest normal number; quotients by less may overflow."""
 
 
 def relative(difference: float, *objectives: float) -> float:
@@ -35,6 +33,7 @@ def relative(difference: float, *objectives: float) -> float:
     (0.1, 0.0, inf)
     """
     size = max(map(abs, objectives))
+    # quotients by less than the smallest normal number may overflow
     return 0.0 if difference == 0 else difference / size if size > TINY else float(np.copysign(np.inf, difference))
 
 

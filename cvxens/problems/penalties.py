@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from cvxens.errors import InvalidInput
 from cvxens.problems.constraints import read_term
 from cvxens.problems.curves import FAR, ROUNDED
-from cvxens.problems.duality import Edges, capped_simplex, row_sizes
+from cvxens.problems.duality import Edges, as_rows, capped_simplex, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import ALL, Structure, Unrecognised
@@ -422,7 +422,7 @@ class Structured(Penalty):
 
     def value(self, w: Array) -> float:
         """Evaluate the penalty; a sum that misses the end of its domain by rounding is there."""
-        structure, sizes = self.structure, self.structure.measure(w)
+        structure, sizes = self.structure, self._measure(w)
         of_entries = structure.entry.values(sizes).sum()
         total = float(sizes.sum())
         within = float(np.clip(total, self.least_sum, self.largest_sum))
@@ -434,12 +434,14 @@ class Structured(Penalty):
 
         Weights that cannot reach that within their boxes stay as they are.
         """
-        structure, sizes = self.structure, self.structure.measure(w)
+        structure, sizes = self.structure, self._measure(w)
         limit = structure.entry.limit
         if (sizes > limit).any():
             scale = np.minimum(1.0, limit / np.maximum(sizes, np.finfo(float).tiny))
-            w = w * (scale * (1 - ROUNDED)).reshape(w.shape if structure.norm is None else (-1, 1))
-            sizes = structure.measure(w)
+            rows = w.reshape(-1, 1) if structure.norm is None else self._split(w)
+            inwards = ROUNDED + (sum_error(w.size, 1.0) if structure.norm == ALL else 0.0)
+            w = (rows * (scale * (1 - inwards))[:, np.newaxis]).reshape(w.shape)
+            sizes = self._measure(w)
         total = float(sizes.sum())
         if total > self.largest_sum:
             inwards = 0.0 if self.least_sum == self.largest_sum else sum_error(w.size, 1.0) + ROUNDED
@@ -507,14 +509,14 @@ class Structured(Penalty):
         In a row of norm 2 they go along the row; else what they are is not said of rows but of largest entries.
         """
         norm, entry, total = self.structure.norm, self.structure.entry, self.structure.total
-        sizes = self.structure.measure(w)
+        sizes = self._measure(w)
         (low, high), (below, above) = (curve.bounds(at) for curve, at in ((entry, sizes), (total, sizes.sum())))
         limit = np.where(sizes > 0, high + above, entry.first_slope + above)
         if norm is None or (w.ndim == 1 and norm != ALL):
             sign, flat = np.sign(w).ravel(), np.where(sizes > 0, low + below, -limit)
             least, largest = np.where(sign < 0, -limit, flat), np.where(sign < 0, -flat, limit)
             return least.reshape(w.shape), largest.reshape(w.shape)
-        rows = self.structure.split(w)
+        rows = self._split(w)
         ends = np.broadcast_to(limit.reshape(-1, 1), rows.shape)
         least, largest = -ends, ends
         if norm in {2.0, ALL}:
@@ -526,7 +528,7 @@ class Structured(Penalty):
 
     def primal_violation(self, w: Array) -> float:
         """Return how far sizes exceed their boxes, and their sum is from its domain; relative."""
-        structure, sizes = self.structure, self.structure.measure(w)
+        structure, sizes = self.structure, self._measure(w)
         beyond = (sizes.max(initial=0.0), structure.entry.limit), (sizes.sum(), self.largest_sum)
         exceeded = (max(0.0, size - limit) / max(limit, 1.0) if limit < np.inf else 0.0 for size, limit in beyond)
         return max(*exceeded, max(0.0, self.least_sum - float(sizes.sum())) / max(self.least_sum, 1.0))
@@ -547,6 +549,17 @@ class Structured(Penalty):
         if limit == inf or self.structure.norm == ALL:
             return 0.0
         return excess(row_sizes(edges, self.row_norm) - limit) / max(limit, 1.0)
+
+    def _split(self, w: Array) -> Array:
+        """Return the rows of weights whose norms count, each a row of an array."""
+        return w.reshape(1, -1) if self.structure.norm == ALL else as_rows(w)
+
+    def _measure(self, w: Array) -> Array:
+        """Return the sizes of weights, one for each or for each row."""
+        norm = self.structure.norm
+        return (
+            np.abs(w).ravel() if norm is None else np.linalg.norm(self._split(w), 2.0 if norm == ALL else norm, axis=1)
+        )
 
     def _read(self, edges: Edges) -> tuple[Array, float]:
         """Return the sizes of the edges inside and a bound on those outside; where all are one row it is inside."""

@@ -24,8 +24,6 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
-from cvxens.problems.duality import as_rows
-from cvxens.types import Array
 
 ALL: Literal["all"] = "all"
 """What stands for the order of a norm where all weights are one row."""
@@ -69,27 +67,22 @@ class Structure:
         """The order of the norm over the outputs by which edges are ranked: the dual one."""
         return DUAL_NORMS.get(self.norm, inf)
 
-    def split(self, w: Array) -> Array:
-        """Return the rows of weights, or of edges, whose norms count, each a row of an array."""
-        return w.reshape(1, -1) if self.norm == ALL else as_rows(w)
-
-    def measure(self, w: Array) -> Array:
-        """Return the sizes n_j of weights."""
-        if self.norm is None:
-            return np.abs(w).ravel()
-        return np.linalg.norm(self.split(w), 2.0 if self.norm == ALL else self.norm, axis=1)
-
     @cached_property
     def entry(self) -> Curve:
         """The function ``size t + square t^2 + phi(t)`` that is summed over the sizes of weights."""
         size, square = self.size, self.square
         known = Curve(lambda t: (t * (size + square * t), size + 2 * square * t, size + 2 * square * t))
-        return Curve.identity().then(curves.absolute).then(known.sides).plus(*self.entries)
+        return Curve.identity().then(curves.absolute).then(known.sides).plus(*self.entries, *self._split_totals[0])
 
     @cached_property
     def total(self) -> Curve:
         """What is a function of the sum of the sizes; the constant is in it."""
-        return Curve.constant(self.constant).plus(*self.totals)
+        return Curve.constant(self.constant).plus(*self._split_totals[1])
+
+    @property
+    def _split_totals(self) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+        """What of psi counts with phi, and what does not: of one n both are functions of it, with one conjugate."""
+        return (self.totals, ()) if self.norm == ALL else ((), self.totals)
 
     def equals(self, other: Structure) -> bool:
         """True if both take the same norm, and have the same values wherever they are looked at."""
@@ -220,13 +213,13 @@ def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
 def _check_shape(structure: Structure, nonnegative: bool) -> None:
     """Raise Unrecognised where phi is not 0 at 0, falls there, or differs between a weight and its negative."""
     entry, t = structure.entry, np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 61)])
-    if entry.values(np.zeros(())) != 0:
+    if structure.norm != ALL and entry.values(np.zeros(())) != 0:
         raise Unrecognised("a term that does not vanish at weights of 0")
     if not nonnegative and structure.norm is None:
         up, down = entry.values(t), entry.values(-t)
         if not np.array_equal(up, down) and not np.allclose(up, down, rtol=1e-12, atol=0):
             raise Unrecognised("a term that tells a weight from its negative")
-    if entry.first_slope < 0 or (structure.norm == ALL and structure.of_total().first_slope < 0):
+    if entry.first_slope < 0:
         raise Unrecognised("a term that falls at weights of 0")
 
 
