@@ -331,7 +331,9 @@ class BinnedFeatures:
         def add(tasks: slice) -> None:
             _sum_bins((tasks.start, tasks.stop), weights, bins, sums)
 
-        map_slices(add, n_outputs * (len(bins.groups) - 1), self._count_threads(weights), guided=True)
+        map_slices(
+            add, n_outputs * (len(bins.groups) - 1), threads_for(weights.integers.size * self.n_features), guided=True
+        )
         return sums
 
     def sum_below(self, sums: Ints) -> Ints:
@@ -353,7 +355,7 @@ class BinnedFeatures:
             def scan(tasks: slice) -> None:
                 _scan((tasks.start, tasks.stop), runs, own, weights, bins.cuts, entries, below, sides, closed, found)
 
-            map_slices(scan, len(runs), self._count_threads(weights), guided=True)
+            map_slices(scan, len(runs), threads_for(weights.integers.size * self.n_features), guided=True)
         return found
 
     def evaluate_edges(self, feature: int, weights: Weights) -> Ints:
@@ -361,9 +363,6 @@ class BinnedFeatures:
         own, edges = self.entries(feature), np.empty((len(weights.totals), self.n_distinct[feature] - 1), np.int64)
         _sum_entries(feature, self.entry_rows[own], self.changes[own], weights, edges)
         return edges
-
-    def _count_threads(self, weights: Weights) -> int:
-        return threads_for(weights.integers.size * self.n_features)
 
     def _sort_values(self, feature: int) -> None:
         values, _ = self._read(feature)

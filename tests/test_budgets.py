@@ -5,17 +5,17 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 192,
-    "lines": 59719,
-    "code": 34776,
-    "class names used twice": 4,
-    "module constants": 321,
-    "hasattr + getattr": 149,
-    "Any": 2144,
-    "test lines": 46841,
+    "lines": 59604,
+    "code": 34659,
+    "class names used twice": 3,
+    "module constants": 318,
+    "hasattr + getattr": 133,
+    "Any": 2138,
+    "test lines": 46109,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 397, "lines": 1420, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 396, "lines": 1415, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import compress, count, starmap
@@ -161,10 +161,10 @@ def iterate(
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    first = time.perf_counter()
+    first, on_one_thread = time.perf_counter(), partial(_find_libraries().limit, limits=1, user_api="blas")
     for number in count(1):
         began = time.perf_counter()
-        with _keep_to_one_thread():
+        with on_one_thread():
             solution = master.solve()
             if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
@@ -176,7 +176,7 @@ def iterate(
         priced, bound, cut = Priced(()), -inf, None
         try:
             priced = columns.price(solution)
-            with _keep_to_one_thread():
+            with on_one_thread():
                 priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
                 bound = master.bound(solution, priced)
         except TimeUp as up:
@@ -204,10 +204,6 @@ def iterate(
 # BLAS has one thread: more would wait at barriers for cores that the oracles' threads and others use. Its libraries are
 # looked for once, which takes longer than a small run
 _find_libraries = cache(ThreadpoolController)
-
-
-def _keep_to_one_thread() -> AbstractContextManager[Any]:
-    return _find_libraries().limit(limits=1, user_api="blas")
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
@@ -797,7 +793,7 @@ class Search:
             found=self.found,
             square_sum=self.formulation.needs_square_sum,
             incumbent=self.incumbent,
-            condition=self._find_condition,
+            condition=self._find_condition if self.formulation.basis else None,
             tol=limits.tol,
         ):
             step = self._count(raw_step, limits.tol)

@@ -284,7 +284,7 @@ class Ensemble(Learner):
         return not (self._has_open_price() or "_choice" in vars(self)) and super()._merges()
 
     def _has_open_price(self) -> bool:
-        return any(is_open(name, vars(self).get(name)) for name in ("C", "nu"))
+        return is_open("C", vars(self).get("C")) or is_open("nu", vars(self).get("nu"))
 
     def _usual_price(self, sample: Any) -> float | None:
         """Return the price where none is given; None of a formulation that has none."""

@@ -211,7 +211,7 @@ class Weighted:
             each = np.column_stack([alike, self.sensitive.codes])
             alike = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
         _, first, group = np.unique(alike, return_index=True, return_inverse=True)
-        weights, masses = (np.bincount(group, each) for each in (self.weights, self.masses))
+        weights, masses = np.bincount(group, self.weights), np.bincount(group, self.masses)
         places = group[self.places]
         shares = self.shares * self.weights[self.places] / weights[places]
         return self._take(first, weights=weights, masses=masses, places=places, shares=shares)
