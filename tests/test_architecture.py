@@ -102,7 +102,6 @@ LIBRARIES = {
         "limits",
         "features",
         "hypotheses",
-        "problems.pair_losses",
         "trees",
         "kernels",
         "colgen.oracles",

@@ -5,13 +5,13 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 192,
-    "lines": 59604,
-    "code": 34659,
+    "lines": 59569,
+    "code": 34632,
     "class names used twice": 3,
     "module constants": 318,
     "hasattr + getattr": 133,
     "Any": 2138,
-    "test lines": 46109,
+    "test lines": 46111,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

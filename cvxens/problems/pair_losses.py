@@ -16,7 +16,6 @@ theorem), the flow of the largest entropy (`PairwiseExponential`), and that of t
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
@@ -33,6 +31,7 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
+from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
@@ -388,8 +387,17 @@ class PairwiseHinge(PairLoss):
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Scale supplies and demands of every group down until there is a flow, which is checked in whole numbers."""
-        repaired = np.zeros(len(self.y))
-        fit_flows(self.balance(u), *self.sides, self.prices, repaired)
+        balanced, repaired = self.balance(u), np.zeros(len(self.y))
+        # of grades that are nearly all distinct most groups are a single pair, whose flow is what both and C allow
+        order, starts, middles = self.sides
+        single = (middles - starts[:-1] == 1) & (starts[1:] - middles == 1)
+        first, second = order[starts[:-1][single]], order[middles[single]]
+        flow = np.clip(np.minimum(balanced[first], -balanced[second]), 0.0, self.prices[single])
+        repaired[first], repaired[second] = flow, -flow
+        for p, q, C in self.members:
+            if len(p) + len(q) > 2:
+                supplies, demands = fit_flow(balanced[p], -balanced[q], C)
+                repaired[p], repaired[q] = supplies, -demands
         return repaired
 
     def violation(self, u: Array) -> float:
@@ -456,35 +464,26 @@ def curve_pairs(loss: PairLoss, z: Array, X: Array, width: float = np.inf) -> Ar
     return np.asarray(squares - cross - cross.T)
 
 
-@njit(cache=True)
 def find_shortage(supplies: NDArray[Any], demands: NDArray[Any], capacity: float) -> float:
     """Return how much of the supplies cannot reach the demands, where every pair carries at most the capacity.
 
     The least cut has the k largest supplies on one side, for some k, and what the demands can take from k samples.
-    None of the numbers is below 0.
 
     Examples
     --------
     >>> find_shortage(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0), find_shortage(np.ones(2), np.ones(2), 1.0)
     (1.0, 0.0)
     """
-    largest, demands = np.sort(supplies)[::-1], np.sort(demands)
     # from so many samples on a demand is met as a whole; more of them would overflow whole numbers
-    enough = int(demands[-1] // capacity) + 1 if len(demands) else 1
-    # what is taken by demands that are met as a whole, which are the smallest ones
-    n_met, met = 0, 0 * capacity
-    supplied, lacking = 0 * capacity, 0 * capacity
-    for k in range(len(largest)):
-        reach = capacity * min(k + 1, enough)
-        while n_met < len(demands) and demands[n_met] <= reach:
-            met += demands[n_met]
-            n_met += 1
-        supplied += largest[k]
-        lacking = max(lacking, supplied - met - reach * (len(demands) - n_met))
-    return lacking
+    enough = int(demands.max(initial=0) // capacity) + 1
+    reach = capacity * np.minimum(np.arange(1, len(supplies) + 1), enough)
+    largest, demands = np.cumsum(np.sort(supplies)[::-1]), np.sort(demands)
+    small = np.searchsorted(demands, reach, "right")
+    totals = np.concatenate([np.zeros(1, demands.dtype), np.cumsum(demands)])
+    takes = totals[small] + reach * (len(demands) - small)
+    return float(max((largest - takes).max(), 0))
 
 
-@njit(cache=True)
 def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, Array]:
     """Scale supplies and demands down until a flow within the capacities meets both exactly, by as little as it takes.
 
@@ -500,80 +499,47 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
     """
     # no sample has more than the capacity of all its pairs
     supplies, demands = np.minimum(supplies, capacity * len(demands)), np.minimum(demands, capacity * len(supplies))
-    supplied, demanded = supplies.sum(), demands.sum()
-    size = min(supplied, demanded)
+    size = float(min(supplies.sum(), demands.sum()))
     if not 0 < size < np.inf:
         return np.zeros(len(supplies)), np.zeros(len(demands))
-    supplies, demands = supplies * (size / supplied), demands * (size / demanded)
+    supplies, demands = supplies * (size / supplies.sum()), demands * (size / demands.sum())
     # bits of the sum of supplies, counted in units of a grid on which sums of them are exact
     bits = 52
-    exponent = bits - math.frexp(size)[1]
+    exponent = bits - int(np.frexp(size)[1])
     # a capacity beyond all of them together is as good as none
-    units = int(min(np.floor(math.ldexp(capacity, exponent)), 2.0 ** (bits + 1)))
-    low, high = 1.0, 1.0
-    found = _fits(supplies, demands, exponent, units, low)
+    units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (bits + 1)))
+
+    def try_share(share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        check_time()
+        a = np.ldexp(share * supplies, exponent).astype(np.int64)
+        b = np.ldexp(share * demands, exponent).astype(np.int64)
+        surplus = int(a.sum() - b.sum())
+        (a, b) = (take_units(a, surplus), b) if surplus > 0 else (a, take_units(b, -surplus))
+        return (a, b) if find_shortage(a, b, units) == 0 else None
+
+    found, low, high = try_share(1.0), 0.0, 1.0
     # the first share that supplies and demands are scaled down by: most of what rounding them to the grid may exceed
     lost = 2.0**-42
-    while not found and lost < 1:
+    while found is None and lost < 1:
         high, low, lost = 1 - lost / 4, 1 - lost, 4 * lost
-        found = _fits(supplies, demands, exponent, units, low)
-    if not found:
-        return np.zeros(len(supplies)), np.zeros(len(demands))
-    if high - low > 1e-9:
+        found = try_share(low)
+    if found is not None and low > 0 and high - low > 1e-9:
         for _ in range(40):
             middle = (low + high) / 2
-            if _fits(supplies, demands, exponent, units, middle):
-                low = middle
-            else:
-                high = middle
-    a, b = _round_down(supplies, demands, exponent, low)
+            between = try_share(middle)
+            low, high, found = (middle, high, between) if between is not None else (low, middle, found)
+    a, b = found if found is not None else (np.zeros(len(supplies), np.int64), np.zeros(len(demands), np.int64))
     return np.ldexp(a.astype(np.float64), -exponent), np.ldexp(b.astype(np.float64), -exponent)
 
 
-@njit(cache=True)
-def _round_down(
-    supplies: Array, demands: Array, exponent: int, share: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a share of supplies and demands in whole units of 2^-exponent, of the same sum."""
-    a = np.ldexp(share * supplies, exponent).astype(np.int64)
-    b = np.ldexp(share * demands, exponent).astype(np.int64)
-    surplus = a.sum() - b.sum()
-    return take_units(a, surplus), take_units(b, -surplus)
-
-
-@njit(cache=True)
-def _fits(supplies: Array, demands: Array, exponent: int, units: int, share: float) -> bool:
-    """Tell whether a flow within capacities of so many units meets a share of supplies and demands."""
-    a, b = _round_down(supplies, demands, exponent, share)
-    return bool(find_shortage(a, b, units) == 0)
-
-
-@njit(cache=True)
-def fit_flows(
-    u: Array,
-    order: NDArray[np.intp],
-    starts: NDArray[np.intp],
-    middles: NDArray[np.intp],
-    prices: Array,
-    fitted: Array,
-) -> None:
-    """Write into `fitted` the supplies u_p and demands -u_q of every group, of sides as above, that a flow meets."""
-    for group in range(len(middles)):
-        p, q = order[starts[group] : middles[group]], order[middles[group] : starts[group + 1]]
-        if len(p) and len(q):
-            supplies, demands = fit_flow(u[p], -u[q], prices[group])
-            fitted[p], fitted[q] = supplies, -demands
-
-
-@njit(cache=True)
 def take_units(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
     """Take a few units away from whole numbers, from the largest ones first and evenly; none falls below 0."""
     units = units.copy()
     while surplus > 0:
-        largest = np.argsort(-units, kind="mergesort")[: max(1, min(surplus, np.count_nonzero(units)))]
+        largest = np.argsort(-units, kind="stable")[: max(1, min(surplus, int(np.count_nonzero(units))))]
         each = np.minimum(units[largest], max(surplus // len(largest), 1))
-        units[largest] = units[largest] - each
-        surplus -= each.sum()
+        units[largest] -= each
+        surplus -= int(each.sum())
     return units
 
 

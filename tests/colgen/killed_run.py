@@ -13,6 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1]))
+
 from brute_force import noisy
 
 from cvxens.colgen import Checkpoint, column_generation, formulations
