@@ -39,7 +39,7 @@ class OfDistance(Kernel):
     """A function of gamma sum_d |x_d - x'_d|^power."""
 
     law: ClassVar[Stable]
-    exp: ClassVar[np.ufunc]
+    _exp: ClassVar[np.ufunc]
 
     gamma: float
 
@@ -52,7 +52,7 @@ class OfDistance(Kernel):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: self.exp(-self.gamma * distance(rows, columns))
+        return lambda rows, columns: self._exp(-self.gamma * distance(rows, columns))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ExponentialOfDistance(OfDistance):
 
     gamma: float
     n_features: int | None = None
-    exp = np.exp
+    _exp = np.exp
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         # r^2 is a density
@@ -109,7 +109,7 @@ class ExponentialLessOne(OfDistance, Simplified):
     """
 
     gamma: float
-    exp = np.expm1
+    _exp = np.expm1
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
         return SingleKernel.of(X, self.law.term, self._describe)
