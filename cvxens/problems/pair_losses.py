@@ -388,11 +388,11 @@ class PairwiseHinge(PairLoss):
     def repair(self, u: Array, y: Array | None) -> Array:
         """Scale supplies and demands of every group down until there is a flow, which is checked in whole numbers."""
         balanced, repaired = self.balance(u), np.zeros(len(self.y))
-        # of grades that are nearly all distinct most groups are a single pair, whose flow is what both and C allow
+        # of grades that are nearly all distinct most groups are one pair: its flow is what both and C allow, 0 for NaN
         order, starts, middles = self.sides
         single = (middles - starts[:-1] == 1) & (starts[1:] - middles == 1)
         first, second = order[starts[:-1][single]], order[middles[single]]
-        flow = np.clip(np.minimum(balanced[first], -balanced[second]), 0.0, self.prices[single])
+        flow = np.minimum(np.fmax(np.minimum(balanced[first], -balanced[second]), 0.0), self.prices[single])
         repaired[first], repaired[second] = flow, -flow
         for p, q, C in self.members:
             if len(p) + len(q) > 2:
