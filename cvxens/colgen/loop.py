@@ -677,7 +677,7 @@ def column_generation(
         validation.instance("checkpoint", checkpoint, Checkpoint)
     first, begin = _distinct(start), None
     if master is fastest_master:
-        formulation = formulation.read(signs.shape)
+        formulation = formulation.read(signs)
         # all stumps at once are more columns than a run wants that counts them, or has some
         at_once = not first and max_columns is None and len(signs) >= all_stumps.LEAST_SAMPLES
         if at_once and all_stumps.can_begin_with_stumps(formulation, oracle):
@@ -762,6 +762,9 @@ class Search:
                 ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._save(at_once=True)
         room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
+        if ending is Ending.INTERRUPTED and self.incumbent is None:
+            # who interrupts what has not begun does not wait for it
+            room = clock.reserve + OVERRUN
         with limit_time(room, alone=True) as rest:
             if self.incumbent is None:
                 self.incumbent = self._before_first_round()

@@ -374,7 +374,7 @@ class Fastest:
     masters: tuple[type[Any], ...]  # classes of masters, of which the last one takes any formulation
 
     def __call__(self, formulation: Formulation, y: Array) -> Master:
-        formulation = formulation.read(y.shape)
+        formulation = formulation.read(y)
         for first in self.masters:
             if len(y) >= first.least_samples and first.supports(formulation):
                 break
