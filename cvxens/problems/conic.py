@@ -201,6 +201,18 @@ class Stated:
         parameters = {one.id: (one, np.array(one.value)) for part in parts for one in part.parameters()}
         return cls(variable, term, tuple(parameters.values()))
 
+    @cached_property
+    def conic(self) -> ConicFunction:
+        """The same in conic form; InvalidInput where there are variables of whole or boolean numbers."""
+        # the term that is 0 keeps the variable where the expression does without some or all of it
+        problem = cp.Problem(cp.Minimize(self.term.expression + 0 * cp.sum(self.variable)), list(self.term.constraints))
+        if problem.is_mixed_integer():
+            raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
+        form, data, *_ = canonicalise(problem)
+        shape, first = self.variable.shape, data[cp.settings.PARAM_PROB].var_id_to_col[self.variable.id]
+        rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
+        return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle().balance()[0])
+
     @property
     def is_current(self) -> bool:
         """True if the parameters still have these values."""
@@ -483,27 +495,8 @@ class ConicFunction:
 
     @classmethod
     def from_term(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> ConicFunction:
-        """Canonicalise a function from a cvxpy variable to a `Term`; InvalidInput as `from_stated`."""
-        return cls.from_stated(Stated.of(model, shape))
-
-    @classmethod
-    def from_stated(cls, stated: Stated) -> ConicFunction:
-        """Canonicalise what was stated.
-
-        Raises
-        ------
-        InvalidInput
-            There are variables of whole or boolean numbers.
-        """
-        variable, term, shape = stated.variable, stated.term, stated.variable.shape
-        # the term that is 0 keeps the variable where the expression does without some or all of it
-        problem = cp.Problem(cp.Minimize(term.expression + 0 * cp.sum(variable)), list(term.constraints))
-        if problem.is_mixed_integer():
-            raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
-        form, data, *_ = canonicalise(problem)
-        first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
-        rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        return cls(shape, replace(form, rows=rows, stated=stated).drop_idle().balance()[0])
+        """Canonicalise a function from a cvxpy variable to a `Term`; errors are those of `Stated.conic`."""
+        return Stated.of(model, shape).conic
 
     @cached_property
     def domain(self) -> ConicFunction:

@@ -161,34 +161,23 @@ class ConicLoss(Loss):
         return {}
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the loss of margins of this shape in conic form, canonicalised once."""
-        conic: ConicFunction = self._remember(self._conics, ConicFunction.from_stated, self.state(shape))
-        return conic
-
-    @cached_property
-    def _conics(self) -> dict[Stated, ConicFunction]:
-        return {}
+        """Return the loss of margins of this shape in conic form."""
+        return self.state(shape).conic
 
     def domain(self, shape: tuple[int, ...]) -> ConicFunction:
         return self.conic(shape).domain
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         """Return the table of bounds of a smooth sum of one scalar function over many samples; None of any other."""
-        # of fewer samples proofs by the conic form take no longer, and are exact
-        return (
-            None if shape[0] < LEAST_SAMPLES else self._remember(self._tables, ScalarSum.from_stated, self.state(shape))
-        )
+        stated = self.state(shape)
+        if stated not in self._tables:
+            # of fewer samples proofs by the conic form take no longer, and are exact
+            self._tables[stated] = ScalarSum.from_stated(stated) if shape[0] >= LEAST_SAMPLES else None
+        return self._tables[stated]
 
     @cached_property
     def _tables(self) -> dict[Stated, ScalarSum | None]:
         return {}
-
-    @staticmethod
-    def _remember(known: dict[Stated, Any], make: Callable[[Stated], Any], stated: Stated) -> Any:
-        """Return what is made of a statement, once."""
-        if stated not in known:
-            known[stated] = make(stated)
-        return known[stated]
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
         table = self.table(u.shape)
@@ -222,7 +211,7 @@ class ConicLoss(Loss):
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         table = self.table(f.shape)
-        b = None if table is None or self.is_constrained(f.shape) else table.best_intercept(f, y)
+        b = None if table is None else table.best_intercept(f, y)
         return self.conic(f.shape).best_shift(y * f, y) if b is None else b
 
     def is_constrained(self, shape: tuple[int, ...]) -> bool:

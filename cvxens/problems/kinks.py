@@ -12,14 +12,13 @@ A form without a cost is rows of constraints, linear where no other variables ar
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cvxens.problems.conic import ConicForm, ConicFunction, Stated
+from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.losses import CVaR
 from cvxens.problems.modelling import Term, cp
@@ -224,8 +223,8 @@ def read_largest(stated: Stated) -> CVaR | None:
         node = other
     if type(node).__name__ != "sum_largest" or node.args[0].shape != stated.variable.shape:
         return None
-    summed = replace(stated, term=Term(cp.sum(node.args[0]), stated.term.constraints))
-    read = read_hinges(ConicFunction.from_stated(summed).form)
+    summed = Stated(stated.variable, Term(cp.sum(node.args[0]), stated.term.constraints), stated.parameters)
+    read = read_hinges(summed.conic.form)
     if read is None or read.constant or len(read.hinges) > 1:
         return None
     (sign, knots, prices), k = read.hinges[0], float(node.k)
