@@ -65,7 +65,7 @@ class Stumps:
         found, as are the bounds; on large samples the best of another feature may be known but nearly.
     square_sum : bool
         False if `Priced.edge_square_sum` is never wanted, as penalties on the squared weights want it for their bound:
-        inf is returned. Else it is summed over all thresholds when it is first read.
+        inf is returned. Else it is summed over all thresholds, but where `price` is told that it is not needed.
     features : sequence of Feature, optional
         What the columns are: those with categories hold the codes 0, 1, ... of these. By default all are numeric.
     missing : {"side", "zero"}
@@ -202,13 +202,14 @@ class Stumps:
         s: Any,
         exclude: Collection[Hypothesis] = (),
         row_norm: float = inf,
+        square_sum: bool = True,
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
         ``n_samples * 2**-60 * sum |s|``, and of costs and norms that of a few operations; `edge_square_sum` is sharp to
-        about ``n_samples * 2**-52``.
+        about ``n_samples * 2**-52``, or inf without `square_sum`.
         """
         weights = FixedPoint.from_weights(s, self.features.n_samples)
         known = [_without_cost(hypothesis) for hypothesis in exclude] if self.has_costs else exclude
@@ -254,14 +255,9 @@ class Stumps:
         ]
         edge_bound = weights.raised(max(every, default=0.0), share)
         outside_bound = weights.raised(max(outside, default=0.0), share)
-        if not self.square_sum:
-            return Priced(columns, edge_bound, outside_bound=outside_bound)
-        return Priced.with_squares_later(
-            columns,
-            edge_bound,
-            outside_bound,
-            lambda: self._bound_square_sums(weights, asked, tests),
-        )
+        summed = square_sum and self.square_sum
+        squares, rising = self._bound_square_sums(weights, asked, tests) if summed else (inf, inf)
+        return Priced(columns, edge_bound, squares, outside_bound, rising_square_sum=rising)
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
         """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""
