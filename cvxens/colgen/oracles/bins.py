@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Priced
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
@@ -23,7 +24,7 @@ from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import whole
+from cvxens.validation import limit, whole
 
 
 def find_place(thresholds: Array, threshold: float) -> int:
@@ -297,11 +298,14 @@ class BinnedOracle:
         if self.columns_per_round is not None:
             self.columns_per_round = whole("columns_per_round", self.columns_per_round)
         self.allowed = find_allowed(self.binned.n_features, self.interactions, self.forbidden)
+        varying, features = self.readings.counts > 0, self.readings.features
+        self.together: NDArray[np.bool_] = self.allowed[np.ix_(features, features)] & varying & varying[:, np.newaxis]
+        """Which readings vary and may be asked of one sample, (n_readings, n_readings)."""
 
     def _answer(
         self,
         weights: FixedPoint,
-        ranked: list[tuple[float, Hypothesis]],
+        found: Iterable[tuple[float, Hypothesis]],
         every: float,
         outside: float,
         exclude: Collection[Hypothesis],
@@ -312,7 +316,7 @@ class BinnedOracle:
         `every` bounds the edges of all hypotheses but the constant, and `outside` of those that are not excluded, both
         -inf if there are none. The bounds count what the rounding of s to fixed point can have cost, and of floats.
         """
-        n_outputs = len(weights.totals)
+        n_outputs, ranked = len(weights.totals), sorted(found, key=lambda pair: -pair[0])
         if self.constant:
             total, constant = price_constant(weights.totals, exclude, row_norm)
             every = max(every, total)
@@ -331,6 +335,56 @@ class BinnedOracle:
         return Priced(columns, edge_bound, outside_bound=outside_bound)
 
 
+@documented
+@dataclass(eq=False, repr=False)
+class AnytimeOracle(BinnedOracle):
+    """An oracle over a set in parts, whose search may end before all of them are searched, and still bounds the set.
+
+    Parameters
+    ----------
+    max_nodes : int, optional
+        At most so many parts of the set are searched in a call, per output, the most promising first: the boxes of a
+        list of features, or the trees of a root's feature.
+    max_seconds : float
+        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
+        runs depend on the speed of the machine.
+    """
+
+    negations: ClassVar[bool] = True
+
+    _: KW_ONLY
+    n_bins: int = 16
+    max_nodes: int | None = None
+    max_seconds: float = inf
+
+    def __post_init__(self, X: Any, sample_weight: Any) -> None:
+        super().__post_init__(X, sample_weight)
+        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
+        self.max_seconds = limit("max_seconds", self.max_seconds)
+
+    def _search_parts(
+        self,
+        bounds: NDArray[Any],
+        best: Any,
+        search: Callable[[slice, Any], Iterable[Any]],
+        n_together: int,
+        ends_at: float,
+    ) -> Any:
+        """Search the parts of the set one after the other while one may be better, and return a bound on all edges.
+
+        ``search(parts, best)`` yields the edges that it finds in some of the parts; `best` is what the first of them
+        has to exceed. The `bounds` of the parts do not ascend, so one that is no larger than the best edge ends the
+        search, as the clock does.
+        """
+        done, end = 0, min(len(bounds), self.max_nodes or len(bounds))
+        while done < end and bounds[done] > best and not (done and is_over(ends_at)):
+            # so many between two looks at the best edge and the clock, whatever the number of threads
+            parts = slice(done, done + int((bounds[done : min(done + n_together, end)] > best).sum()))
+            best = max([best, *search(parts, best)])
+            done = parts.stop
+        return bounds[done:].max(initial=best).item()
+
+
 def price_constant(
     totals: NDArray[Any], exclude: Collection[Hypothesis], row_norm: float = inf
 ) -> tuple[Any, Constant | None]:
@@ -342,8 +396,14 @@ def price_constant(
     ((4, Constant(sign=1)), (5.0, None))
     """
     is_open, most = {Constant(1), Constant(-1)}.isdisjoint(exclude), totals[np.abs(totals).argmax()]
-    size = abs(most) if row_norm == inf else row_sizes(totals[np.newaxis].astype(np.float64), row_norm)[0]
-    return size.item(), Constant(1 if most >= 0 else -1) if is_open else None
+    [size] = size_edges(totals[:, np.newaxis], row_norm)
+    return size, Constant(1 if most >= 0 else -1) if is_open else None
+
+
+def size_edges(edges: NDArray[Any], row_norm: float = inf) -> list[Any]:
+    """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): norms, or, of whole numbers, such."""
+    found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
+    return list(found.tolist())
 
 
 def drop_unweighted(integers: Ints, codes: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.uint8]]:

@@ -12,7 +12,7 @@ Weights are integers (`FixedPoint`), whose sums are the same in every order.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, combinations
 from math import comb, inf
@@ -22,15 +22,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, find_place, is_over, measure_edges
+from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, find_place, is_over, measure_edges, size_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint, Ints
 from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
-from cvxens.limits import map_slices, threads_for
-from cvxens.problems.duality import row_sizes
+from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.validation import whole
 
 MOST_CELLS = 2**22
@@ -39,7 +37,7 @@ MOST_CELLS = 2**22
 
 @documented
 @dataclass(eq=False, repr=False)
-class Boxes(BinnedOracle):
+class Boxes(AnytimeOracle):
     """All conjunctions of at most `max_length` intervals, and the constant, by branch and bound.
 
     A box is 1 or -1 where ``low <= x_j < high`` for each of its features and 0 elsewhere (`Rule`); the ends are
@@ -54,11 +52,6 @@ class Boxes(BinnedOracle):
         At most so many conditions.
     columns_per_round : int
         At most so many columns are returned: the best box of every list of features that was searched, ranked.
-    max_nodes : int, optional
-        At most so many lists of features are searched for boxes in a call, per output.
-    max_seconds : float
-        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
-        runs depend on the speed of the machine.
 
     Raises
     ------
@@ -76,20 +69,14 @@ class Boxes(BinnedOracle):
     """
 
     source: ClassVar[str] = "Eckstein & Goldberg 2012; Bentley 1984"
-    negations: ClassVar[bool] = True
 
     max_length: int = 3
     _: KW_ONLY
-    n_bins: int = 16
     columns_per_round: int = 20
-    max_nodes: int | None = None
-    max_seconds: float = inf
 
     def __post_init__(self, X: Any, sample_weight: Any) -> None:
         super().__post_init__(X, sample_weight)
         self.max_length = whole("max_length", self.max_length)
-        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
-        self.max_seconds = validation.limit("max_seconds", self.max_seconds)
         n_features = self.binned.n_features
         varying = np.bincount(self.readings.features, self.readings.counts) > 0
         # the features of a list that is shorter have one bin
@@ -121,23 +108,19 @@ class Boxes(BinnedOracle):
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
         closed = [box for h in exclude if (box := self._write(h)) is not None]
-        boxes: dict[Hypothesis, float] = {}
+        boxes: dict[Any, float] = {}
         outside: float = 0
         every: float = 0
         # by a norm over the outputs they are searched together, else one by one
         searched = weights.integers[:, np.newaxis] if row_norm == inf else weights.integers[np.newaxis]
         for integers in searched:
             found, bound = self._search(integers, closed, ends_at, row_norm)
-            for rule, size in found.items():
-                best_rule, best_size = (
-                    self._choose_output(rule, weights.integers) if len(searched) > 1 else (rule, size)
-                )
-                boxes[best_rule] = best_size
+            several = len(searched) > 1
+            boxes |= dict(self._choose_output(rule, weights.integers) for rule in found) if several else found
             outside = max(outside, bound)
-            every = max(every, bound, *(self._measure(box, integers, row_norm) for box in closed), 0)
-        ranked: list[tuple[float, Hypothesis]] = [(size, rule) for rule, size in boxes.items()]
-        ranked.sort(key=lambda pair: -pair[0])
-        return self._answer(weights, ranked, every, outside if ranked or outside else -inf, exclude, row_norm)
+            every = max(every, bound, *(self._size(box, integers, row_norm) for box in closed), 0)
+        ranked = ((size, rule) for rule, size in boxes.items())
+        return self._answer(weights, ranked, every, outside if boxes or outside else -inf, exclude, row_norm)
 
     def _choose_output(self, rule: Rule, integers: Ints) -> tuple[Rule, int]:
         """Return a rule with the sign that it has under the output where its edge is largest, and that edge."""
@@ -156,49 +139,33 @@ class Boxes(BinnedOracle):
         weights, codes = drop_unweighted(integers, self._codes)
         n_threads = threads_for(weights.size * len(self.lists))
         of_sign = np.maximum(np.maximum(weights, 0).sum(axis=1), np.maximum(-weights, 0).sum(axis=1))
-        together = of_sign[0] if row_norm == inf else row_sizes(of_sign[np.newaxis].astype(np.float64), row_norm)[0]
-        bounds = np.full(len(self.lists), together)
-        # bounds by lists are found while there is time, else those of all stand
-        for first in range(0, len(self.lists), 1024):
-            if first and is_over(ends_at):
-                break
-            here = slice(first, first + 1024)
-            lists, own = self.lists[here], bounds[here]
+        bounds = np.full(len(self.lists), size_edges(of_sign[:, np.newaxis], row_norm)[0])
 
-            def bound(part: slice, lists: Ints = lists, own: NDArray = own) -> None:
-                _bound_lists(lists[part], codes, weights, self._axes, order, own[part])
+        def bound(lists: slice) -> None:
+            # while there is time, and of so many in any case; else the bound on all boxes stands
+            if lists.start < 1024 or not is_over(ends_at):
+                _bound_lists(self.lists[lists], codes, weights, self._axes, order, bounds[lists])
 
-            map_slices(bound, len(lists), n_threads, guided=True)
-        ranked = np.argsort(-bounds, kind="stable")[: self.max_nodes]
-        found: dict[Rule, float] = {}
-        best, done = bounds.dtype.type(0), 0
-        while done < len(ranked) and bounds[ranked[done]] > best and not (done and is_over(ends_at)):
-            # so many between two looks at the best edge and the clock, whatever the number of threads
-            chosen = ranked[done : done + 16]
-            chosen = chosen[bounds[chosen] > best]
-            answers = Answers(
-                np.zeros(len(chosen), bounds.dtype), np.zeros((len(chosen), self.max_length, 3), np.int64)
-            )
-            shut = _join_closed([self._close_within(k, closed) for k in chosen.tolist()], self.max_length)
+        map_in_threads(bound, [slice(k, k + 64) for k in range(0, len(bounds), 64)], n_threads)
+        ranked, found = np.argsort(-bounds, kind="stable"), dict[Rule, float]()
 
-            def search(
-                part: slice,
-                chosen: Ints = chosen,
-                shut: Shut = shut,
-                floor: Any = best // 2,
-                answers: Answers = answers,
-            ) -> None:
-                tasks, lists = (part.start, part.stop), self.lists[chosen]
-                _search_lists(tasks, lists, codes, weights, self._axes, shut, order, floor, answers)
+        def search(parts: slice, best: Any) -> Iterator[float]:
+            chosen = ranked[parts].tolist()
+            lists, n_lists = self.lists[chosen], len(chosen)
+            answers = Answers(np.zeros(n_lists, bounds.dtype), np.zeros((n_lists, self.max_length, 3), np.int64))
+            shut = _join_closed([self._close_within(k, closed) for k in chosen], self.max_length)
 
-            map_slices(search, len(chosen), n_threads, guided=True)
-            for k, edge, box in zip(chosen.tolist(), answers.edges.tolist(), answers.boxes.tolist(), strict=True):
+            def search_some(some: slice) -> None:
+                tasks = (some.start, some.stop)
+                _search_lists(tasks, lists, codes, weights, self._axes, shut, order, best // 2, answers)
+
+            map_slices(search_some, n_lists, n_threads, guided=True)
+            for k, edge, box in zip(chosen, answers.edges.tolist(), answers.boxes.tolist(), strict=True):
                 if edge:
                     found[self._make_rule(k, box, 1 if edge > 0 else -1)] = abs(edge)
-                    best = max(best, bounds.dtype.type(abs(edge)))
-            done += len(chosen)
-        left = np.delete(bounds, ranked[:done])
-        return found, max(best, left.max(initial=0)).item()
+                    yield abs(edge)
+
+        return found, self._search_parts(bounds[ranked], bounds.dtype.type(0), search, 16, ends_at)
 
     def _make_rule(self, k: int, box: list[list[int]], sign: int) -> Rule:
         conditions = []
@@ -244,10 +211,8 @@ class Boxes(BinnedOracle):
         inside = [box for box in closed if box.keys() <= whole_range.keys()]
         return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
 
-    def _measure(self, box: Box, integers: Ints, order: float) -> float:
-        """Return the size of the edges of a box over some outputs."""
-        edges = self._sum_over(box, integers)
-        return int(np.abs(edges).max()) if order == inf else float(row_sizes(edges[np.newaxis].astype(float), order)[0])
+    def _size(self, box: Box, integers: Ints, row_norm: float) -> Any:
+        return size_edges(self._sum_over(box, integers)[:, np.newaxis], row_norm)[0]
 
     def _sum_over(self, box: Box, integers: Ints) -> Ints:
         """Return the edges of a box over the outputs, (n_outputs,)."""

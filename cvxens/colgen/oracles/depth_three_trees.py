@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -23,17 +23,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Readings, drop_unweighted, find_places, is_over
+from cvxens.colgen.oracles.bins import AnytimeOracle, Readings, drop_unweighted, find_places, size_edges
 from cvxens.colgen.oracles.depth_two_trees import find_open, rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import NONE, FixedPoint, Ints, sum_joint, sum_pairs
+from cvxens.features import NO_BOUND, NONE, FixedPoint, Ints, sum_joint, sum_pairs
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
-from cvxens.problems.duality import row_sizes
-from cvxens.validation import whole
 
 Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
@@ -51,7 +48,7 @@ IMPOSSIBLE = -(2**62)
 
 @documented
 @dataclass(eq=False, repr=False)
-class DepthThreeTrees(BinnedOracle):
+class DepthThreeTrees(AnytimeOracle):
     """All decision trees of depth at most 3 with leaves -1 and +1, and the constant: the exact oracle over this set.
 
     The set has every tree over thresholds between the bins of all features, as `DepthTwoTrees` has those of depth 2. A
@@ -71,11 +68,6 @@ class DepthThreeTrees(BinnedOracle):
         At most so many columns are returned: the best trees of the roots' features and the constant, ranked; by default
         all that have at least half of the best edge. With one column places that cannot have the best tree are left
         out, which is faster where a tree of depth 3 nearly fits.
-    max_nodes : int, optional
-        At most so many features are searched as roots in a call, per output, the most promising first.
-    max_seconds : float
-        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
-        runs depend on the speed of the machine.
 
     Raises
     ------
@@ -97,18 +89,10 @@ class DepthThreeTrees(BinnedOracle):
     """
 
     source: ClassVar[str] = "Demirovic et al. 2022; Brita et al. 2025"
-    negations: ClassVar[bool] = True
-
-    _: KW_ONLY
-    n_bins: int = 16
-    max_nodes: int | None = None
-    max_seconds: float = inf
 
     def __post_init__(self, X: Any, sample_weight: Any) -> None:
         super().__post_init__(X, sample_weight)
-        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
-        self.max_seconds = validation.limit("max_seconds", self.max_seconds)
-        self._layout = _lay_out(self.readings, self.allowed)
+        self._layout = _lay_out(self.readings, self.together)
         n_cells = int(self._layout.offsets[-1])
         if n_cells > MOST_CELLS:
             found = (
@@ -148,15 +132,14 @@ class DepthThreeTrees(BinnedOracle):
         )
         # the norm of the edges is no more than that of the largest edges of all outputs
         bounds = np.array([bound for _, bound in answers])
-        outside = -inf if bounds.max() == NONE else _measure(bounds[:, np.newaxis], row_norm)[0]
-        every = max([outside, *_measure(shut, row_norm)])
+        outside = -inf if bounds.max() == NONE else size_edges(bounds[:, np.newaxis], row_norm)[0]
+        every = max([outside, *size_edges(shut, row_norm)])
         # of several outputs the best, of equal sizes the first
         best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0].tolist()
-        ranked: list[tuple[float, Hypothesis]] = [
+        ranked = (
             (size, self._make_tree(tree, 1 if edge >= 0 else -1))
-            for tree, edge, size in zip(trees, best, _measure(edges, row_norm), strict=True)
-        ]
-        ranked.sort(key=lambda pair: -pair[0])
+            for tree, edge, size in zip(trees, best, size_edges(edges, row_norm), strict=True)
+        )
         return self._answer(weights, ranked, every, outside, exclude, row_norm)
 
     def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
@@ -169,33 +152,25 @@ class DepthThreeTrees(BinnedOracle):
         map_in_threads(partial(_sum_reading, layout, integers, sample), range(n_readings), n_threads)
         promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
         _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
-        roots = np.flatnonzero(self.readings.counts)
-        order = roots[np.argsort(-promise[roots], kind="stable")].tolist()
-        trees: list[Written] = []
-        mass, best, done = int(np.abs(integers).sum()), NONE, 0
-        end = len(order) if self.max_nodes is None else min(self.max_nodes, len(order))
-        while done < end and not (done and is_over(ends_at)):
-            # so many between two looks at the best edge and the clock, whatever the number of threads
-            chosen = order[done : min(done + 4, end)]
+        roots, trees = np.flatnonzero(self.readings.counts), list[Written]()
+        roots = roots[np.argsort(-promise[roots], kind="stable")]
+
+        def search(parts: slice, best: int) -> Iterator[int]:
             floor = best if self.columns_per_round == 1 else best // 2
-            search = partial(_search_root, layout, integers, sample, closed, floor)
-            for size, tree in map_in_threads(search, chosen, n_threads):
+            search_root = partial(_search_root, layout, integers, sample, closed, floor)
+            for size, tree in map_in_threads(search_root, roots[parts].tolist(), n_threads):
                 if tree is not None:
                     trees.append(tree)
-                    best = max(best, size)
-            done += len(chosen)
-        return trees, best if done == len(order) else mass
+                    yield size
+
+        # every root is searched, whatever the best edge is, as a run wants the trees of others too
+        bound = self._search_parts(np.full(len(roots), NO_BOUND), NONE, search, 4, ends_at)
+        return trees, min(bound, int(np.abs(integers).sum()))
 
     def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
         """Make the hypothesis of a tree as it is written, and a sign."""
         above, below = self.readings.make_tree(tree[2:9], sign), self.readings.make_tree(tree[9:16], sign * tree[16])
         return self.readings.make_branch(tree[0], tree[1], above, below)
-
-
-def _measure(edges: Ints, row_norm: float) -> list[float]:
-    """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): whole numbers, but for norms."""
-    found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
-    return list(found.tolist())
 
 
 class TableLayout(NamedTuple):
@@ -213,8 +188,6 @@ class TableLayout(NamedTuple):
 
 def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> TableLayout:
     counts = readings.counts
-    varying = counts > 0
-    allowed = allowed[np.ix_(readings.features, readings.features)] & varying & varying[:, np.newaxis]
     pairs = np.ascontiguousarray(np.argwhere(np.triu(allowed, 1)), np.int64)
     offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))
     numbers = np.full(allowed.shape, -1)

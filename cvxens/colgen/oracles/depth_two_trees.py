@@ -73,20 +73,13 @@ class DepthTwoTrees(BinnedOracle):
     negations: ClassVar[bool] = True
 
     @cached_property
-    def _partners(self) -> list[Ints]:
-        """The readings that each may be the root of, ascending, itself among them."""
-        readings = self.readings
-        # what never varies decides nothing
-        allowed = self.allowed[np.ix_(readings.features, readings.features)] & (readings.counts > 0)
-        return [np.flatnonzero(of_root) for of_root in allowed]
-
-    @cached_property
     def n_hypotheses(self) -> int:
         """The number of trees, h and -h counted once."""
         readings, count, nothing = self.readings, int(self.constant), np.empty(0, np.int64)
         for f in np.flatnonzero(readings.counts).tolist():
-            joint = sum_joint(f, self._partners[f], readings.codes[:, :0], readings.counts + 1, nothing)
-            halves = _measure_halves(f, joint, self._partners[f], readings.twins, readings.counts)
+            partners = np.flatnonzero(self.together[f])
+            joint = sum_joint(f, partners, readings.codes[:, :0], readings.counts + 1, nothing)
+            halves = _measure_halves(f, joint, partners, readings.twins, readings.counts)
             # a half has a constant or one of its splits, and with the two signs between them trees
             upper, lower = 1 + halves.counts.astype(object)
             count += int((2 * upper * lower - 1).sum())
@@ -103,14 +96,13 @@ class DepthTwoTrees(BinnedOracle):
         roots = np.flatnonzero(self.readings.counts).tolist()
         search = partial(self._search_root, codes, integers, self._close(exclude), row_norm)
         answers = map_in_threads(search, roots, threads_for(weights.integers.size * len(roots) ** 2))
-        found: list[tuple[float, Hypothesis]] = [
+        found = [
             (of_root.size, self.readings.make_tree((f, *of_root.tree[:6]), of_root.tree[6]))
             for f, of_root in zip(roots, answers, strict=True)
             if of_root.size > NONE
         ]
-        found.sort(key=lambda pair: -pair[0])
         every = max((of_root.largest for of_root in answers), default=NONE)
-        outside = found[0][0] if found else -inf
+        outside = max((size for size, _ in found), default=-inf)
         answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
         squares = sum(of_root.squares for of_root in answers)
         squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
@@ -130,7 +122,7 @@ class DepthTwoTrees(BinnedOracle):
         self, codes: NDArray[np.uint8], integers: Ints, closed: Closed, order: float, root: int
     ) -> BestTree:
         """Return the best open tree of a root's reading."""
-        partners, twins, counts = self._partners[root], self.readings.twins, self.readings.counts
+        partners, twins, counts = np.flatnonzero(self.together[root]), self.readings.twins, self.readings.counts
         # sums of what is below any place of the root and any of a partner, (n_outputs, n_places + 1, n_bins)
         joint = np.stack([sum_joint(root, partners, codes, counts + 1, own) for own in integers])
         halves = [_measure_halves(root, own, partners, twins, counts) for own in joint]
