@@ -177,21 +177,6 @@ class Readings:
         ends = (threshold, inf) if above else (-inf, threshold)
         return simplify(Interval(feature, *ends, missing=way == (1 if above else -1)))
 
-    def find_condition(self, condition: Interval | Among) -> tuple[int, int, int] | None:
-        """Return reading, place and side of what `make_condition` makes; None for any other condition."""
-        feature = condition.feature
-        if isinstance(condition, Among):
-            found = self.find(feature, -1, -inf) if not condition.levels else None
-            # of known values, or of missing ones
-            return None if found is None else (*found, int(not condition.missing))
-        above = condition.high == inf
-        if above == (condition.low == -inf):
-            return None
-        side = 1 if above else -1
-        way = 0 if (feature, 0) in self._numbers and not condition.missing else side if condition.missing else -side
-        found = self.find(feature, way, condition.low if above else condition.high)
-        return None if found is None else (*found, int(above))
-
     def _read(self, reading: int, place: int) -> tuple[int, int, float]:
         return int(self.features[reading]), int(self.ways[reading]), float(self.thresholds[reading][place - 1])
 
