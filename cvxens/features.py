@@ -171,12 +171,6 @@ class BinnedFeatures:
         """The number of distinct values of every feature, shape (n_features,)."""
         return 1 + np.array(map_in_threads(lambda j: len(self.places(j)), range(self.n_features)))
 
-    def missing(self, feature: int) -> NDArray[np.intp]:
-        """Return the samples in which `feature` is missing, ascending."""
-        if self.X.dtype.kind != "f" or not self.columns.size:
-            return np.empty(0, np.intp)
-        return np.flatnonzero(find_missing(column(self.X, int(self.columns[feature]))))
-
     def places(self, feature: int) -> NDArray[np.int64]:
         """Return all places of `feature` where its value changes, ascending."""
         values = self.entry_values[self.entries(feature)]
@@ -207,8 +201,10 @@ class BinnedFeatures:
 
     @cached_property
     def gone(self) -> list[NDArray[np.intp]]:
-        """The samples in which each feature is missing."""
-        return list(map(self.missing, range(self.n_features)))
+        """The samples in which each feature is missing, ascending."""
+        if self.X.dtype.kind != "f":
+            return [np.empty(0, np.intp)] * self.n_features
+        return [np.flatnonzero(find_missing(column(self.X, j))) for j in self.columns.tolist()]
 
     @cached_property
     def bins(self) -> Bins:
@@ -510,18 +506,14 @@ class FixedPoint(NamedTuple):
 
         Each of the rounded edges is off by the error at most, so their norm by that times the root of their number.
         """
-        share = 1 + (n_terms + 16) * EPSILON
+        share = 1 + (n_terms + 8) * EPSILON
         length = np.sqrt(n_edges * len(self.totals) * share)
-        return self.real_square((np.sqrt(squares * share) + self.error * length) ** 2)
+        with np.errstate(over="ignore"):
+            return float(np.ldexp((np.sqrt(squares * share) + self.error * length) ** 2, 2 * self.exponent))
 
     def real(self, units: float) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
-
-    def real_square(self, square: float) -> float:
-        """Return a number of squared units as a float, inf if it is too large for one."""
-        with np.errstate(over="ignore"):
-            return float(np.ldexp(square, 2 * self.exponent))
 
     def raised(self, units: float, share: float = 0.0) -> float:
         """Return a float that is at least so many units, and `share` of them more."""

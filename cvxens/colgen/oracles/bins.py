@@ -342,19 +342,19 @@ class AnytimeOracle(BinnedOracle):
     max_nodes: int | None = None
     max_seconds: float = inf
 
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
-        super().__post_init__(X, sample_weight)
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)
         self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
         self.max_seconds = limit("max_seconds", self.max_seconds)
 
     def _search_parts(
         self,
-        bounds: NDArray[Any],
-        best: Any,
-        search: Callable[[slice, Any], Iterable[Any]],
+        bounds: NDArray,
+        best: float,
+        search: Callable[[slice, float], Iterable[float]],
         n_together: int,
         ends_at: float,
-    ) -> Any:
+    ) -> float:
         """Search the parts of the set one after the other while one may be better, and return a bound on all edges.
 
         ``search(parts, best)`` yields the edges that it finds in some of the parts; `best` is what the first of them
@@ -367,11 +367,12 @@ class AnytimeOracle(BinnedOracle):
             parts = slice(done, done + int((bounds[done : min(done + n_together, end)] > best).sum()))
             best = max([best, *search(parts, best)])
             done = parts.stop
-        return bounds[done:].max(initial=best).item()
+        left: float = bounds[done:].max(initial=best).item()
+        return left
 
 
 def price_constant(
-    totals: NDArray[Any], exclude: Collection[Hypothesis], row_norm: float = inf
+    totals: NDArray, exclude: Collection[Hypothesis], row_norm: float = inf
 ) -> tuple[Any, Constant | None]:
     """Return the size of the constant's edges, from these, and the constant of the better sign, None if it is excluded.
 
@@ -385,7 +386,7 @@ def price_constant(
     return size, Constant(1 if most >= 0 else -1) if is_open else None
 
 
-def size_edges(edges: NDArray[Any], row_norm: float = inf) -> list[Any]:
+def size_edges(edges: NDArray, row_norm: float = inf) -> list[float]:
     """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): norms, or, of whole numbers, such."""
     found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
     return list(found.tolist())

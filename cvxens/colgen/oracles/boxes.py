@@ -74,8 +74,8 @@ class Boxes(AnytimeOracle):
     _: KW_ONLY
     columns_per_round: int = 20
 
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
-        super().__post_init__(X, sample_weight)
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)
         self.max_length = whole("max_length", self.max_length)
         n_features = self.binned.n_features
         varying = np.bincount(self.readings.features, self.readings.counts) > 0
@@ -108,7 +108,7 @@ class Boxes(AnytimeOracle):
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
         closed = [box for h in exclude if (box := self._write(h)) is not None]
-        boxes: dict[Any, float] = {}
+        boxes: dict[Rule, float] = {}
         outside: float = 0
         every: float = 0
         # by a norm over the outputs they are searched together, else one by one
@@ -149,7 +149,7 @@ class Boxes(AnytimeOracle):
         map_in_threads(bound, [slice(k, k + 64) for k in range(0, len(bounds), 64)], n_threads)
         ranked, found = np.argsort(-bounds, kind="stable"), dict[Rule, float]()
 
-        def search(parts: slice, best: Any) -> Iterator[float]:
+        def search(parts: slice, best: float) -> Iterator[float]:
             chosen = ranked[parts].tolist()
             lists, n_lists = self.lists[chosen], len(chosen)
             answers = Answers(np.zeros(n_lists, bounds.dtype), np.zeros((n_lists, self.max_length, 3), np.int64))
@@ -211,7 +211,7 @@ class Boxes(AnytimeOracle):
         inside = [box for box in closed if box.keys() <= whole_range.keys()]
         return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
 
-    def _size(self, box: Box, integers: Ints, row_norm: float) -> Any:
+    def _size(self, box: Box, integers: Ints, row_norm: float) -> float:
         return size_edges(self._sum_over(box, integers)[:, np.newaxis], row_norm)[0]
 
     def _sum_over(self, box: Box, integers: Ints) -> Ints:

@@ -28,7 +28,7 @@ from cvxens.colgen.oracles.depth_two_trees import find_open, rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import NO_BOUND, NONE, FixedPoint, Ints, sum_joint, sum_pairs
+from cvxens.features import NO_BOUND, NONE, FixedPoint, Ints, sum_pairs
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
 
@@ -90,8 +90,8 @@ class DepthThreeTrees(AnytimeOracle):
 
     source: ClassVar[str] = "Demirovic et al. 2022; Brita et al. 2025"
 
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
-        super().__post_init__(X, sample_weight)
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)
         self._layout = _lay_out(self.readings, self.together)
         n_cells = int(self._layout.offsets[-1])
         if n_cells > MOST_CELLS:
@@ -142,20 +142,26 @@ class DepthThreeTrees(AnytimeOracle):
         )
         return self._answer(weights, ranked, every, outside, exclude, row_norm)
 
-    def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
+    def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], float]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
         n_readings = self.readings.n_readings
         (integers,), codes = drop_unweighted(integers[np.newaxis], self._layout.codes)
         layout = self._layout._replace(codes=codes)
-        sample = Half.of_zeros(layout)
+        plain, sample, rest = (Half.of_zeros(layout) for _ in range(3))
         n_threads = threads_for(len(integers) * len(layout.pairs))
-        map_in_threads(partial(_sum_reading, layout, integers, sample), range(n_readings), n_threads)
+
+        def sum_reading(reading: int) -> None:
+            here, own = np.array([reading]), np.flatnonzero(layout.pairs[:, 0] == reading)
+            _add_samples(0, len(integers), codes, integers, layout, here, own, plain)
+            _divide(plain, plain, layout, here, own, sample, rest)
+
+        map_in_threads(sum_reading, range(n_readings), n_threads)
         promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
         _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
         roots, trees = np.flatnonzero(self.readings.counts), list[Written]()
         roots = roots[np.argsort(-promise[roots], kind="stable")]
 
-        def search(parts: slice, best: int) -> Iterator[int]:
+        def search(parts: slice, best: float) -> Iterator[int]:
             floor = best if self.columns_per_round == 1 else best // 2
             search_root = partial(_search_root, layout, integers, sample, closed, floor)
             for size, tree in map_in_threads(search_root, roots[parts].tolist(), n_threads):
@@ -235,18 +241,6 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
                     sign = -sign
             edges[k] += sign * weights[i]
     return edges
-
-
-def _sum_reading(layout: TableLayout, weights: Ints, half: Half, g: int) -> None:
-    """Add the weights of a sample up, by the bins of a reading, and by those of its pairs."""
-    numbers = np.flatnonzero(layout.pairs[:, 0] == g)
-    joint = sum_joint(g, np.append(g, layout.pairs[numbers, 1]), layout.codes, layout.counts + 1, weights)
-    start = layout.counts[g] + 1
-    half.sums[layout.starts[g] : layout.starts[g + 1]] = joint[-1, :start]
-    for number in numbers.tolist():
-        own = half.tables[layout.offsets[number] : layout.offsets[number + 1]].reshape(len(joint), -1)
-        own[:] = joint[:, start : start + own.shape[1]]
-        start += own.shape[1]
 
 
 @njit(cache=True)
@@ -340,7 +334,7 @@ def _join(lower: int, upper: int, below: int, above: int) -> int:
 
 
 def _search_root(
-    layout: TableLayout, weights: Ints, sample: Half, closed: set[Written], floor: int, f: int
+    layout: TableLayout, weights: Ints, sample: Half, closed: set[Written], floor: float, f: int
 ) -> tuple[int, Written | None]:
     """Return the best open tree of a root's reading and its edge; one of an edge of at most `floor` need not be found.
 

@@ -106,7 +106,7 @@ class DepthTwoTrees(BinnedOracle):
         answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
         squares = sum(of_root.squares for of_root in answers)
         squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
-        n_terms = 4 * int(self.readings.starts[-1])
+        n_terms = 8 + 4 * int(self.readings.starts[-1])
         return replace(answer, edge_square_sum=weights.bound_squares(squares, float(self.n_hypotheses), n_terms))
 
     def _close(self, exclude: Collection[Hypothesis]) -> Closed:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cached_property, partial
 from math import inf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from cvxens.docstrings import documented
 from cvxens.features import FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
 from cvxens.limits import map_in_threads, threads_for
+
+Closed: TypeAlias = dict[frozenset[int], list[frozenset[Interval | Among]]]
+"""By the features of rules that must not be answered with: their conditions."""
 
 
 @documented
@@ -95,7 +98,7 @@ class PairRules(BinnedOracle):
         """
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         integers, codes = drop_unweighted(weights.integers, self.readings.codes)
-        closed: dict[frozenset[int], list[frozenset[Any]]] = {}
+        closed: Closed = {}
         for rule in exclude:
             if isinstance(rule, Rule):
                 features = frozenset(condition.feature for condition in rule.intervals)
@@ -112,7 +115,7 @@ class PairRules(BinnedOracle):
         squares = np.array([answer.squares for answer in answers]).sum(axis=0)
         if self.constant:
             squares += float((weights.totals.astype(np.float64) ** 2).sum())
-        n_terms = 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
+        n_terms = 8 + 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
         given = float(self.n_hypotheses), n_terms
         square_sum, rising = (weights.bound_squares(float(total), *given) for total in squares)
         every = max((answer.largest for answer in answers), default=-inf)
@@ -124,7 +127,7 @@ class PairRules(BinnedOracle):
         self,
         codes: NDArray[np.uint8],
         integers: Ints,
-        closed: Mapping[frozenset[int], list[frozenset[Any]]],
+        closed: Closed,
         order: float,
         pair: int,
     ) -> BestRule:

@@ -421,8 +421,7 @@ class Stumps:
 
     def _bound_square_sums(self, weights: FixedPoint, asked: Asked, tests: Sequence[FoundTests]) -> tuple[float, float]:
         """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
-        n_outputs, places = len(weights.totals), self.features.n_distinct - 1
-        rounding = (self.features.n_samples + self.features.n_features + len(tests) + 8) * EPSILON
+        places, n_terms = self.features.n_distinct - 1, self.features.n_samples + self.features.n_features + len(tests)
         of_tests = [float(self.of_features[test.feature]) ** 2 for test in self.tests.tests]
         try:
             counted = sum(f * test.n_hypotheses for f, test in zip(of_tests, self.tests.tests, strict=True))
@@ -430,14 +429,13 @@ class Stumps:
         except OverflowError:
             # more subsets of levels than floats can count
             return inf, inf
-        # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(sum of factor^2 over all edges)
-        n_edges = (float(places @ self.factors**2) + counted + self.constant) * n_outputs
-        length = np.sqrt(n_edges * (1 + rounding))
+        # an edge that counts for its factor is off by that times the error
+        n_edges = float(places @ self.factors**2) + counted + self.constant
 
         def bound(of_features: Array) -> float:
             total = float((of_features * self.factors**2).sum()) + squares_of_tests
             total += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
-            return weights.real_square((np.sqrt(total * (1 + rounding)) + weights.error * length) ** 2)
+            return weights.bound_squares(total, n_edges, n_terms)
 
         squares = self._sum_squares(asked)
         rising = squares.copy()
