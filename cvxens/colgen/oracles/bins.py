@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -181,24 +181,28 @@ class Readings:
         return int(self.features[reading]), int(self.ways[reading]), float(self.thresholds[reading][place - 1])
 
 
-@njit(cache=True)
-def find_places(g: int, root: tuple[int, int, bool], twins: Ints, counts: Ints) -> tuple[int, int]:
-    """Return the places of a reading, from one to below another, that split one half of the samples by a root's test.
+Side: TypeAlias = tuple[int, int, bool]
+"""The samples on one side of the test of a root: its reading and place, and True for those at or above it. Where the
+reading is -1 they are all samples."""
 
-    `root` is its reading and place, and True for what is at or above it. Of tests of one feature by its two readings,
-    those that split the half as another one of them does are left out.
+
+@njit(cache=True)
+def find_bins(g: int, side: Side, twins: Ints, counts: Ints) -> tuple[int, int]:
+    """Return the bins of a reading, from one to below another, behind which the samples on a side can be split.
+
+    Of tests of one feature by its two readings, those that split them as another one of them does are left out.
     """
-    f, place, above = root
+    f, place, above = side
     if g == f:
-        return (place + 1, counts[g] + 1) if above else (1, place)
+        return (place, counts[g]) if above else (0, place - 1)
     if f < 0 or twins[f] != g:
-        return 1, counts[g] + 1
+        return 0, counts[g]
     if f < g:
         # the root has missing values below, and its place is one more than in the other reading. Above there are none;
         # below, each threshold from the root's on tells missing values from all others, as the root's reading does
-        return (1, 1) if above else (1, max(place - 1, 1))
+        return (0, 0) if above else (0, max(place - 2, 0))
     # the root has missing values above: there, each threshold up to the root's tells them from all others
-    return (place + 1, counts[g] + 1) if above else (1, 1)
+    return (place, counts[g]) if above else (0, 0)
 
 
 Groups = Collection[Sequence[int]]

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import AnytimeOracle, Readings, drop_unweighted, find_places, size_edges
+from cvxens.colgen.oracles.bins import AnytimeOracle, Readings, Side, drop_unweighted, find_bins, size_edges
 from cvxens.colgen.oracles.depth_two_trees import find_open, rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
@@ -35,9 +35,6 @@ from cvxens.limits import map_in_threads, threads_for
 Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
 The halves are written as in `Readings.make_tree`."""
-
-Root: TypeAlias = tuple[int, int, bool]
-"""A half of the samples: reading and place of the test, and True for what is at or above it; no reading is -1."""
 
 MOST_CELLS = 2**25
 """The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
@@ -243,15 +240,8 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
     return edges
 
 
-@njit(cache=True)
-def _find_bins(reading: int, root: Root, layout: TableLayout) -> tuple[int, int]:
-    """Return the bins of a reading that a half may be cut after, from one to below another."""
-    first, end = find_places(reading, root, layout.twins, layout.counts)
-    return first - 1, end - 1
-
-
 @njit(cache=True, nogil=True)
-def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, root: Root, sizes: Ints) -> int:
+def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, root: Side, sizes: Ints) -> int:
     """Bound the edges of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
 
     `partners` are the readings of such trees, and `own` the numbers of their pairs; `sizes` receives the largest edges
@@ -266,7 +256,7 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
     least, most, least_above, most_above = np.empty((4, 256), np.int64)
     for g in partners:
         # splits by one reading
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         mine = sums[starts[g] : starts[g + 1]]
         total = mine[-1]
         small, large = far, -far
@@ -282,8 +272,8 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
             small, large = min(small, mine[u]), max(large, mine[u])
     for number in own:
         g, h = layout.pairs[number]
-        first_g, end_g = _find_bins(g, root, layout)
-        first_h, end_h = _find_bins(h, root, layout)
+        first_g, end_g = find_bins(g, root, layout.twins, layout.counts)
+        first_h, end_h = find_bins(h, root, layout.twins, layout.counts)
         if first_g >= end_g and first_h >= end_h:
             continue
         of_g, of_h = sums[starts[g] : starts[g + 1]], sums[starts[h] : starts[h + 1]]
@@ -313,7 +303,7 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
                 high[at] = max(high[at], above - 2 * least_above[v], 2 * most_above[v] - above)
     best = IMPOSSIBLE
     for g in partners:
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         size, total = IMPOSSIBLE, sums[starts[g + 1] - 1]
         for u in range(first, end):
             at = starts[g] + u
@@ -430,7 +420,7 @@ def _divide(
 
 
 @njit(cache=True, nogil=True)
-def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, most: int) -> tuple[Ints, Ints]:
+def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Side, most: int) -> tuple[Ints, Ints]:
     """Return the trees of depth 2 of the largest edges in a half, at most so many, the largest first, and how written.
 
     The constant is among them. Edges are those of the sign that the uppermost leaf is +1.
@@ -443,7 +433,7 @@ def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, mo
     # as variables, since what is called with a literal is compiled for each
     sides = np.array([True, False])
     for g in partners:
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         for u in range(first, end):
             upper = _list_splits(layout, half, partners, root, g, u, sides[0])
             lower = _list_splits(layout, half, partners, root, g, u, sides[1])
@@ -462,11 +452,11 @@ def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, mo
 
 
 @njit(cache=True)
-def _count_halves(layout: TableLayout, half: Half, partners: Ints, root: Root) -> int:
+def _count_halves(layout: TableLayout, half: Half, partners: Ints, root: Side) -> int:
     """Count the trees of depth 2 in a half, h or -h, as `_rank_halves` visits them."""
     count, sides = 1, np.array([True, False])
     for g in partners:
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         for u in range(first, end):
             n_above = len(_list_splits(layout, half, partners, root, g, u, sides[0]))
             n_below = len(_list_splits(layout, half, partners, root, g, u, sides[1]))
@@ -490,7 +480,7 @@ def _insert(edges: Ints, forms: Ints, count: int, edge: int, form: Ints) -> int:
 
 
 @njit(cache=True)
-def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Root, g: int, u: int, above: bool) -> Ints:
+def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Side, g: int, u: int, above: bool) -> Ints:
     """List what a quarter of the samples can be, above bin u of reading g or not: rows of reading, place and edge.
 
     No split comes first.
@@ -505,8 +495,8 @@ def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Root, g:
     for h in partners:
         if not layout.allowed[g, h]:
             continue
-        first, end = _find_bins(h, root, layout)
-        low, high = _find_bins(h, (g, u + 1, above), layout)
+        first, end = find_bins(h, root, layout.twins, layout.counts)
+        low, high = find_bins(h, (g, u + 1, above), layout.twins, layout.counts)
         first, end = max(first, low), min(end, high)
         number = layout.numbers[min(g, h), max(g, h)]
         n_bins = starts[h + 1] - starts[h] if g < h else len(own)

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, find_places, measure_edges
+from cvxens.colgen.oracles.bins import BinnedOracle, Side, drop_unweighted, find_bins, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.features import NONE, FixedPoint, Ints, sum_joint
@@ -226,8 +226,8 @@ def _measure_halves(root: int, joint: Ints, partners: Ints, twins: Ints, counts:
                 total = everything[counts[partners[0]]] - total
             reading, at, edge, size, squares, start = -1, 0, 0, NONE, 0.0, 0
             for g in partners:
-                low, high = find_places(g, (root, place, half == 0), twins, counts)
-                for k in range(start + low - 1, start + high - 1):
+                low, high = find_bins(g, (root, place, half == 0), twins, counts)
+                for k in range(start + low, start + high):
                     here = total - 2 * (everything[k] - below[k] if half == 0 else below[k])
                     squares += float(here) * float(here)
                     if abs(here) > size:
@@ -241,8 +241,8 @@ def _measure_halves(root: int, joint: Ints, partners: Ints, twins: Ints, counts:
 
 
 @njit(cache=True, nogil=True)
-def _list_splits(half: tuple[int, int, bool], joint: Ints, partners: Ints, twins: Ints, counts: Ints) -> Ints:
-    """List what a half can be, as `find_places` has it: rows of reading, place and edges, no split first."""
+def _list_splits(half: Side, joint: Ints, partners: Ints, twins: Ints, counts: Ints) -> Ints:
+    """List the splits of a half, behind the bins of `find_bins`: rows of reading, place and edges, no split first."""
     n_outputs, n_bins, n_cells = joint.shape
     found, count = np.empty((1 + n_cells, 2 + n_outputs), np.int64), 0
     for o in range(n_outputs):
@@ -253,8 +253,8 @@ def _list_splits(half: tuple[int, int, bool], joint: Ints, partners: Ints, twins
         found[0, 0], found[0, 1], found[0, 2 + o] = -1, 0, total
         count, start = 1, 0
         for g in partners:
-            low, high = find_places(g, half, twins, counts)
-            for k in range(start + low - 1, start + high - 1):
+            low, high = find_bins(g, half, twins, counts)
+            for k in range(start + low, start + high):
                 found[count, 0], found[count, 1] = g, k - start + 1
                 found[count, 2 + o] = total - 2 * (everything[k] - below[k] if half[2] else below[k])
                 count += 1
