@@ -1,4 +1,10 @@
-"""Features cut into bins, which of them may interact, and what oracles over several at a time have in common."""
+"""Features cut into bins, which of them may interact, and what oracles over several at a time have in common.
+
+A feature in which values are missing is read twice, with these below its others and above them. So a test of one
+threshold, whichever side it sends them to, is one of a **reading**: of its **place**, the number of the threshold from
+1 on, which is also the first bin at or above it. Readings of one feature are **twins**. A hypothesis is **written** as
+readings, places and signs, as searches find it; what must not be answered with is **closed**, and all else is open.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +45,9 @@ NO_TREE = (-1, 0, -1, 0, -1, 0, 1)
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """A binned sample in which a feature with missing values is read twice: these below its others, and above them.
+    """A binned sample whose features with missing values are read twice, so that sums over bins know nothing of these.
 
-    So each test of one threshold that sends missing values to either side is one of a reading, and the sums over bins
-    know nothing of them. In the reading of missing values below, the first threshold is -inf: it tells them from all
-    others.
+    In the reading of missing values below, the first threshold is -inf: it tells them from all others.
 
     Examples
     --------

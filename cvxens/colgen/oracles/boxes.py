@@ -257,7 +257,7 @@ def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list
 
 
 def _keep_longest(by_length: list[Ints], allowed: NDArray[np.bool_], most: int) -> Ints:
-    """Return the lists that are part of no longer one, (n_lists, most); what is missing is the number of features."""
+    """Return the lists that are in no longer one, filled up to `most` by the number of features, for none."""
     n_features, kept = len(allowed), []
     for lists in by_length:
         longer = np.full(len(lists), False)
