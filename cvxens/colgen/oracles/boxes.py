@@ -147,13 +147,23 @@ class Boxes(AnytimeOracle):
                 _bound_lists(self.lists[lists], codes, weights, self._axes, order, bounds[lists])
 
         map_in_threads(bound, [slice(k, k + 64) for k in range(0, len(bounds), 64)], n_threads)
+        # what is closed, by its runs of all features, and the box of everything, which is the constant, before it
+        n_bins, extra = self._axes
+        everything = np.stack([np.zeros_like(extra), n_bins - 1, extra], axis=1)
+        runs = np.tile(everything, (1 + len(closed), 1, 1))
+        for k, box in enumerate(closed, 1):
+            runs[k, list(box)] = list(box.values())
+        conditions = (runs != everything).any(axis=2)
         ranked, found = np.argsort(-bounds, kind="stable"), dict[Rule, float]()
 
         def search(parts: slice, best: float) -> Iterator[float]:
             chosen = ranked[parts].tolist()
             lists, n_lists = self.lists[chosen], len(chosen)
             answers = Answers(np.zeros(n_lists, bounds.dtype), np.zeros((n_lists, self.max_length, 3), np.int64))
-            shut = _join_closed([self._close_within(k, closed) for k in chosen], self.max_length)
+            # list by list what has no condition on another feature
+            inside = (conditions[:, lists].sum(axis=2) == conditions.sum(axis=1)[:, np.newaxis]).T
+            own = np.ascontiguousarray(np.swapaxes(runs[:, lists], 0, 1)[inside])
+            shut = Shut(own, np.append(0, inside.sum(axis=1).cumsum()))
 
             def search_some(some: slice) -> None:
                 tasks = (some.start, some.stop)
@@ -201,15 +211,6 @@ class Boxes(AnytimeOracle):
         first = find_place(self.binned.thresholds[feature], low) if low > -inf else 0
         after = find_place(self.binned.thresholds[feature], high) if high < inf else n_bins
         return None if (low > -inf and not first) or not after else (first, after - 1, missing)
-
-    def _close_within(self, k: int, closed: list[Box]) -> list[list[Run]]:
-        """Return the boxes that are closed in a list of features, by its features, the one of everything among them."""
-        own = self.lists[k].tolist()
-        whole_range = {
-            feature: (0, int(self._axes.n_bins[feature]) - 1, int(self._axes.extra[feature])) for feature in own
-        }
-        inside = [box for box in closed if box.keys() <= whole_range.keys()]
-        return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
 
     def _size(self, box: Box, integers: Ints, row_norm: float) -> float:
         return size_edges(self._sum_over(box, integers)[:, np.newaxis], row_norm)[0]
@@ -283,11 +284,6 @@ class Shut(NamedTuple):
 
     boxes: Ints  # (n_closed, max_length, 3)
     starts: Ints  # (n_lists + 1,)
-
-
-def _join_closed(by_list: list[list[list[Run]]], length: int) -> Shut:
-    starts = np.append(0, np.cumsum([len(own) for own in by_list]))
-    return Shut(np.array([box for own in by_list for box in own], np.int64).reshape(-1, length, 3), starts)
 
 
 # The kernels are for one output, whose edges are whole numbers and `order` None, or for a norm of this order over the

@@ -144,15 +144,8 @@ class DepthThreeTrees(AnytimeOracle):
         n_readings = self.readings.n_readings
         (integers,), codes = drop_unweighted(integers[np.newaxis], self._layout.codes)
         layout = self._layout._replace(codes=codes)
-        plain, sample, rest = (Half.of_zeros(layout) for _ in range(3))
         n_threads = threads_for(len(integers) * len(layout.pairs))
-
-        def sum_reading(reading: int) -> None:
-            here, own = np.array([reading]), np.flatnonzero(layout.pairs[:, 0] == reading)
-            _add_samples(0, len(integers), codes, integers, layout, here, own, plain)
-            _divide(plain, plain, layout, here, own, sample, rest)
-
-        map_in_threads(sum_reading, range(n_readings), n_threads)
+        sample = _sum_sample(layout, integers, n_threads)
         promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
         _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
         roots, trees = np.flatnonzero(self.readings.counts), list[Written]()
@@ -209,6 +202,19 @@ class Half(NamedTuple):
     def of_zeros(cls, layout: TableLayout) -> Half:
         """Return the sums of no samples."""
         return cls(np.zeros(layout.starts[-1], np.int64), np.zeros(layout.offsets[-1], np.int64))
+
+
+def _sum_sample(layout: TableLayout, weights: Ints, n_threads: int) -> Half:
+    """Sum the weights of all samples."""
+    plain, sums, rest = (Half.of_zeros(layout) for _ in range(3))
+
+    def sum_reading(reading: int) -> None:
+        here, own = np.array([reading]), np.flatnonzero(layout.pairs[:, 0] == reading)
+        _add_samples(0, len(weights), layout.codes, weights, layout, here, own, plain)
+        _divide(plain, plain, layout, here, own, sums, rest)
+
+    map_in_threads(sum_reading, range(len(layout.counts)), n_threads)
+    return sums
 
 
 def _list_written(readings: Readings, exclude: Collection[Hypothesis]) -> Iterator[Written]:
