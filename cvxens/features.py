@@ -42,7 +42,7 @@ NO_BOUND = 2**62
 """Above every edge, see `BITS`."""
 
 NONE = -NO_BOUND
-"""The size of the best step where there is none."""
+"""The size of the best step where there is none; two of them, or one and an edge, are below every edge too."""
 
 BLOCK = 1024
 """Samples whose scores are added up together, as these stay in a cache."""

@@ -39,10 +39,6 @@ def find_place(thresholds: Array, threshold: float) -> int:
     return k + 1 if k < len(thresholds) and thresholds[k] == threshold else 0
 
 
-NO_TREE = (-1, 0, -1, 0, -1, 0, 1)
-"""How a constant is written as a tree."""
-
-
 @dataclass(frozen=True, eq=False)
 class Readings:
     """A binned sample whose features with missing values are read twice, so that sums over bins know nothing of these.
@@ -166,7 +162,7 @@ class Readings:
     def find_tree(self, tree: Any) -> tuple[tuple[int, ...], int] | None:
         """Return how a tree of depth 2 is written, and its sign, as `make_tree` has both; None for no tree of it."""
         if isinstance(tree, Constant):
-            return NO_TREE, tree.sign
+            return (-1, 0, -1, 0, -1, 0, 1), tree.sign
         root = self.find_branch(tree)
         if root is None:
             return None

@@ -31,9 +31,6 @@ from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.validation import whole
 
-MOST_CELLS = 2**22
-"""The cells of a table, of 8 bytes each."""
-
 
 @documented
 @dataclass(eq=False, repr=False)
@@ -86,9 +83,10 @@ class Boxes(AnytimeOracle):
         self._by_length = _list_features(np.flatnonzero(varying), self.allowed, self.max_length)
         self.lists = _keep_longest(self._by_length, self.allowed & varying, self.max_length)
         n_cells = int((self._axes.n_bins + self._axes.extra)[self.lists].prod(axis=1, dtype=np.float64).max())
-        if n_cells > MOST_CELLS:
+        # a cell has 8 bytes
+        if n_cells > (most_cells := 2**22):
             found = f"found {self.n_bins} bins of {self.max_length} features, which make tables of {n_cells:,} cells"
-            most = int(MOST_CELLS ** (1 / self.max_length))
+            most = int(most_cells ** (1 / self.max_length))
             raise InvalidInput("n_bins", found, f"give at most {most}, or a smaller max_length")
 
     @property
@@ -118,7 +116,8 @@ class Boxes(AnytimeOracle):
             several = len(searched) > 1
             boxes |= dict(self._choose_output(rule, weights.integers) for rule in found) if several else found
             outside = max(outside, bound)
-            every = max(every, bound, *(self._size(box, integers, row_norm) for box in closed), 0)
+            shut = (size_edges(self._sum_over(box, integers)[:, np.newaxis], row_norm)[0] for box in closed)
+            every = max([every, bound, *shut])
         ranked = ((size, rule) for rule, size in boxes.items())
         return self._answer(weights, ranked, every, outside if boxes or outside else -inf, exclude, row_norm)
 
@@ -211,9 +210,6 @@ class Boxes(AnytimeOracle):
         first = find_place(self.binned.thresholds[feature], low) if low > -inf else 0
         after = find_place(self.binned.thresholds[feature], high) if high < inf else n_bins
         return None if (low > -inf and not first) or not after else (first, after - 1, missing)
-
-    def _size(self, box: Box, integers: Ints, row_norm: float) -> float:
-        return size_edges(self._sum_over(box, integers)[:, np.newaxis], row_norm)[0]
 
     def _sum_over(self, box: Box, integers: Ints) -> Ints:
         """Return the edges of a box over the outputs, (n_outputs,)."""

@@ -36,12 +36,6 @@ Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
 The halves are written as in `Readings.make_tree`."""
 
-MOST_CELLS = 2**25
-"""The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
-
-IMPOSSIBLE = -(2**62)
-"""The size of a choice that there is none of; two of them, or one and a sum of weights, are below every edge."""
-
 
 @documented
 @dataclass(eq=False, repr=False)
@@ -91,11 +85,10 @@ class DepthThreeTrees(AnytimeOracle):
         super().__post_init__(*given)
         self._layout = _lay_out(self.readings, self.together)
         n_cells = int(self._layout.offsets[-1])
-        if n_cells > MOST_CELLS:
-            found = (
-                f"found {self.n_bins} bins, which make {n_cells:,} pairs of bins of {self.binned.n_features} features"
-            )
-            raise InvalidInput("n_bins", found, f"give fewer, for at most {MOST_CELLS:,}, or allow fewer interactions")
+        # a cell has 8 bytes, and a thread some four copies of each
+        if n_cells > (most_cells := 2**25):
+            found = f"found {self.n_bins} bins, which make {n_cells:,} pairs of bins of {len(self.allowed)} features"
+            raise InvalidInput("n_bins", found, f"give fewer, for at most {most_cells:,}, or allow fewer interactions")
 
     @cached_property
     def n_hypotheses(self) -> int:
@@ -248,7 +241,7 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
 
 @njit(cache=True, nogil=True)
 def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, root: Side, sizes: Ints) -> int:
-    """Bound the edges of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
+    """Bound the edges of the trees of depth 2 with a split in a half, `NONE` if there are none.
 
     `partners` are the readings of such trees, and `own` the numbers of their pairs; `sizes` receives the largest edges
     by reading. Quarters are cut by both readings of a feature even where one cuts nothing off, so that the bound need
@@ -257,7 +250,7 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
     sums, tables = half
     starts = layout.starts
     # of the best split below each bin of a root and above it: the edge
-    low, high = np.full((2, starts[-1]), IMPOSSIBLE)
+    low, high = np.full((2, starts[-1]), NONE)
     far = np.int64(2**62)
     least, most, least_above, most_above = np.empty((4, 256), np.int64)
     for g in partners:
@@ -307,10 +300,10 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
                 at, below_v, above = starts[h] + v, of_h[v], total - of_h[v]
                 low[at] = max(low[at], below_v - 2 * least[v], 2 * most[v] - below_v)
                 high[at] = max(high[at], above - 2 * least_above[v], 2 * most_above[v] - above)
-    best = IMPOSSIBLE
+    best = NONE
     for g in partners:
         first, end = find_bins(g, root, layout.twins, layout.counts)
-        size, total = IMPOSSIBLE, sums[starts[g + 1] - 1]
+        size, total = NONE, sums[starts[g + 1] - 1]
         for u in range(first, end):
             at = starts[g] + u
             below, above = sums[at], total - sums[at]
