@@ -200,7 +200,7 @@ class BinnedFeatures:
         return find_middles(*(self.entry_values[around].astype(np.float64) for around in (at - 1, at)))
 
     @cached_property
-    def gone(self) -> list[NDArray[np.intp]]:
+    def missing(self) -> list[NDArray[np.intp]]:
         """The samples in which each feature is missing, ascending."""
         if self.X.dtype.kind != "f":
             return [np.empty(0, np.intp)] * self.n_features
@@ -255,11 +255,11 @@ class BinnedFeatures:
             values = self.entry_values[self.entries(feature)]
             entries = np.ones(len(values))
             if self.has_zeros[feature]:
-                entries[np.searchsorted(values, 0)] = self.n_samples - len(self.gone[feature]) - len(values) + 1
+                entries[np.searchsorted(values, 0)] = self.n_samples - len(self.missing[feature]) - len(values) + 1
         else:
             # of sparse features one entry stands for all zeros, and has the mass that the others leave
             masses, rows = self._masses, self.ascending(feature)
-            others = masses[rows[rows < len(masses)]].sum() + masses[self.gone[feature]].sum()
+            others = masses[rows[rows < len(masses)]].sum() + masses[self.missing[feature]].sum()
             entries = np.append(masses, masses.sum() - others)[rows]
         return float(entries.sum()), entries.cumsum()
 
@@ -297,7 +297,7 @@ class BinnedFeatures:
                 continue
             codes[j] = max(self.bins.listed.rests[j], 0)
             codes[j, rows] = own
-            codes[j, self.gone[j]] = self.counts[j] + 1
+            codes[j, self.missing[j]] = self.counts[j] + 1
         return codes
 
     def rank(self, feature: int) -> Ints:
@@ -312,8 +312,8 @@ class BinnedFeatures:
         """Sum the weights of the samples of known values by feature, and those that missing ones count as."""
         totals = np.repeat(weights.totals[:, np.newaxis], self.n_features, axis=1)
         present, positives = totals.copy(), np.repeat(weights.positives[:, np.newaxis], self.n_features, axis=1)
-        for k in np.flatnonzero(list(map(len, self.gone))).tolist():
-            lost = weights.integers[:, self.gone[k]]
+        for k in np.flatnonzero(list(map(len, self.missing))).tolist():
+            lost = weights.integers[:, self.missing[k]]
             present[:, k] -= lost.sum(axis=1)
             positives[:, k] -= np.maximum(lost, 0).sum(axis=1)
             totals[:, k] = present[:, k] + self.ways[k] * lost.sum(axis=1)

@@ -232,6 +232,7 @@ class _Columns:
         self.options = {} if square_sum else skip_squares(self.oracle)
         if solution.row_norm < inf:
             self.options["row_norm"] = solution.row_norm
+        """What the oracle's `price` is told beside."""
         self.entered: tuple[Column, ...] = ()
         """In the order of the master's weights."""
         self.hypotheses: set[Hypothesis] = set()

@@ -63,13 +63,13 @@ class Readings:
     @classmethod
     def from_bins(cls, binned: BinnedFeatures) -> Self:
         """Read a binned sample, in which a missing value has the bin one beyond the last."""
-        has_missing = np.array([rows.size > 0 for rows in binned.gone], bool)
+        has_missing = np.array([rows.size > 0 for rows in binned.missing], bool)
         features = np.repeat(np.arange(binned.n_features), 1 + has_missing)
         second = np.append(False, features[1:] == features[:-1])
         ways = np.where(has_missing[features], np.where(second, 1, -1), 0)
         codes, thresholds = binned.codes[features], []
         for k, (j, way) in enumerate(zip(features.tolist(), ways.tolist(), strict=True)):
-            own, missing = binned.thresholds[j], binned.gone[j]
+            own, missing = binned.thresholds[j], binned.missing[j]
             if way < 0:
                 # where no value is known, nothing is told apart
                 own = own if len(missing) == binned.n_samples else np.append(-np.inf, own)

@@ -153,7 +153,7 @@ class Stumps:
         """The set in an exact proof; None with signs, costs, silence on missing values, or subsets of levels."""
         tests = {test.feature: test for test in self.tests.tests}
         silent = any(
-            rows.size and not way for rows, way in zip(self.features.gone, self.features.ways.tolist(), strict=True)
+            rows.size and not way for rows, way in zip(self.features.missing, self.features.ways.tolist(), strict=True)
         )
         subsets = any(test.subsets and len(test.groups) > 2 for test in tests.values())
         if silent or subsets or not self.negations or self.has_costs:
@@ -255,8 +255,9 @@ class Stumps:
         ]
         edge_bound = weights.raised(max(every, default=0.0), share)
         outside_bound = weights.raised(max(outside, default=0.0), share)
-        summed = square_sum and self.square_sum
-        squares, rising = self._bound_square_sums(weights, asked, tests) if summed else (inf, inf)
+        if not (square_sum and self.square_sum):
+            return Priced(columns, edge_bound, outside_bound=outside_bound)
+        squares, rising = self._bound_square_sums(weights, asked, tests)
         return Priced(columns, edge_bound, squares, outside_bound, rising_square_sum=rising)
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
@@ -275,7 +276,7 @@ class Stumps:
         for stump in exclude:
             if isinstance(stump, Stump):
                 for k in np.flatnonzero(features.columns == stump.feature).tolist():
-                    if not features.gone[k].size or features.ways[k] == stump.missing:
+                    if not features.missing[k].size or features.ways[k] == stump.missing:
                         thresholds[k].append(stump.threshold)
         places = [
             np.searchsorted(features.entry_values[features.entries(k)], own) for k, own in enumerate(thresholds) if own
