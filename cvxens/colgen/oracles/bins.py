@@ -101,15 +101,10 @@ class Readings:
         return np.where(self.ways, np.arange(self.n_readings) - self.ways, -1)
 
     @cached_property
-    def _numbers(self) -> dict[tuple[int, int], int]:
-        keys = zip(self.features.tolist(), self.ways.tolist(), strict=True)
-        return {key: k for k, key in enumerate(keys)}
-
-    def find(self, feature: int, way: int, threshold: float) -> tuple[int, int] | None:
-        """Return the reading that has a test, and the place of its threshold, from 1 on; None if there is none."""
-        k = self._numbers.get((feature, way))
-        place = 0 if k is None else find_place(self.thresholds[k], threshold)
-        return None if k is None or not place else (k, place)
+    def _tests(self) -> dict[tuple[int, int, float], tuple[int, int]]:
+        """Reading and place of every test, by its feature, way and threshold."""
+        rows = enumerate(zip(self.features.tolist(), self.ways.tolist(), self.thresholds, strict=True))
+        return {(j, way, t): (k, i) for k, (j, way, own) in rows for i, t in enumerate(own.tolist(), 1)}
 
     def make_split(self, reading: int, place: int, sign: int) -> Stump | LevelStump:
         """Return the hypothesis that is `sign` at and above a threshold of a reading, else -sign."""
@@ -122,9 +117,9 @@ class Readings:
         """Return reading, place and sign of what `make_split` makes; None for any other hypothesis."""
         match hypothesis:
             case Stump(feature, threshold, sign, way):
-                found = self.find(feature, way, threshold)
+                found = self._tests.get((feature, way, threshold))
             case LevelStump(feature, (), sign, 1):
-                found, sign = self.find(feature, -1, -inf), -sign
+                found, sign = self._tests.get((feature, -1, -inf)), -sign
             case _:
                 return None
         return None if found is None else (*found, sign)
@@ -139,7 +134,7 @@ class Readings:
     def find_branch(self, hypothesis: Any) -> tuple[int, int, Hypothesis, Hypothesis] | None:
         """Return reading, place and halves of what `make_branch` makes; None for any other hypothesis."""
         if isinstance(hypothesis, Branch):
-            found = self.find(hypothesis.feature, hypothesis.missing, hypothesis.threshold)
+            found = self._tests.get((hypothesis.feature, hypothesis.missing, hypothesis.threshold))
             return None if found is None else (*found, hypothesis.above, hypothesis.below)
         split = self.find_split(hypothesis)
         return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
@@ -176,6 +171,15 @@ class Readings:
         feature, way, threshold = self._read(reading, place)
         ends = (threshold, inf) if above else (-inf, threshold)
         return simplify(Interval(feature, *ends, missing=way == (1 if above else -1)))
+
+    @cached_property
+    def _conditions(self) -> dict[Interval | Among, tuple[int, int, int]]:
+        tests = ((*found, above) for found in self._tests.values() for above in (0, 1))
+        return {self.make_condition(*test): test for test in tests}
+
+    def find_condition(self, condition: Interval | Among) -> tuple[int, int, int]:
+        """Return reading, place and side of what `make_condition` makes; -1, 0 and 0 for any other condition."""
+        return self._conditions.get(condition, (-1, 0, 0))
 
     def _read(self, reading: int, place: int) -> tuple[int, int, float]:
         return int(self.features[reading]), int(self.ways[reading]), float(self.thresholds[reading][place - 1])

@@ -19,8 +19,8 @@ from cvxens.features import FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
 from cvxens.limits import map_in_threads, threads_for
 
-Closed: TypeAlias = dict[frozenset[int], list[frozenset[Interval | Among]]]
-"""By the features of rules that must not be answered with: their conditions."""
+Closed: TypeAlias = dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]
+"""By the readings of rules that must not be answered with: places and sides of their conditions."""
 
 
 @documented
@@ -100,9 +100,10 @@ class PairRules(BinnedOracle):
         integers, codes = drop_unweighted(weights.integers, self.readings.codes)
         closed: Closed = {}
         for rule in exclude:
-            if isinstance(rule, Rule):
-                features = frozenset(condition.feature for condition in rule.intervals)
-                closed.setdefault(features, []).append(frozenset(rule.intervals))
+            found = sorted(map(self.readings.find_condition, rule.intervals)) if isinstance(rule, Rule) else []
+            if found:
+                asked, places, sides = zip(*found, strict=True)
+                closed.setdefault(asked, []).append((places, sides))
         search = partial(self._search_pair, codes, integers, closed, row_norm)
         answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
         sizes = np.array([answer.size for answer in answers])
@@ -131,7 +132,7 @@ class PairRules(BinnedOracle):
         order: float,
         pair: int,
     ) -> BestRule:
-        """Return the best rule of a feature, or of a pair of them, whose conditions are not `closed` for these."""
+        """Return the best open rule of a feature, or of a pair of them."""
         (a, b), n_bins = self.pairs[pair].tolist(), self.readings.counts + 1
         # sums below the places of both; of one feature alone, everything is below
         partner = np.array([a if b < 0 else b])
@@ -160,14 +161,13 @@ class PairRules(BinnedOracle):
             sizes = np.where(kept, sizes, -inf)
         squares = tuple(float(np.square(own).sum(axis=0, where=kept).sum()) for own in (edges, counted))
         largest = float(sizes.max())
-        shut = closed.get(frozenset(int(self.readings.features[k]) for k in (a, b) if k >= 0))
-        while True:
-            i, j, side = map(int, np.unravel_index(sizes.argmax(), sizes.shape))
-            rule = (i + 1, int(above_a[side] > 0)), (j + 1, int(above_b[side] > 0))
-            is_open = not shut or frozenset(self._list_conditions(pair, rule)) not in shut
-            if is_open or sizes[i, j, side] == -inf:
-                break
-            sizes[i, j, side] = -inf
+        for places, sides in closed.get((a,) if b < 0 else (a, b), ()):
+            if b < 0:
+                sizes[places[0] - 1, 0, sides[0]] = -inf
+            else:
+                sizes[places[0] - 1, places[1] - 1, 2 * sides[0] + sides[1]] = -inf
+        i, j, side = map(int, np.unravel_index(sizes.argmax(), sizes.shape))
+        rule = (i + 1, int(above_a[side] > 0)), (j + 1, int(above_b[side] > 0))
         own = edges[:, i, j, side]
         sign = (
             own[np.abs(own).argmax()] if self.negations or order < inf or not signs[i, j, side] else signs[i, j, side]
