@@ -33,12 +33,6 @@ from cvxens.types import Array
 from cvxens.validation import limit, whole
 
 
-def find_place(thresholds: Array, threshold: float) -> int:
-    """Return the place of a threshold among some, ascending, from 1 on; 0 if it is none of them."""
-    k = int(np.searchsorted(thresholds, threshold))
-    return k + 1 if k < len(thresholds) and thresholds[k] == threshold else 0
-
-
 @dataclass(frozen=True, eq=False)
 class Readings:
     """A binned sample whose features with missing values are read twice, so that sums over bins know nothing of these.
@@ -101,7 +95,7 @@ class Readings:
         return np.where(self.ways, np.arange(self.n_readings) - self.ways, -1)
 
     @cached_property
-    def _tests(self) -> dict[tuple[int, int, float], tuple[int, int]]:
+    def tests(self) -> dict[tuple[int, int, float], tuple[int, int]]:
         """Reading and place of every test, by its feature, way and threshold."""
         rows = enumerate(zip(self.features.tolist(), self.ways.tolist(), self.thresholds, strict=True))
         return {(j, way, t): (k, i) for k, (j, way, own) in rows for i, t in enumerate(own.tolist(), 1)}
@@ -117,9 +111,9 @@ class Readings:
         """Return reading, place and sign of what `make_split` makes; None for any other hypothesis."""
         match hypothesis:
             case Stump(feature, threshold, sign, way):
-                found = self._tests.get((feature, way, threshold))
+                found = self.tests.get((feature, way, threshold))
             case LevelStump(feature, (), sign, 1):
-                found, sign = self._tests.get((feature, -1, -inf)), -sign
+                found, sign = self.tests.get((feature, -1, -inf)), -sign
             case _:
                 return None
         return None if found is None else (*found, sign)
@@ -134,7 +128,7 @@ class Readings:
     def find_branch(self, hypothesis: Any) -> tuple[int, int, Hypothesis, Hypothesis] | None:
         """Return reading, place and halves of what `make_branch` makes; None for any other hypothesis."""
         if isinstance(hypothesis, Branch):
-            found = self._tests.get((hypothesis.feature, hypothesis.missing, hypothesis.threshold))
+            found = self.tests.get((hypothesis.feature, hypothesis.missing, hypothesis.threshold))
             return None if found is None else (*found, hypothesis.above, hypothesis.below)
         split = self.find_split(hypothesis)
         return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
@@ -174,7 +168,7 @@ class Readings:
 
     @cached_property
     def _conditions(self) -> dict[Interval | Among, tuple[int, int, int]]:
-        tests = ((*found, above) for found in self._tests.values() for above in (0, 1))
+        tests = ((*found, above) for found in self.tests.values() for above in (0, 1))
         return {self.make_condition(*test): test for test in tests}
 
     def find_condition(self, condition: Interval | Among) -> tuple[int, int, int]:

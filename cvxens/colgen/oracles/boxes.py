@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, find_place, is_over, measure_edges, size_edges
+from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, is_over, measure_edges, size_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
@@ -206,9 +206,11 @@ class Boxes(AnytimeOracle):
         n_bins = int(self._axes.n_bins[feature])
         if isinstance(condition, Among):
             return None if condition.levels else (0, -1, 1) if missing else (0, n_bins - 1, 0)
-        low, high = condition.low, condition.high
-        first = find_place(self.binned.thresholds[feature], low) if low > -inf else 0
-        after = find_place(self.binned.thresholds[feature], high) if high < inf else n_bins
+        low, high, tests = condition.low, condition.high, self.readings.tests
+        # a reading of missing values above has all thresholds between known values, and no other
+        way = int(self._axes.extra[feature])
+        _, first = tests.get((feature, way, low), (0, 0))
+        _, after = tests.get((feature, way, high), (0, 0)) if high < inf else (0, n_bins)
         return None if (low > -inf and not first) or not after else (first, after - 1, missing)
 
     def _sum_over(self, box: Box, integers: Ints) -> Ints:
