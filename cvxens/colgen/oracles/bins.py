@@ -384,7 +384,7 @@ def price_constant(
     ((4, Constant(sign=1)), (5.0, None))
     """
     is_open, most = {Constant(1), Constant(-1)}.isdisjoint(exclude), totals[np.abs(totals).argmax()]
-    [size] = size_edges(totals[:, np.newaxis], row_norm)
+    size = abs(most).item() if row_norm == inf else size_edges(totals[:, np.newaxis], row_norm)[0]
     return size, Constant(1 if most >= 0 else -1) if is_open else None
 
 
