@@ -37,8 +37,8 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
-from cvxens.dask.shards import Shard, ShardedSample, count_shards, list_few, mix
-from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.shards import Shard, ShardedSample, list_few, mix
+from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
@@ -157,7 +157,7 @@ def find_share(x: float, code: int, feature: int, knots: Knots) -> tuple[int, fl
 
 
 @njit(cache=True, nogil=True)
-def interpolate(values: NDArray[Any], codes: Codes, knots: Knots, G: Array, b: float) -> Array:
+def interpolate(values: NDArray, codes: Codes, knots: Knots, G: Array, b: float) -> Array:
     """Evaluate ``b + sum_d g_d(x_d)`` of all rows, feature by feature in this order."""
     scores = np.full(values.shape[1], b)
     for j in range(values.shape[0]):
@@ -171,7 +171,7 @@ def interpolate(values: NDArray[Any], codes: Codes, knots: Knots, G: Array, b: f
 
 
 @njit(cache=True, nogil=True)
-def sum_by_knots(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints) -> Ints:
+def sum_by_knots(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return the sums of weights by knots, each shared between the two beside its value, (n_features, n_knots)."""
     sums = np.zeros(knots.values.shape, np.int64)
     for j in range(values.shape[0]):
@@ -189,7 +189,7 @@ def sum_by_knots(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints
 
 
 @njit(cache=True, nogil=True)
-def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints) -> Ints:
+def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return by feature and step sums of weights and first moments about the step's end, of either sign.
 
     Shape (5, n_features, n_knots): the sums of the weights at knots; of those inside of steps above 0 and below; and
@@ -249,7 +249,7 @@ class NearKink(NamedTuple):
     """Rows whose multipliers are in doubt: all of a class, or those that come first in an order like chance."""
 
     numbers: NDArray[np.uint64]  # (n_rows,), in the sample
-    values: NDArray[Any]  # (n_features, n_rows)
+    values: NDArray  # (n_features, n_rows)
     codes: Codes  # (n_features, n_rows)
     y: Array  # (n_rows,)
     prices: Array  # (n_rows,)
@@ -286,7 +286,7 @@ def split_shard(
 def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]]) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    return add(sums), NearKink(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first(most)
+    return add(sums), NearKink(*join(doubtful)).keep_first(most)
 
 
 def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
@@ -483,8 +483,7 @@ class AdditiveSearch:
         self.knots = sample.remember(Knots.from_sample, self.n_steps)
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
-        counts = sample.remember(count_shards)
-        self.firsts = np.append(0, np.cumsum(counts))
+        self.firsts = np.append(0, np.cumsum(sample.counts))
         self.total = C * sample.total_weight
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
@@ -764,8 +763,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         A list over the sub-problems where there are several.
         """
         check_is_fitted(self)
-        found = [part._predictor.shape_functions for part in self._parts()]
-        return found if "estimators_" in vars(self) else found[0]
+        return self._show([part._predictor.shape_functions for part in self._parts()])
 
     def _local_parameters(self) -> dict[str, Any]:
         # the price follows from the rows and their weights alone, so that all classes have the same one

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.dask.shards import Shard
-from cvxens.dask.tallies import Codes, Ints, add
+from cvxens.dask.tallies import Codes, Ints, add, join
 from cvxens.dask.votes import Doubt, Vote, VotedStumps, find_shares, name_cells, of_shard, sum_of_classes
 from cvxens.types import Array
 
@@ -76,9 +76,8 @@ def gather(cells: DoubtfulCells) -> DoubtfulCells:
 
 def combine_splits(parts: Sequence[Split]) -> Split:
     """Return what several shards are in two."""
-    lists = list(zip(*(part.cells for part in parts), strict=True))
-    cells = DoubtfulCells(*(np.concatenate(own, axis=-1) for own in lists))
-    return Split(add([part.of_classes for part in parts]), add([part.totals for part in parts]), gather(cells))
+    of_classes, totals, cells = zip(*parts, strict=True)
+    return Split(add(of_classes), add(totals), gather(DoubtfulCells(*join(cells))))
 
 
 class DualProgram:

@@ -25,7 +25,7 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
-from cvxens.dask.tallies import Codes, Ints, Places, add, find_cells, find_extremes, sum_exactly, to_float
+from cvxens.dask.tallies import Codes, Ints, Places, add, combine_each, find_cells, find_extremes, sum_exactly, to_float
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS
 from cvxens.hypotheses import Hypothesis
@@ -52,8 +52,8 @@ MOST_CLASSES = 100
 class ReadRows:
     """Rows as they were read."""
 
-    values: NDArray[Any]  # (n_features, n_rows), float32 or float64
-    labels: NDArray[Any]  # (n_rows,)
+    values: NDArray  # (n_features, n_rows), float32 or float64
+    labels: NDArray  # (n_rows,)
     weights: Array  # (n_rows,)
 
 
@@ -61,7 +61,7 @@ class ReadRows:
 class Shard:
     """Rows as they are worked with."""
 
-    values: NDArray[Any]  # (n_features, n_rows), float32 or float64
+    values: NDArray  # (n_features, n_rows), float32 or float64
     codes: Codes  # (n_features, n_rows), how many cuts of the feature are at or below each value
     y: Array  # (n_rows,), -1 or +1; of more than two classes their numbers, of which `against_rest` makes signs
     weights: Array  # (n_rows,), factors on the price of each row
@@ -201,6 +201,8 @@ class ShardedSample:
         By feature, ascending: where bins begin, the first but for.
     low, high : ndarray of shape (n_features, 256)
         The least and the largest value in every bin, inf and -inf where there is none.
+    counts : ndarray of shape (n_shards,)
+        The rows of positive weight in each shard.
     total_weight : float
         The sum of the weights.
     names : tuple of str
@@ -218,10 +220,11 @@ class ShardedSample:
     workers: Workers
     shards: tuple[Any, ...]
     shape: tuple[int, int]
-    classes: NDArray[Any]
+    classes: NDArray
     cuts: tuple[Array, ...]
     low: Array
     high: Array
+    counts: Ints
     total_weight: float
     names: tuple[str, ...] = ()
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -263,10 +266,10 @@ class ShardedSample:
             folder = Path(persist)
             shards = [delayed(Stored.write, pure=False)(each, folder / str(k)) for k, each in enumerate(shards)]
         shards = workers.persist(shards) if persist else shards
-        found = [delayed(_answer, pure=False)(find_ends, shard, ()) for shard in shards]
-        low, high = workers.reduce(found, combine_extremes)
+        found = [delayed(_answer, pure=False)(measure_shard, shard, ()) for shard in shards]
+        counts, (low, high) = workers.reduce(found, partial(combine_each, (np.concatenate, combine_extremes)))
         shape, total = (int(offsets[-1]), n_features), to_float(census.total_weight)
-        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, total, names)
+        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, counts, total, names)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -288,8 +291,12 @@ class ShardedSample:
         >>> import dask.array as da
         >>> X, y = da.arange(6, chunks=4)[:, np.newaxis], da.from_array(np.array(list("abcabc")), chunks=4)
         >>> sample = ShardedSample.from_collections(X, y, workers=Workers())
-        >>> [sample.against_rest(k).remember(count_shards).tolist() for k in range(3)]
-        [[4, 2], [4, 2], [4, 2]]
+        >>> def find(sample):
+        ...     print("asked")
+        ...     return sample.shape
+        >>> [sample.against_rest(k).remember(find) for k in range(3)]
+        asked
+        [(6, 1), (6, 1), (6, 1)]
         """
         key = find, told
         if key not in self._known:
@@ -420,7 +427,7 @@ def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     return ReadRows(values, labels, np.ascontiguousarray(checked))
 
 
-def read_numbers(argument: str, block: Any) -> NDArray[Any]:
+def read_numbers(argument: str, block: Any) -> NDArray:
     """Return the numbers of a block of an array or a data frame, NaN for whatever way of missing it has."""
     if hasattr(block, "todense"):
         remedy = f"make them dense, such as {argument}.map_blocks(lambda block: block.toarray())"
@@ -437,7 +444,7 @@ def read_numbers(argument: str, block: Any) -> NDArray[Any]:
         raise InvalidInput(argument, f"found what is no number ({error!s:.100})", remedy) from None
 
 
-def read_labels(block: Any) -> NDArray[Any]:
+def read_labels(block: Any) -> NDArray:
     """Return the labels of a block of an array or a series, None for whatever way of missing it has."""
     return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
@@ -588,18 +595,7 @@ def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def count_rows(shard: Shard) -> Ints:
-    """Return the number of rows of a shard, (1,)."""
-    return np.array([shard.n_rows])
-
-
-def count_shards(sample: ShardedSample) -> Ints:
-    """Return the numbers of rows of all shards."""
-    counts: Ints = sample.map_reduce(count_rows, combine=np.concatenate)
-    return counts
-
-
-def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard:
+def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray]) -> Shard:
     """Return the rows of positive weight of a part as a shard."""
     cuts, classes = told
     kept = part.weights > 0
@@ -614,6 +610,11 @@ def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray[Any]]) -> S
     for k, label in enumerate(classes):
         numbers[labels == label] = k
     return Shard(values, codes, 2 * numbers - 1 if len(classes) == 2 else numbers, weights)
+
+
+def measure_shard(shard: Shard) -> tuple[Ints, Array]:
+    """Return the number of rows of a shard, (1,), and what `find_ends` finds in it."""
+    return np.array([shard.n_rows]), find_ends(shard)
 
 
 def find_ends(shard: Shard) -> Array:
