@@ -38,6 +38,7 @@ from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, list_few, mix
+from cvxens.dask.stumps import Masses
 from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
@@ -689,16 +690,16 @@ def measure_variance(sample: ShardedSample) -> float:
     """Return the mean of k(x, x) - k(x, x') over pairs of rows, by their weights, which default prices go by."""
     exponent = exponent_of(sample.total_weight)
     knots = sample.remember(Knots.from_sample, LEAST_STEPS)
-    sums = sample.map_reduce(_weigh_knots, knots, exponent)
+    sums = Masses(exponent).ask(sample, sum_shard_by_knots, knots)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
     # the mean of |x - x'| is 2 int F (1 - F)
     shares = below / sample.total_weight
     return float((2 * shares * (1 - shares) * knots.widths).sum())
 
 
-def _weigh_knots(shard: Shard, knots: Knots, exponent: int) -> Ints:
-    weights = np.rint(np.ldexp(shard.weights, -exponent)).astype(np.int64)
-    return sum_by_knots(shard.values, shard.codes, knots, weights)
+def sum_shard_by_knots(shard: Shard, weights: Any, knots: Knots) -> Ints:
+    """Return the sums of the weights of a shard's rows by knots."""
+    return sum_by_knots(shard.values, shard.codes, knots, weights.evaluate(shard))
 
 
 @final

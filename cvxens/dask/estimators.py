@@ -25,6 +25,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import RunLimits, Search
 from cvxens.colgen.masters.newton_masters import WIDEST
+from cvxens.colgen.oracles.stumps import count_parts
 from cvxens.dask.drawn import Start, draw_sample, snap_to_sample
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import (
@@ -187,8 +188,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _local_parameters(self) -> Mapping[str, Any]:
         """Return the parameters of the estimator of one machine."""
-        shared = set(self.get_params(deep=False)) & set(self.local().get_params(deep=False))
-        return {name: getattr(self, name) for name in shared}
+        known = self.local().get_params(deep=False)
+        return {name: value for name, value in self.get_params(deep=False).items() if name in known}
 
     def _local_attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator of one machine, of two classes."""
@@ -252,7 +253,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_columns(self, X: Any) -> None:
         """Raise unless X has the columns of the fit."""
-        names, known = list(map(str, getattr(X, "columns", []))), list(getattr(self, "feature_names_in_", []))
+        names, known = list(map(str, getattr(X, "columns", []))), list(vars(self).get("feature_names_in_", []))
         if names and known and names != known:
             raise InvalidInput("X", f"found the columns {names[:5]}", f"give those of the fit, {known[:5]}")
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
@@ -370,8 +371,8 @@ class DaskEnsemble(DaskClassifier):
         most = self.columns_per_round
         if kind == "quantile_stumps":
             return DaskQuantileStumps(sample, **({} if most is None else {"columns_per_round": most}))
-        # as on one machine; closer than to a quarter of the tolerance bounds would not show in the gap
-        several = max(1, min(len(sample) // 2000, 10, 200 // sample.shape[1])) if most is None else 1
+        several = count_parts(*sample.shape) if most is None else 1
+        # closer than to a quarter of the tolerance bounds would not show in the gap
         return DaskStumps(sample, columns_per_round=most, per_feature=several, slack=self.tol / 4)
 
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
@@ -406,7 +407,7 @@ class DaskEnsemble(DaskClassifier):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
         sample = oracle.sample
         # of several sub-problems, the weak learners of each are with its own classifier
-        if self.warm_start and hasattr(self, "weights_") and self._parts() == [self]:
+        if self.warm_start and "weights_" in vars(self) and self._parts() == [self]:
             if self.n_features_in_ != sample.shape[1]:
                 found = f"found {sample.shape[1]} features for weak learners of {self.n_features_in_}"
                 raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")

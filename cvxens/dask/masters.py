@@ -21,13 +21,7 @@ from cvxens.certificates import ROUNDING
 from cvxens.colgen.masters.newton_masters import SHARPER, WIDEST
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
-from cvxens.dask.crossover import (
-    MOST_CELLS,
-    UNDECIDED,
-    DualProgram,
-    combine_splits,
-    split_samples,
-)
+from cvxens.dask.crossover import MOST_CELLS, UNDECIDED, DualProgram, combine_splits, split_samples
 from cvxens.dask.drawn import Start
 from cvxens.dask.shards import ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, to_float
@@ -54,7 +48,7 @@ from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge, SumOverSamples
-from cvxens.problems.maps import measure_stationarity
+from cvxens.problems.maps import ColumnMap
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import RowPenalty
 from cvxens.types import Array
@@ -160,11 +154,12 @@ class ShardedRestricted:
         asked = find_slackness, stumps.vote(w, float(solution.b)), u, self.loss, factor
         slackness = self.sample.map_reduce(*asked, combine=combine_extremes)
         imbalance = abs(int(totals.sum())) / max(int(totals[1] - totals[0]), 1)
+        stationarity = ColumnMap.measure_stationarity(self.penalty, w, w, edges, self.formulation.nonnegative)
         return {
             "primal feasibility": self.penalty.primal_violation(w),
             "dual feasibility": imbalance if self.formulation.intercept else 0.0,
             "complementary slackness": float(slackness[0]) / min(float(slackness[1]), -TINY),
-            "stationarity": measure_stationarity(self.penalty, w, edges, self.formulation.nonnegative),
+            "stationarity": stationarity,
             "pricing slack": self.penalty.pricing_slack(np.array([factor * priced.best_edge])),
         }
 

@@ -257,7 +257,7 @@ class ShardedSample:
         census = workers.reduce([delayed(summarise_features, pure=False)(part) for part in parts], merge_censuses)
         check_census(census, n_features)
         offsets = np.append(0, np.cumsum(census.counts))
-        cuts = choose_cuts(census, parts, offsets, workers)
+        cuts = choose_bins(census, parts, offsets, workers)
         classes = np.array(census.classes)
         # labels of words are as long as the longest of them
         coded = delayed((cuts, classes), pure=False)
@@ -551,7 +551,7 @@ def check_census(census: Census, n_features: int) -> None:
         raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
 
-def choose_cuts(census: Census, parts: Sequence[Any], offsets: Ints, workers: Workers) -> tuple[Array, ...]:
+def choose_bins(census: Census, parts: Sequence[Any], offsets: Ints, workers: Workers) -> tuple[Array, ...]:
     """Choose where the bins of every feature begin: at each of up to 256 distinct values, else at quantiles.
 
     Quantiles are those of rows that are drawn by their number in the whole sample, so that they do not depend on how it

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from cvxens.colgen.oracles.bins import BinnedOracle
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, Places, add, combine_each, find_extremes, sum_by_cells
-from cvxens.dask.votes import BITS, VotedStumps, exponent_of, read_weights, sum_edges
+from cvxens.dask.votes import BITS, Multipliers, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS, find_middles, find_quantiles, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -116,14 +116,24 @@ class Segments(NamedTuple):
         """Return the thresholds of the stumps that begin at some segments, as `BinnedFeatures` has them."""
         return find_middles(self.high[at - 1], self.low[at])
 
+    def make_stumps(self, at: Ints) -> list[Stump]:
+        """Return the stumps that begin at some segments, each of the sign that makes its edge positive."""
+        signs = np.where(self.edges[at] >= 0, 1, -1)
+        columns = (own.tolist() for own in (self.feature[at], self.thresholds(at), signs))
+        return [Stump(*stump) for stump in zip(*columns, strict=True)]
+
     def find_open(self, excluded: Collection[Hypothesis]) -> Ints:
         """Return the segments that a stump begins at which is not excluded."""
-        inner, closed = self.inner, [h for h in excluded if isinstance(h, Stump)]
-        is_open = np.ones(len(inner), bool)
-        for j in {h.feature for h in closed}:
-            own = np.flatnonzero(self.feature[inner] == j)
-            is_open[own] = ~np.isin(self.thresholds(inner[own]), [h.threshold for h in closed if h.feature == j])
-        return inner[is_open]
+        closed: dict[int, list[float]] = {}
+        for stump in excluded:
+            if isinstance(stump, Stump):
+                closed.setdefault(stump.feature, []).append(stump.threshold)
+        is_open = np.zeros(len(self.feature), bool)
+        is_open[self.inner] = True
+        for j, thresholds in closed.items():
+            own = np.flatnonzero(self.feature == j)[1:]
+            is_open[own] = ~np.isin(self.thresholds(own), thresholds)
+        return np.flatnonzero(is_open)
 
 
 class DaskStumps:
@@ -196,16 +206,9 @@ class DaskStumps:
         weights = read_weights(s, self.sample)
         bins = Segments.of_bins(self.sample, weights)
         segments = bins.refine(lambda own: self._choose(own, exclude), self.sample, weights)
-        edges, opened = segments.edges, segments.find_open(exclude)
-        sizes, inside = np.abs(edges), int(segments.reach.max(initial=-1))
-        # the best known stump of each part of a feature's thresholds
-        of_features = np.split(opened, np.searchsorted(opened, segments.starts[1:-1]))
-        parts = [part for own in of_features for part in np.array_split(own, self.per_feature) if len(part)]
-        best = np.array([part[sizes[part].argmax()] for part in parts], np.int64)
-        best = best[np.argsort(-sizes[best], kind="stable")]
-        columns = zip(segments.feature[best].tolist(), segments.thresholds(best).tolist(), edges[best], strict=True)
-        stumps = (Stump(feature, threshold, 1 if edge >= 0 else -1) for feature, threshold, edge in columns)
-        found: list[tuple[float, Hypothesis]] = list(zip(sizes[best].tolist(), stumps, strict=True))
+        best = self._find_best(segments, exclude)
+        sizes, inside = np.abs(segments.edges), int(segments.reach.max(initial=-1))
+        found: list[tuple[float, Hypothesis]] = list(zip(sizes[best].tolist(), segments.make_stumps(best), strict=True))
         every = max(int(sizes[segments.inner].max(initial=0)), inside)
         outside = max(int(sizes[best].max(initial=-1)), inside)
         totals = np.array([segments.total])
@@ -213,8 +216,16 @@ class DaskStumps:
 
     _answer = BinnedOracle._answer
 
+    def _find_best(self, segments: Segments, exclude: Collection[Hypothesis]) -> Ints:
+        """Find the best known stump of each part of a feature's thresholds, the best first, by where they begin."""
+        opened, sizes = segments.find_open(exclude), np.abs(segments.edges)
+        of_features = np.split(opened, np.searchsorted(opened, segments.starts[1:-1]))
+        parts = [part for own in of_features for part in np.array_split(own, self.per_feature) if len(part)]
+        best = np.array([part[sizes[part].argmax()] for part in parts], np.int64)
+        return best[np.argsort(-sizes[best], kind="stable")]
+
     def _choose(self, segments: Segments, exclude: Collection[Hypothesis]) -> Ints:
-        """Return the segments inside of which a stump could be better than the best known of the feature."""
+        """Choose the segments inside of which a stump could be better than the best known one of its feature."""
         sizes, opened = np.abs(segments.edges), segments.find_open(exclude)
         floor = np.zeros(self.sample.shape[1], np.int64)
         np.maximum.at(floor, segments.feature[opened], sizes[opened])
@@ -408,9 +419,7 @@ class Masses:
 
     exponent: int | None
 
-    def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
-        """Ask all shards about the masses of their rows."""
-        return sample.map_reduce(question, self, *told, combine=combine)
+    ask: ClassVar[Any] = Multipliers.ask
 
     def evaluate(self, shard: Shard) -> Ints:
         """Return the masses of a shard's rows."""

@@ -172,13 +172,7 @@ def to_float(digits: Ints) -> float:
 
 
 def combine_each(ways: Iterable[Callable[..., object]], parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
-    """Combine the answers of shards that are tuples, each entry in a way of its own.
-
-    Examples
-    --------
-    >>> combine_each((sum, max), [(1, 5), (2, 3)])
-    (3, 5)
-    """
+    """Combine the answers of shards that are tuples, each entry in a way of its own."""
     return tuple(way(own) for way, own in zip(ways, zip(*parts, strict=True), strict=True))
 
 

@@ -484,25 +484,22 @@ class ColumnMap(LinearMap):
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
         return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
 
-    def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
-        return measure_stationarity(penalty, w, edges, one_sided)
+    @staticmethod
+    def measure_stationarity(penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Ask the penalty.
+
+        Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
+        """
+        if one_sided:
+            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
+            rows = as_rows(counted).any(axis=1)
+            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
+        return penalty.stationarity(w, edges) if w.size else 0.0
 
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
         w = cp.Variable((self.H.shape[1], *outputs), nonneg=nonnegative)
         f, tied = self.H.link(w)
         return w, w, f, tied
-
-
-def measure_stationarity(penalty: Any, w: Array, edges: Array, one_sided: bool) -> float:
-    """Ask the penalty how far weights of columns are from the best for their edges.
-
-    Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
-    """
-    if one_sided:
-        counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
-        rows = as_rows(counted).any(axis=1)
-        w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
-    return penalty.stationarity(w, edges) if w.size else 0.0
 
 
 class KernelMap(LinearMap):
