@@ -43,7 +43,7 @@ from cvxens.dask.shards import (
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 from cvxens.dask.tallies import Ints, add, combine_each, sum_exactly, to_float
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
-from cvxens.estimators.base import Classifier, estimator, join_parts, time_limit, warn_of_run
+from cvxens.estimators.base import LEARNT_OF_X, Classifier, estimator, join_parts, time_limit, warn_of_run
 from cvxens.estimators.classifiers import (
     SLACK_PRICE,
     CGEnsClassifier,
@@ -54,9 +54,6 @@ from cvxens.estimators.classifiers import (
 from cvxens.hypotheses import Hypothesis
 from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array
-
-LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
-"""The attributes that reading a sample sets."""
 
 WITHOUT_CHOICES: Mapping[str, Any] = {
     "cv_results_": None,
@@ -158,7 +155,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
             for k, part in enumerate(self._make_parts(sample.classes, self._for_part)):
                 part._fit_sample(sample.against_rest(k), best)
                 parts.append(part)
-            found = join_parts(parts, [name for name in self.fitted if name not in LEARNT])
+            found = join_parts(parts, self.fitted)
         known = {"classes_": sample.classes, "client_": sample.workers.client, "n_features_in_": sample.shape[1]}
         names = {"feature_names_in_": np.array(sample.names, object)} if sample.names else {}
         self._adopt({**found, **known, **names})
@@ -183,7 +180,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         local = self.local(**self._local_parameters())
         parts = [part.to_local() for part in vars(self).get("estimators_", ())]
         found = join_parts(parts, local.fitted) if parts else self._local_attributes()
-        local.__dict__.update(found | {name: value for name, value in vars(self).items() if name in LEARNT})
+        known = {name: vars(self)[name] for name in ("classes_", *LEARNT_OF_X) if name in vars(self)}
+        local.__dict__.update(found | known)
         return local
 
     def _local_parameters(self) -> Mapping[str, Any]:
