@@ -25,7 +25,7 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
-from cvxens.dask.tallies import Codes, Ints, Places, add, combine_each, find_cells, find_extremes, sum_exactly, to_float
+from cvxens.dask.tallies import Codes, Ints, Places, add, find_cells, find_extremes, sum_exactly, to_float
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS
 from cvxens.hypotheses import Hypothesis
@@ -106,7 +106,7 @@ class Stored:
 class Census:
     """What is known of the rows of a shard, or of several, before they are coded."""
 
-    counts: Ints  # rows of each shard
+    counts: Ints  # (2, n_shards), rows of each shard, and those of positive weight
     widths: frozenset[int]  # numbers of features
     bad: tuple[tuple[int, int, str], ...]  # the first row of each shard at fault, in it, with what was found there
     classes: tuple[Any, ...]  # sorted
@@ -256,7 +256,7 @@ class ShardedSample:
         parts = workers.persist(parts) if persist is True else parts
         census = workers.reduce([delayed(summarise_features, pure=False)(part) for part in parts], merge_censuses)
         check_census(census, n_features)
-        offsets = np.append(0, np.cumsum(census.counts))
+        offsets = np.append(0, np.cumsum(census.counts[0]))
         cuts = choose_bins(census, parts, offsets, workers)
         classes = np.array(census.classes)
         # labels of words are as long as the longest of them
@@ -266,10 +266,10 @@ class ShardedSample:
             folder = Path(persist)
             shards = [delayed(Stored.write, pure=False)(each, folder / str(k)) for k, each in enumerate(shards)]
         shards = workers.persist(shards) if persist else shards
-        found = [delayed(_answer, pure=False)(measure_shard, shard, ()) for shard in shards]
-        counts, (low, high) = workers.reduce(found, partial(combine_each, (np.concatenate, combine_extremes)))
+        found = [delayed(_answer, pure=False)(find_ends, shard, ()) for shard in shards]
+        low, high = workers.reduce(found, combine_extremes)
         shape, total = (int(offsets[-1]), n_features), to_float(census.total_weight)
-        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, counts, total, names)
+        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, census.counts[1], total, names)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -452,7 +452,7 @@ def read_labels(block: Any) -> NDArray:
 def summarise_features(part: ReadRows) -> Census:
     """Count the rows of a part and the values of its features, and look for what cannot be worked with."""
     values, labels, kept = part.values, part.labels, part.weights > 0
-    counts, widths = np.array([values.shape[1]]), frozenset([len(values)])
+    counts, widths = np.array([[values.shape[1]], [np.count_nonzero(kept)]]), frozenset([len(values)])
     bad: list[tuple[int, int, str]] = []
     for name, given in (("y", labels), ("sample_weight", part.weights)):
         if len(given) != values.shape[1]:
@@ -498,12 +498,12 @@ def merge_censuses(parts: Sequence[Census]) -> Census:
     bad, before = [], 0
     for part in parts:
         bad += [(shard + before, row, found) for shard, row, found in part.bad]
-        before += len(part.counts)
+        before += part.counts.shape[1]
     classes, fault = _list_classes(set().union(*(part.classes for part in parts)))
     # parts of differing widths are refused later
     lists = zip(*(part.distinct for part in parts), strict=False)
     return Census(
-        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.counts for part in parts], axis=1),
         frozenset().union(*(part.widths for part in parts)),
         tuple(bad + fault),
         classes,
@@ -526,7 +526,7 @@ def check_rows(census: Census, n_features: int) -> None:
         found = f"found partitions of {sorted(census.widths)} features where {n_features} are announced"
         raise InvalidInput("X", found, "give partitions of the same columns")
     if census.bad:
-        offsets = np.append(0, np.cumsum(census.counts))
+        offsets = np.append(0, np.cumsum(census.counts[0]))
         shard, row, what = min(census.bad)
         name, _, found = what.partition(": ")
         if row == WHOLE:
@@ -539,7 +539,7 @@ def check_rows(census: Census, n_features: int) -> None:
 def check_census(census: Census, n_features: int) -> None:
     """Raise the one error about a sample that cannot be worked with."""
     check_rows(census, n_features)
-    n_rows = int(census.counts.sum())
+    n_rows = int(census.counts[0].sum())
     if n_rows < 2:
         raise InvalidInput("X", f"found {n_rows} samples", "give at least two, one of each class")
     if not 2 <= len(census.classes) <= MOST_CLASSES:
@@ -610,11 +610,6 @@ def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray]) -> Shard:
     for k, label in enumerate(classes):
         numbers[labels == label] = k
     return Shard(values, codes, 2 * numbers - 1 if len(classes) == 2 else numbers, weights)
-
-
-def measure_shard(shard: Shard) -> tuple[Ints, Array]:
-    """Return the number of rows of a shard, (1,), and what `find_ends` finds in it."""
-    return np.array([shard.n_rows]), find_ends(shard)
 
 
 def find_ends(shard: Shard) -> Array:
