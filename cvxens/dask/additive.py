@@ -40,7 +40,7 @@ from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, list_few, mix
 from cvxens.dask.stumps import Masses
 from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
-from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
+from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
@@ -222,28 +222,27 @@ def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> I
 
 @dataclass(frozen=True, eq=False)
 class AdditiveVote:
-    """Functions and an intercept, and the multipliers that rows have by their margins."""
+    """Functions that are linear between knots, and an intercept, as shards evaluate them."""
 
     knots: Knots
     G: Array
     b: float
-    C: float
-    width: float = 0.0  # multipliers fall from the price to 0 over this width around a margin of 1
-    factors: tuple[float, float] = (1.0, 1.0)  # of the multipliers of y = -1 and of y = +1
-    exponent: int = 0
 
-    def margins(self, shard: Shard) -> Array:
-        """Evaluate the margins of a shard's rows."""
-        return shard.y * interpolate(shard.values, shard.codes, self.knots, self.G, self.b)
+    def margins(self, shard: Shard) -> tuple[Codes, Array]:
+        """Return the bins of a shard's rows, and their margins."""
+        return shard.codes, shard.y * interpolate(shard.values, shard.codes, self.knots, self.G, self.b)
 
-    def multipliers(self, shard: Shard, z: Array) -> Array:
+
+@dataclass(frozen=True, eq=False)
+class SteepHinge:
+    """The hinge with a slope at its kink: multipliers fall from the price to 0 over a width around a margin of 1."""
+
+    C: Any
+    width: float = 0.0
+
+    def multipliers(self, z: Array) -> Array:
         """Return the multipliers at margins."""
-        shares = np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1
-        return self.C * shard.weights * shares
-
-    def signed(self, shard: Shard, u: Array) -> Ints:
-        """Return the signed weights of multipliers in units, which are rounded down."""
-        return round_down(u, shard.y, self.factors, self.exponent)
+        return self.C * (np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1)
 
 
 class NearKink(NamedTuple):
@@ -267,17 +266,16 @@ class NearKink(NamedTuple):
 
 
 def split_shard(
-    shard: Shard, first: int, at: AdditiveVote, reach: float, most: int
+    shard: Shard, first: int, at: Multipliers, reach: float, most: int
 ) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what settled rows are by knots and in sum, how many are in doubt, and these; the first has this number."""
-    z = at.margins(shard)
+    (codes, z), loss = at.vote.margins(shard), of_shard(at.loss, shard)
     near = np.abs(1 - z) < reach
-    u = at.multipliers(shard, z)
-    signed = np.where(near, 0, at.signed(shard, u))
+    signed = np.where(near, 0, at.round(shard, loss.multipliers(z)))
     kept = np.flatnonzero(near)
-    rows: Any = shard.values, shard.codes, shard.y, at.C * shard.weights
+    rows = shard.values, codes, shard.y, loss.C
     sums = (
-        sum_by_knots(shard.values, shard.codes, at.knots, signed),
+        sum_by_knots(shard.values, codes, at.vote.knots, signed),
         sum_of_signs(signed),
         np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
     )
@@ -290,11 +288,12 @@ def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]])
     return add(sums), NearKink(*join(doubtful)).keep_first(most)
 
 
-def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
-    """Return exact sums of the hinge at several steps along a direction, and how many margins are how far from 1."""
-    z = at.margins(shard)
-    dz = shard.y * interpolate(shard.values, shard.codes, at.knots, V, v)
-    hinge, losses, counts = of_shard(Hinge(at.C), shard), [], []
+def evaluate_along(
+    shard: Shard, at: AdditiveVote, change: AdditiveVote, loss: Hinge, steps: Array
+) -> tuple[Ints, Ints]:
+    """Return exact sums of the hinge at several steps along a change, and how many margins are how far from 1."""
+    (_, z), (_, dz) = at.margins(shard), change.margins(shard)
+    hinge, losses, counts = of_shard(loss, shard), [], []
     for step in steps:
         ahead = z + step * dz
         losses.append(sum_exactly(hinge.terms(ahead)))
@@ -302,17 +301,15 @@ def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Ar
     return np.stack(losses), np.stack(counts)
 
 
-def find_moments(
-    shard: Shard, own: tuple[NDArray[np.intp], Array], at: AdditiveVote, knots: Knots
-) -> tuple[Ints, Ints]:
+def find_moments(shard: Shard, own: tuple[NDArray[np.intp], Array], at: Multipliers, knots: Knots) -> tuple[Ints, Ints]:
     """Return the sums of the signed weights of either class, and what bounds the form of the kernel.
 
     Those of some of the shard's rows are `own`, their numbers and multipliers.
     """
     numbers, given = own
-    u = at.multipliers(shard, at.margins(shard))
+    u = of_shard(at.loss, shard).multipliers(at.vote.margins(shard)[1])
     u[numbers] = given
-    signed = at.signed(shard, u)
+    signed = at.round(shard, u)
     return sum_of_signs(signed), sum_moments(shard.values, shard.codes, knots, signed)
 
 
@@ -441,7 +438,7 @@ class Ahead(NamedTuple):
 
     G: Array
     b: float
-    settled: AdditiveVote  # the functions by which the other rows are settled
+    settled: Multipliers  # those by which the other rows are settled
     numbers: NDArray[np.uint64]
     u: Array
     is_whole: bool  # True if these are all rows in doubt, so that the multipliers are feasible, and bound the optimum
@@ -535,7 +532,7 @@ class AdditiveSearch:
 
     def _step(self, reach: float, most: int, tol: float, last: Ahead | None) -> Ahead | None:
         """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
-        at, knots = self._curve(), self.knots
+        at, knots = self._multipliers(), self.knots
         told = split_shard, at, reach, most
         sums, rows = self.sample.map_reduce(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
         edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]
@@ -591,12 +588,15 @@ class AdditiveSearch:
         self.G, self.b, self.value = self.G + t * V, self.b + t * v, float(values[best])
         return whole, t, found[best : best + 1]
 
-    def _curve(self) -> AdditiveVote:
-        return AdditiveVote(self.knots, self.G, self.b, self.C, exponent=self.exponent)
+    def _multipliers(self, width: float = 0.0) -> Multipliers:
+        """Return the multipliers that rows have by their margins."""
+        vote, loss = AdditiveVote(self.knots, self.G, self.b), SteepHinge(self.C, width)
+        return Multipliers(vote, loss, (1.0, 1.0), self.exponent, len(self.sample))
 
     def _evaluate_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
         """Return the objective at several steps along a direction, and how many margins are how far from 1."""
-        sums, counts = self.sample.map_reduce(evaluate_along, self._curve(), V, v, steps)
+        at, change = AdditiveVote(self.knots, self.G, self.b), AdditiveVote(self.knots, V, v)
+        sums, counts = self.sample.map_reduce(evaluate_along, at, change, Hinge(self.C), steps)
         rough = [measure_roughness(self.knots, self.G + t * V) for t in steps]
         return np.array([to_float(own) for own in sums]) + rough, counts
 
@@ -630,14 +630,14 @@ class AdditiveSearch:
             nothing = np.zeros(0, np.intp), np.zeros(0)
             # over how much of the margins multipliers fall from the price to 0
             for width in (4.0, 1.0, 0.25, 0.0):
-                self._bound_by(replace(self._curve(), width=width), [nothing] * (len(self.firsts) - 1), closely=False)
+                self._bound_by(self._multipliers(width), [nothing] * (len(self.firsts) - 1), closely=False)
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.G).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
         self.history.append(Round(-self.bound, -self.value, max(self.gap, 0.0), len(self.sample), seconds, step))
         self.reached[:] = [CertifiedPoint(CertifiedFunctions(self.make_model(), self.value), self.bound)]
 
-    def _bound_by(self, at: AdditiveVote, own: Sequence[Any], *, closely: bool) -> None:
+    def _bound_by(self, at: Multipliers, own: Sequence[Any], *, closely: bool) -> None:
         unit = 2.0**self.exponent
         while True:
             found, sums = self.sample.map_reduce(find_moments, at, self.finer, each=own)

@@ -274,14 +274,6 @@ def name_cells(codes: Codes, y: Array) -> Ints:
     return keys.view(np.int64)
 
 
-def round_down(u: Array, y: Array, factors: tuple[float, float], exponent: int) -> Ints:
-    """Return y u in units, rounded towards 0, times a factor for y = -1 and one for y = +1."""
-    if factors != (1.0, 1.0):
-        u = u * np.where(y > 0, factors[1], factors[0])
-    units = np.ldexp(u, -exponent).astype(np.int64)
-    return np.where(y > 0, units, -units)
-
-
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
@@ -290,8 +282,8 @@ class Multipliers:
     the hinge, those beside its kink, and near it what is said of the samples in doubt.
     """
 
-    vote: Vote
-    loss: Any  # smooth, with one price for all samples of weight 1
+    vote: Any  # with the `margins` of a shard, such as `Vote` has
+    loss: Any  # one with `multipliers`, and one price for all samples of weight 1
     factors: tuple[float, float]  # of the samples with y = -1, of those with y = +1; at most 1
     exponent: int
     n_samples: int
@@ -316,7 +308,10 @@ class Multipliers:
 
     def round(self, shard: Shard, u: Array) -> Ints:
         """Return the signed weights of multipliers in units, which are rounded down."""
-        return round_down(u, shard.y, self.factors, self.exponent)
+        if self.factors != (1.0, 1.0):
+            u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
+        units = np.ldexp(u, -self.exponent).astype(np.int64)
+        return np.where(shard.y > 0, units, -units)
 
     real: ClassVar[Any] = FixedPoint.real
     raised: ClassVar[Any] = FixedPoint.raised
