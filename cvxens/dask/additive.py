@@ -37,7 +37,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
-from cvxens.dask.shards import Shard, ShardedSample, list_few, mix
+from cvxens.dask.shards import Shard, ShardedSample, list_each, mix
 from cvxens.dask.stumps import Masses
 from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
@@ -120,20 +120,15 @@ def _cut_evenly(low: Array, high: Array, n_steps: int) -> Array:
     return np.unique(np.append(low[held, np.newaxis] + (high - low)[held, np.newaxis] * shares, high.max()))
 
 
-def find_values(sample: ShardedSample) -> list[Array | None]:
+def find_values(sample: ShardedSample) -> tuple[Array | None, ...]:
     """Return the distinct values of every feature that has few."""
-    found: list[Array | None] = sample.map_reduce(list_values, combine=merge_values)
+    found: tuple[Array | None, ...] = sample.map_reduce(list_values, combine=partial(list_each, most=MOST_VALUES))
     return found
 
 
-def list_values(shard: Shard) -> list[Array | None]:
+def list_values(shard: Shard) -> tuple[Array | None, ...]:
     """Return the distinct values of every feature, ascending, None where they are many."""
-    return [list_few([own], MOST_VALUES) for own in shard.values]
-
-
-def merge_values(parts: Sequence[Any]) -> list[Array | None]:
-    """Return the distinct values of every feature of several shards, None where they are many."""
-    return [list_few(own, MOST_VALUES) for own in zip(*parts, strict=True)]
+    return list_each([shard.values], MOST_VALUES)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -161,11 +161,9 @@ def find_client() -> Any:
     """Return the current client of dask.distributed, None without one."""
     try:
         from distributed import default_client
-    except ImportError:
-        return None
-    try:
+
         return default_client()
-    except ValueError:
+    except (ImportError, ValueError):
         return None
 
 
@@ -476,7 +474,7 @@ def summarise_features(part: ReadRows) -> Census:
     else:
         classes, fault = _list_classes(set(np.asarray(labels[kept]).tolist()))
         bad += fault
-    distinct = tuple(list_few([own[kept]], N_BINS) for own in values)
+    distinct = list_each([(own[kept] for own in values)], N_BINS)
     return Census(counts, widths, tuple(bad), classes, distinct, sum_exactly(part.weights))
 
 
@@ -493,6 +491,12 @@ def list_few(lists: Sequence[Any], most: int) -> Array | None:
     return found
 
 
+def list_each(parts: Iterable[Iterable[NDArray | None]], most: int) -> tuple[Array | None, ...]:
+    """Return for every feature what `list_few` says of its lists in several parts."""
+    # parts of differing widths are refused later
+    return tuple(list_few(own, most) for own in zip(*parts, strict=False))
+
+
 def merge_censuses(parts: Sequence[Census]) -> Census:
     """Return what is known of the rows of several censuses together, in their order."""
     bad, before = [], 0
@@ -500,14 +504,12 @@ def merge_censuses(parts: Sequence[Census]) -> Census:
         bad += [(shard + before, row, found) for shard, row, found in part.bad]
         before += part.counts.shape[1]
     classes, fault = _list_classes(set().union(*(part.classes for part in parts)))
-    # parts of differing widths are refused later
-    lists = zip(*(part.distinct for part in parts), strict=False)
     return Census(
         np.concatenate([part.counts for part in parts], axis=1),
         frozenset().union(*(part.widths for part in parts)),
         tuple(bad + fault),
         classes,
-        tuple(list_few(own, N_BINS) for own in lists),
+        list_each((part.distinct for part in parts), N_BINS),
         add([part.total_weight for part in parts]),
     )
 
