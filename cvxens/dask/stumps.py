@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from math import inf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import BinnedOracle
 from cvxens.colgen.protocols import Priced
@@ -34,7 +35,8 @@ CELLS = 2**17
 """Ranges times parts that are asked for at a time, where more ranges are to be cut: 4 MB of sums and extremes."""
 
 
-class Segments(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Segments:
     """Runs of values of features, feature by feature and ascending, with the sums of weights in them.
 
     All samples are in the segments of any feature. A stump is known where one segment ends and the next one of its
@@ -80,31 +82,36 @@ class Segments(NamedTuple):
         at_places = np.delete(np.arange(placed.cells[-1]), placed.cells[:-1])
         sums, extremes = (own[:, at_places].reshape(2, *places.shape)[..., :-1] for own in (sums, extremes))
         parts = Segments.from_sums(feature, sums, extremes[0], -extremes[1])
-        every = Segments._make(np.append(np.delete(own, chosen), new) for own, new in zip(self, parts, strict=True))
-        order = np.lexsort((every.low, every.feature))
-        return Segments._make(own[order] for own in every)
+        pairs = zip(self._arrays, parts._arrays, strict=True)
+        every: list[Any] = [np.append(np.delete(own, chosen), new) for own, new in pairs]
+        order = np.lexsort((every[1], every[0]))
+        return Segments(*(own[order] for own in every))
 
     @property
+    def _arrays(self) -> tuple[NDArray, ...]:
+        return self.feature, self.low, self.high, self.positive, self.negative
+
+    @cached_property
     def starts(self) -> Ints:
         """Where the segments of each feature start, and where the last ones end, (n_features + 1,)."""
         return np.append(0, np.cumsum(np.bincount(self.feature)))
 
-    @property
+    @cached_property
     def inner(self) -> Ints:
         """The segments that a stump begins at: all but the first of each feature, (n_stumps,)."""
         return np.delete(np.arange(len(self.feature)), self.starts[:-1])
 
-    @property
+    @cached_property
     def total(self) -> int:
         """The sum of the weights of all samples."""
         return int((self.positive + self.negative)[: self.starts[1]].sum())
 
-    @property
+    @cached_property
     def edges(self) -> Ints:
         """The edges of the stumps that begin at the segments and rise; of the first of a feature it is the total."""
         return self.total - 2 * sum_before(self.positive + self.negative, self.starts)
 
-    @property
+    @cached_property
     def reach(self) -> Ints:
         """What the edge of a stump inside of a segment may be at most; -1 where it has one value, and none inside."""
         # below such a stump there are some of the segment's weights more, at most all of one sign
