@@ -37,9 +37,10 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
-from cvxens.dask.shards import Shard, ShardedSample, count_shards, list_few, mix
-from cvxens.dask.tallies import Codes, Ints, add, sum_exactly, sum_of_signs, to_float
-from cvxens.dask.votes import choose_reach, count_near, exponent_of, of_shard, round_down
+from cvxens.dask.shards import Shard, ShardedSample, list_each, mix
+from cvxens.dask.stumps import Masses
+from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.machines import PRICE, TrainingKernel
@@ -119,20 +120,15 @@ def _cut_evenly(low: Array, high: Array, n_steps: int) -> Array:
     return np.unique(np.append(low[held, np.newaxis] + (high - low)[held, np.newaxis] * shares, high.max()))
 
 
-def find_values(sample: ShardedSample) -> list[Array | None]:
+def find_values(sample: ShardedSample) -> tuple[Array | None, ...]:
     """Return the distinct values of every feature that has few."""
-    found: list[Array | None] = sample.map_reduce(list_values, combine=merge_values)
+    found: tuple[Array | None, ...] = sample.map_reduce(list_values, combine=partial(list_each, most=MOST_VALUES))
     return found
 
 
-def list_values(shard: Shard) -> list[Array | None]:
+def list_values(shard: Shard) -> tuple[Array | None, ...]:
     """Return the distinct values of every feature, ascending, None where they are many."""
-    return [list_few([own], MOST_VALUES) for own in shard.values]
-
-
-def merge_values(parts: Sequence[Any]) -> list[Array | None]:
-    """Return the distinct values of every feature of several shards, None where they are many."""
-    return [list_few(own, MOST_VALUES) for own in zip(*parts, strict=True)]
+    return list_each([shard.values], MOST_VALUES)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -157,7 +153,7 @@ def find_share(x: float, code: int, feature: int, knots: Knots) -> tuple[int, fl
 
 
 @njit(cache=True, nogil=True)
-def interpolate(values: NDArray[Any], codes: Codes, knots: Knots, G: Array, b: float) -> Array:
+def interpolate(values: NDArray, codes: Codes, knots: Knots, G: Array, b: float) -> Array:
     """Evaluate ``b + sum_d g_d(x_d)`` of all rows, feature by feature in this order."""
     scores = np.full(values.shape[1], b)
     for j in range(values.shape[0]):
@@ -171,7 +167,7 @@ def interpolate(values: NDArray[Any], codes: Codes, knots: Knots, G: Array, b: f
 
 
 @njit(cache=True, nogil=True)
-def sum_by_knots(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints) -> Ints:
+def sum_by_knots(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return the sums of weights by knots, each shared between the two beside its value, (n_features, n_knots)."""
     sums = np.zeros(knots.values.shape, np.int64)
     for j in range(values.shape[0]):
@@ -189,7 +185,7 @@ def sum_by_knots(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints
 
 
 @njit(cache=True, nogil=True)
-def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints) -> Ints:
+def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return by feature and step sums of weights and first moments about the step's end, of either sign.
 
     Shape (5, n_features, n_knots): the sums of the weights at knots; of those inside of steps above 0 and below; and
@@ -221,35 +217,34 @@ def sum_moments(values: NDArray[Any], codes: Codes, knots: Knots, weights: Ints)
 
 @dataclass(frozen=True, eq=False)
 class AdditiveVote:
-    """Functions and an intercept, and the multipliers that rows have by their margins."""
+    """Functions that are linear between knots, and an intercept, as shards evaluate them."""
 
     knots: Knots
     G: Array
     b: float
-    C: float
-    width: float = 0.0  # multipliers fall from the price to 0 over this width around a margin of 1
-    factors: tuple[float, float] = (1.0, 1.0)  # of the multipliers of y = -1 and of y = +1
-    exponent: int = 0
 
-    def margins(self, shard: Shard) -> Array:
-        """Evaluate the margins of a shard's rows."""
-        return shard.y * interpolate(shard.values, shard.codes, self.knots, self.G, self.b)
+    def margins(self, shard: Shard) -> tuple[Codes, Array]:
+        """Return the bins of a shard's rows, and their margins."""
+        return shard.codes, shard.y * interpolate(shard.values, shard.codes, self.knots, self.G, self.b)
 
-    def multipliers(self, shard: Shard, z: Array) -> Array:
+
+@dataclass(frozen=True, eq=False)
+class SteepHinge:
+    """The hinge with a slope at its kink: multipliers fall from the price to 0 over a width around a margin of 1."""
+
+    C: Any
+    width: float = 0.0
+
+    def multipliers(self, z: Array) -> Array:
         """Return the multipliers at margins."""
-        shares = np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1
-        return self.C * shard.weights * shares
-
-    def signed(self, shard: Shard, u: Array) -> Ints:
-        """Return the signed weights of multipliers in units, which are rounded down."""
-        return round_down(u, shard.y, self.factors, self.exponent)
+        return self.C * (np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1)
 
 
 class NearKink(NamedTuple):
     """Rows whose multipliers are in doubt: all of a class, or those that come first in an order like chance."""
 
     numbers: NDArray[np.uint64]  # (n_rows,), in the sample
-    values: NDArray[Any]  # (n_features, n_rows)
+    values: NDArray  # (n_features, n_rows)
     codes: Codes  # (n_features, n_rows)
     y: Array  # (n_rows,)
     prices: Array  # (n_rows,)
@@ -266,17 +261,16 @@ class NearKink(NamedTuple):
 
 
 def split_shard(
-    shard: Shard, first: int, at: AdditiveVote, reach: float, most: int
+    shard: Shard, first: int, at: Multipliers, reach: float, most: int
 ) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what settled rows are by knots and in sum, how many are in doubt, and these; the first has this number."""
-    z = at.margins(shard)
+    (codes, z), loss = at.vote.margins(shard), of_shard(at.loss, shard)
     near = np.abs(1 - z) < reach
-    u = at.multipliers(shard, z)
-    signed = np.where(near, 0, at.signed(shard, u))
+    signed = np.where(near, 0, at.round(shard, loss.multipliers(z)))
     kept = np.flatnonzero(near)
-    rows: Any = shard.values, shard.codes, shard.y, at.C * shard.weights
+    rows = shard.values, codes, shard.y, loss.C
     sums = (
-        sum_by_knots(shard.values, shard.codes, at.knots, signed),
+        sum_by_knots(shard.values, codes, at.vote.knots, signed),
         sum_of_signs(signed),
         np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
     )
@@ -286,14 +280,15 @@ def split_shard(
 def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]]) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    return add(sums), NearKink(*(np.concatenate(own, axis=-1) for own in zip(*doubtful, strict=True))).keep_first(most)
+    return add(sums), NearKink(*join(doubtful)).keep_first(most)
 
 
-def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Array) -> tuple[Ints, Ints]:
-    """Return exact sums of the hinge at several steps along a direction, and how many margins are how far from 1."""
-    z = at.margins(shard)
-    dz = shard.y * interpolate(shard.values, shard.codes, at.knots, V, v)
-    hinge, losses, counts = of_shard(Hinge(at.C), shard), [], []
+def evaluate_along(
+    shard: Shard, at: AdditiveVote, change: AdditiveVote, loss: Hinge, steps: Array
+) -> tuple[Ints, Ints]:
+    """Return exact sums of the hinge at several steps along a change, and how many margins are how far from 1."""
+    (_, z), (_, dz) = at.margins(shard), change.margins(shard)
+    hinge, losses, counts = of_shard(loss, shard), [], []
     for step in steps:
         ahead = z + step * dz
         losses.append(sum_exactly(hinge.terms(ahead)))
@@ -301,17 +296,15 @@ def evaluate_along(shard: Shard, at: AdditiveVote, V: Array, v: float, steps: Ar
     return np.stack(losses), np.stack(counts)
 
 
-def find_moments(
-    shard: Shard, own: tuple[NDArray[np.intp], Array], at: AdditiveVote, knots: Knots
-) -> tuple[Ints, Ints]:
+def find_moments(shard: Shard, own: tuple[NDArray[np.intp], Array], at: Multipliers, knots: Knots) -> tuple[Ints, Ints]:
     """Return the sums of the signed weights of either class, and what bounds the form of the kernel.
 
     Those of some of the shard's rows are `own`, their numbers and multipliers.
     """
     numbers, given = own
-    u = at.multipliers(shard, at.margins(shard))
+    u = of_shard(at.loss, shard).multipliers(at.vote.margins(shard)[1])
     u[numbers] = given
-    signed = at.signed(shard, u)
+    signed = at.round(shard, u)
     return sum_of_signs(signed), sum_moments(shard.values, shard.codes, knots, signed)
 
 
@@ -440,7 +433,7 @@ class Ahead(NamedTuple):
 
     G: Array
     b: float
-    settled: AdditiveVote  # the functions by which the other rows are settled
+    settled: Multipliers  # those by which the other rows are settled
     numbers: NDArray[np.uint64]
     u: Array
     is_whole: bool  # True if these are all rows in doubt, so that the multipliers are feasible, and bound the optimum
@@ -483,8 +476,7 @@ class AdditiveSearch:
         self.knots = sample.remember(Knots.from_sample, self.n_steps)
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
-        counts = sample.remember(count_shards)
-        self.firsts = np.append(0, np.cumsum(counts))
+        self.firsts = np.append(0, np.cumsum(sample.counts))
         self.total = C * sample.total_weight
         self.exponent = exponent_of(self.total)
         self.value, self.bound, self.rounding = np.inf, -np.inf, 0.0
@@ -535,7 +527,7 @@ class AdditiveSearch:
 
     def _step(self, reach: float, most: int, tol: float, last: Ahead | None) -> Ahead | None:
         """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
-        at, knots = self._curve(), self.knots
+        at, knots = self._multipliers(), self.knots
         told = split_shard, at, reach, most
         sums, rows = self.sample.map_reduce(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
         edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]
@@ -591,12 +583,15 @@ class AdditiveSearch:
         self.G, self.b, self.value = self.G + t * V, self.b + t * v, float(values[best])
         return whole, t, found[best : best + 1]
 
-    def _curve(self) -> AdditiveVote:
-        return AdditiveVote(self.knots, self.G, self.b, self.C, exponent=self.exponent)
+    def _multipliers(self, width: float = 0.0) -> Multipliers:
+        """Return the multipliers that rows have by their margins."""
+        vote, loss = AdditiveVote(self.knots, self.G, self.b), SteepHinge(self.C, width)
+        return Multipliers(vote, loss, (1.0, 1.0), self.exponent, len(self.sample))
 
     def _evaluate_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
         """Return the objective at several steps along a direction, and how many margins are how far from 1."""
-        sums, counts = self.sample.map_reduce(evaluate_along, self._curve(), V, v, steps)
+        at, change = AdditiveVote(self.knots, self.G, self.b), AdditiveVote(self.knots, V, v)
+        sums, counts = self.sample.map_reduce(evaluate_along, at, change, Hinge(self.C), steps)
         rough = [measure_roughness(self.knots, self.G + t * V) for t in steps]
         return np.array([to_float(own) for own in sums]) + rough, counts
 
@@ -630,14 +625,14 @@ class AdditiveSearch:
             nothing = np.zeros(0, np.intp), np.zeros(0)
             # over how much of the margins multipliers fall from the price to 0
             for width in (4.0, 1.0, 0.25, 0.0):
-                self._bound_by(replace(self._curve(), width=width), [nothing] * (len(self.firsts) - 1), closely=False)
+                self._bound_by(self._multipliers(width), [nothing] * (len(self.firsts) - 1), closely=False)
         off = (2 * self.sample.shape[1] + 8) * EPSILON * (float(np.abs(self.G).sum(axis=0).max()) + 1)
         self.rounding = 2 * off * self.total * self.sample.shape[1] + ROUNDING * abs(self.value)
         seconds = perf_counter() - self.began
         self.history.append(Round(-self.bound, -self.value, max(self.gap, 0.0), len(self.sample), seconds, step))
         self.reached[:] = [CertifiedPoint(CertifiedFunctions(self.make_model(), self.value), self.bound)]
 
-    def _bound_by(self, at: AdditiveVote, own: Sequence[Any], *, closely: bool) -> None:
+    def _bound_by(self, at: Multipliers, own: Sequence[Any], *, closely: bool) -> None:
         unit = 2.0**self.exponent
         while True:
             found, sums = self.sample.map_reduce(find_moments, at, self.finer, each=own)
@@ -690,16 +685,16 @@ def measure_variance(sample: ShardedSample) -> float:
     """Return the mean of k(x, x) - k(x, x') over pairs of rows, by their weights, which default prices go by."""
     exponent = exponent_of(sample.total_weight)
     knots = sample.remember(Knots.from_sample, LEAST_STEPS)
-    sums = sample.map_reduce(_weigh_knots, knots, exponent)
+    sums = Masses(exponent).ask(sample, sum_shard_by_knots, knots)
     below = np.cumsum(np.ldexp(sums.astype(np.float64), exponent), axis=1)[:, :-1]
     # the mean of |x - x'| is 2 int F (1 - F)
     shares = below / sample.total_weight
     return float((2 * shares * (1 - shares) * knots.widths).sum())
 
 
-def _weigh_knots(shard: Shard, knots: Knots, exponent: int) -> Ints:
-    weights = np.rint(np.ldexp(shard.weights, -exponent)).astype(np.int64)
-    return sum_by_knots(shard.values, shard.codes, knots, weights)
+def sum_shard_by_knots(shard: Shard, weights: Any, knots: Knots) -> Ints:
+    """Return the sums of the weights of a shard's rows by knots."""
+    return sum_by_knots(shard.values, shard.codes, knots, weights.evaluate(shard))
 
 
 @final
@@ -764,8 +759,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         A list over the sub-problems where there are several.
         """
         check_is_fitted(self)
-        found = [part._predictor.shape_functions for part in self._parts()]
-        return found if "estimators_" in vars(self) else found[0]
+        return self._show([part._predictor.shape_functions for part in self._parts()])
 
     def _local_parameters(self) -> dict[str, Any]:
         # the price follows from the rows and their weights alone, so that all classes have the same one

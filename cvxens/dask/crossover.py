@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.dask.shards import Shard
-from cvxens.dask.tallies import Codes, Ints, add
+from cvxens.dask.tallies import Codes, Ints, add, join
 from cvxens.dask.votes import Doubt, Vote, VotedStumps, find_shares, name_cells, of_shard, sum_of_classes
 from cvxens.types import Array
 
@@ -76,9 +76,8 @@ def gather(cells: DoubtfulCells) -> DoubtfulCells:
 
 def combine_splits(parts: Sequence[Split]) -> Split:
     """Return what several shards are in two."""
-    lists = list(zip(*(part.cells for part in parts), strict=True))
-    cells = DoubtfulCells(*(np.concatenate(own, axis=-1) for own in lists))
-    return Split(add([part.of_classes for part in parts]), add([part.totals for part in parts]), gather(cells))
+    of_classes, totals, cells = zip(*parts, strict=True)
+    return Split(add(of_classes), add(totals), gather(DoubtfulCells(*join(cells))))
 
 
 class DualProgram:
@@ -94,6 +93,8 @@ class DualProgram:
         self.cells, self.intercept = split.cells, intercept
         unit = float(max(split.cells.prices.max(initial=0), 1))
         self.caps, self.settled = self.cells.prices / unit, float(split.totals[1] - split.totals[0]) / unit
+        # what shares are of, also where nothing is
+        self.divisors = np.where(self.caps > 0, self.caps, 1.0)
         self.most, self.ridge = (each / float(np.ldexp(unit, exponent)) for each in (limit, ridge))
         balance = int(split.totals.sum())
         # edges of the columns: of the cells, and of what is settled; behind them the balance, the edge of a constant
@@ -118,7 +119,7 @@ class DualProgram:
             sides = np.sign(np.where(w != 0, w, near))
             used = np.append(sides != 0, self.intercept)
             # a vertex has few shares that are neither 0 nor 1, and prices badly
-            found = [self._find_central(shares, used, np.append(self.most * sides, 0.0)), v / self._positive_caps]
+            found = [self._find_central(shares, used, np.append(self.most * sides, 0.0)), v / self.divisors]
         return Vertex(w, b, tuple(Doubt(reach, self.cells.keys, np.clip(own, 0.0, 1.0)) for own in found))
 
     def _solve_linear(self, nonnegative: bool) -> tuple[Array, Array, float]:
@@ -143,9 +144,4 @@ class DualProgram:
         room = np.minimum(shares, 1 - shares) * self.caps
         missing = (wanted - self.given - self.rows @ (shares * self.caps))[used]
         step = np.linalg.lstsq(self.rows[used] * room, missing, rcond=None)[0]
-        return shares + room * step / self._positive_caps
-
-    @property
-    def _positive_caps(self) -> Array:
-        """The caps, 1 where they are 0."""
-        return np.where(self.caps > 0, self.caps, 1.0)
+        return shares + room * step / self.divisors

@@ -6,7 +6,6 @@ says that as well. Rows are drawn by their number, so that start and fit are the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
@@ -15,8 +14,8 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, count_shards, draw_rows
-from cvxens.dask.tallies import Places, find_extremes
+from cvxens.dask.shards import Shard, ShardedSample, Workers, combine_extremes, draw_rows
+from cvxens.dask.tallies import Places, find_extremes, join
 from cvxens.dask.votes import VotedStumps
 from cvxens.features import find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -48,9 +47,9 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
     """Draw rows by their numbers, as a sample of this process; None where there are few, or they are of one kind."""
     if len(sample) < MANY_ROWS:
         return None
-    counts = sample.remember(count_shards)
+    counts = sample.counts
     firsts, share = (np.cumsum(counts) - counts).tolist(), N_DRAWN / float(counts.sum())
-    values, y, weights = sample.map_reduce(take_drawn, share, each=firsts, combine=join_rows)
+    values, y, weights = sample.map_reduce(take_drawn, share, each=firsts, combine=join)
     if len(np.unique(y)) < 2 or (np.ptp(values, axis=1) == 0).all():
         return None
     # rows that a thread of the client works on at a time
@@ -59,15 +58,10 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
     return ShardedSample.from_collections(*rows, workers=Workers.here())
 
 
-def take_drawn(shard: Shard, first: int, share: float) -> tuple[NDArray[Any], Array, Array]:
+def take_drawn(shard: Shard, first: int, share: float) -> tuple[NDArray, Array, Array]:
     """Return values, signs and weights of the rows of a shard that are drawn; its first one has this number."""
     kept = draw_rows(np.arange(first, first + shard.n_rows, dtype=np.uint64), share)
     return shard.values[:, kept], shard.y[kept], shard.weights[kept]
-
-
-def join_rows(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the rows of several shards, in their order."""
-    return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
 
 
 def snap_to_sample(start: Start, sample: ShardedSample) -> Start:
@@ -78,12 +72,11 @@ def snap_to_sample(start: Start, sample: ShardedSample) -> Start:
     least, negated = sample.map_reduce(find_beside, stumps.places, combine=combine_extremes)
     largest = -negated
     weights: dict[Hypothesis, float] = {}
-    for hypothesis, place, w in zip(start.hypotheses, stumps.place.tolist(), start.w.tolist(), strict=True):
+    for hypothesis, split, w in zip(start.hypotheses, stumps.first_above.tolist(), start.w.tolist(), strict=True):
         own = hypothesis
         if isinstance(hypothesis, Stump):
-            # the cells of its feature: it is -sign in those up to its place, and sign in the others
+            # the cells of its feature: it is -sign in those before the split, and sign in the others
             first, end = cells[hypothesis.feature : hypothesis.feature + 2]
-            split = first + place + 1
             below, above = largest[first:split].max(), least[split:end].min()
             if below == -inf:
                 own = Constant(hypothesis.sign)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -24,8 +24,10 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import RunLimits, Search
+from cvxens.colgen.masters.newton_masters import WIDEST
+from cvxens.colgen.oracles.stumps import count_parts
 from cvxens.dask.drawn import Start, draw_sample, snap_to_sample
-from cvxens.dask.masters import WIDEST, ShardedMaster, ShardedRestricted
+from cvxens.dask.masters import ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import (
     Census,
     ShardedSample,
@@ -39,9 +41,9 @@ from cvxens.dask.shards import (
     summarise_features,
 )
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
-from cvxens.dask.tallies import Ints, add, sum_exactly, to_float
+from cvxens.dask.tallies import Ints, add, combine_each, sum_exactly, to_float
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
-from cvxens.estimators.base import estimator, time_limit, warn_of_run
+from cvxens.estimators.base import LEARNT_OF_X, Classifier, estimator, join_parts, time_limit, warn_of_run
 from cvxens.estimators.classifiers import (
     SLACK_PRICE,
     CGEnsClassifier,
@@ -52,9 +54,6 @@ from cvxens.estimators.classifiers import (
 from cvxens.hypotheses import Hypothesis
 from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array
-
-LEARNT = ("classes_", "n_features_in_", "feature_names_in_")
-"""The attributes that reading a sample sets."""
 
 WITHOUT_CHOICES: Mapping[str, Any] = {
     "cv_results_": None,
@@ -108,9 +107,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     persist: bool | str | Path = True
     certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
-    classes_: NDArray[Any] = field(init=False)
+    classes_: NDArray = field(init=False)
     n_features_in_: int = field(init=False)
-    feature_names_in_: NDArray[Any] = field(init=False)
+    feature_names_in_: NDArray = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier.
@@ -150,37 +149,22 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         if len(sample.classes) == 2:
             found = self._solve(sample, best)
             certificate, covered = found["certificate_"], f"{len(sample):,} rows in {len(sample.shards)} shards"
-            found["certificate_"] = replace(certificate, note=f"{certificate.note}, {covered}", prover=None)
+            found["certificate_"] = replace(certificate, note=f"{certificate.note}, {covered}")
         else:
-            found = self._solve_parts(sample, best)
+            parts = []
+            for k, part in enumerate(self._make_parts(sample.classes, self._for_part)):
+                part._fit_sample(sample.against_rest(k), best)
+                parts.append(part)
+            found = join_parts(parts, self.fitted)
         known = {"classes_": sample.classes, "client_": sample.workers.client, "n_features_in_": sample.shape[1]}
-        if sample.names:
-            known["feature_names_in_"] = np.array(sample.names, object)
-        for name in ("estimators_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(found | known)
+        names = {"feature_names_in_": np.array(sample.names, object)} if sample.names else {}
+        self._adopt({**found, **known, **names})
 
-    def _solve_parts(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
-        """Solve the problems of several classes; returns the fitted attributes, as lists over these."""
-        before = vars(self).get("estimators_")
-        warm = before is not None and np.array_equal(self.classes_, sample.classes)
-        parts = []
-        for k in range(len(sample.classes)):
-            part = type(self)(**self.get_params(deep=False) | self._for_part(k))
-            if before is not None and warm:
-                # the fit may start from what the same sub-problem had
-                part.__dict__ = {**vars(before[k]), **vars(part)}
-            part._fit_sample(sample.against_rest(k), best)
-            parts.append(part)
-        return {"estimators_": parts, **list_over(parts, set(self.fitted) - set(LEARNT))}
+    _adopt, _parts, _show, _make_parts = Classifier._adopt, Classifier._parts, Classifier._show, Classifier._make_parts
 
     def _for_part(self, k: int) -> dict[str, Any]:
-        """Return the parameters that the problem of a class has of its own."""
-        return {}
-
-    def _parts(self) -> list[Any]:
-        """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
-        return vars(self).get("estimators_") or [self]
+        """Return the parameters of the problem of a class."""
+        return dict(self.get_params(deep=False))
 
     @abstractmethod
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
@@ -195,14 +179,15 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         local = self.local(**self._local_parameters())
         parts = [part.to_local() for part in vars(self).get("estimators_", ())]
-        found = {"estimators_": parts, **list_over(parts, local.fitted)} if parts else self._local_attributes()
-        local.__dict__.update(found | {name: value for name, value in vars(self).items() if name in LEARNT})
+        found = join_parts(parts, local.fitted) if parts else self._local_attributes()
+        known = {name: vars(self)[name] for name in ("classes_", *LEARNT_OF_X) if name in vars(self)}
+        local.__dict__.update(found | known)
         return local
 
     def _local_parameters(self) -> Mapping[str, Any]:
         """Return the parameters of the estimator of one machine."""
-        shared = set(self.get_params(deep=False)) & set(self.local().get_params(deep=False))
-        return {name: getattr(self, name) for name in shared}
+        known = self.local().get_params(deep=False)
+        return {name: value for name, value in self.get_params(deep=False).items() if name in known}
 
     def _local_attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator of one machine, of two classes."""
@@ -241,14 +226,14 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._check_columns(X)
         told = delayed(partial(classify_block, self.to_local()), pure=False, traverse=False)
         answers = [delayed(count_right, pure=False)(told, *piece) for piece in align(X, y, sample_weight)[0]]
-        census, sums = Workers(self.client).reduce(answers, merge_counts)
+        census, sums = Workers(self.client).reduce(answers, partial(combine_each, (merge_censuses, add)))
         check_rows(census, self.n_features_in_)
         right, total = map(to_float, sums)
         if not total > 0:
             raise InvalidInput("X", "found no samples of positive weight", "give at least one")
         return right / total
 
-    def _map(self, X: Any, function: Callable[[Any], NDArray[Any]], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
+    def _map(self, X: Any, function: Callable[[Any], NDArray], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
         """Apply a function to the rows of X, block by block; what it returns has no columns, or so many."""
         if not is_dask_collection(X):
             X = X if hasattr(X, "columns") else validation.finite_array("X", X, ndim=2)
@@ -266,7 +251,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_columns(self, X: Any) -> None:
         """Raise unless X has the columns of the fit."""
-        names, known = list(map(str, getattr(X, "columns", []))), list(getattr(self, "feature_names_in_", []))
+        names, known = list(map(str, getattr(X, "columns", []))), list(vars(self).get("feature_names_in_", []))
         if names and known and names != known:
             raise InvalidInput("X", f"found the columns {names[:5]}", f"give those of the fit, {known[:5]}")
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
@@ -274,16 +259,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise InvalidInput("X", found, f"give samples of {self.n_features_in_} features, as in the fit")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "certificate_")
+        return "certificate_" in vars(self)
 
     def __sklearn_clone__(self) -> Self:
         # a client is shared, not copied
         return type(self)(**self.get_params(deep=False))
-
-
-def list_over(parts: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
-    """Return lists over the parts of those attributes that these have."""
-    return {name: [getattr(part, name) for part in parts] for name in sorted(names) if name in vars(parts[0])}
 
 
 def score_block(local: Any, block: Any) -> Array:
@@ -295,13 +275,13 @@ def score_block(local: Any, block: Any) -> Array:
     return scores
 
 
-def classify_block(local: Any, block: Any) -> NDArray[Any]:
+def classify_block(local: Any, block: Any) -> NDArray:
     """Return the classes of the samples of a block, those of the largest score."""
-    classes: NDArray[Any] = local._classes(score_block(local, block))
+    classes: NDArray = local._classes(score_block(local, block))
     return classes
 
 
-def count_right(classify: Callable[[Any], NDArray[Any]], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
+def count_right(classify: Callable[[Any], NDArray], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
     """Return what is known of rows, and exact sums of the weights of those that are classified rightly, and of all."""
     part = read_part(*piece)
     census = summarise_features(part)
@@ -309,12 +289,6 @@ def count_right(classify: Callable[[Any], NDArray[Any]], *piece: Any) -> tuple[C
         return census, (sum_exactly(np.zeros(0)),) * 2
     right = classify(part.values.T) == part.labels
     return census, (sum_exactly(np.where(right, part.weights, 0.0)), sum_exactly(part.weights))
-
-
-def merge_counts(parts: Sequence[tuple[Census, tuple[Ints, Ints]]]) -> tuple[Census, tuple[Ints, Ints]]:
-    """Return what is known of the rows of several pieces, and their sums."""
-    censuses, sums = zip(*parts, strict=True)
-    return merge_censuses(censuses), add(sums)
 
 
 @contextmanager
@@ -395,8 +369,8 @@ class DaskEnsemble(DaskClassifier):
         most = self.columns_per_round
         if kind == "quantile_stumps":
             return DaskQuantileStumps(sample, **({} if most is None else {"columns_per_round": most}))
-        # as on one machine; closer than to a quarter of the tolerance bounds would not show in the gap
-        several = max(1, min(len(sample) // 2000, 10, 200 // sample.shape[1])) if most is None else 1
+        several = count_parts(*sample.shape) if most is None else 1
+        # closer than to a quarter of the tolerance bounds would not show in the gap
         return DaskStumps(sample, columns_per_round=most, per_feature=several, slack=self.tol / 4)
 
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
@@ -431,7 +405,7 @@ class DaskEnsemble(DaskClassifier):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
         sample = oracle.sample
         # of several sub-problems, the weak learners of each are with its own classifier
-        if self.warm_start and hasattr(self, "weights_") and self._parts() == [self]:
+        if self.warm_start and "weights_" in vars(self) and self._parts() == [self]:
             if self.n_features_in_ != sample.shape[1]:
                 found = f"found {sample.shape[1]} features for weak learners of {self.n_features_in_}"
                 raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
@@ -451,12 +425,12 @@ class DaskEnsemble(DaskClassifier):
         return snap_to_sample(start.among(oracle), sample)
 
     def _for_part(self, k: int) -> dict[str, Any]:
-        given = self.checkpoint
-        if given is None:
-            return {}
-        path = Path(given.path if isinstance(given, Checkpoint) else given)
-        own = path.with_name(f"{path.name}.{k}")
-        return {"checkpoint": replace(given, path=own) if isinstance(given, Checkpoint) else own}
+        parameters, given = super()._for_part(k), self.checkpoint
+        if given is not None:
+            path = Path(given.path if isinstance(given, Checkpoint) else given)
+            own = path.with_name(f"{path.name}.{k}")
+            parameters["checkpoint"] = replace(given, path=own) if isinstance(given, Checkpoint) else own
+        return parameters
 
     def _local_attributes(self) -> dict[str, Any]:
         said = {name: value for name, value in WITHOUT_CHOICES.items() if name in self.local.fitted}

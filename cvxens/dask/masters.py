@@ -18,15 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.certificates import ROUNDING
+from cvxens.colgen.masters.newton_masters import SHARPER, WIDEST
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
-from cvxens.dask.crossover import (
-    MOST_CELLS,
-    UNDECIDED,
-    DualProgram,
-    combine_splits,
-    split_samples,
-)
+from cvxens.dask.crossover import MOST_CELLS, UNDECIDED, DualProgram, combine_splits, split_samples
 from cvxens.dask.drawn import Start
 from cvxens.dask.shards import ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, to_float
@@ -53,12 +48,10 @@ from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge, SumOverSamples
+from cvxens.problems.maps import ColumnMap
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import RowPenalty
 from cvxens.types import Array
-
-WIDEST, SHARPER = 1.0, 0.2
-"""The distances of the neighbours of the hinge, and the next one in proportion to the last."""
 
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
@@ -68,13 +61,6 @@ LOOSE = 0.3
 
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
-
-NEEDS = (
-    Needs("curvature", "edge_limit"),
-    Needs("curvature", "ridge"),
-    Needs("linear_dual", "edge_limit"),
-    Needs("linear_dual", "ridge"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,15 +153,13 @@ class ShardedRestricted:
         edges = factor * stumps.edges(of_classes, totals, u.exponent)
         asked = find_slackness, stumps.vote(w, float(solution.b)), u, self.loss, factor
         slackness = self.sample.map_reduce(*asked, combine=combine_extremes)
-        if self.formulation.nonnegative:
-            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= self.penalty.threshold(w, edges))
-            w, edges = np.where(counted, w, 0.0)[counted], edges[counted]
         imbalance = abs(int(totals.sum())) / max(int(totals[1] - totals[0]), 1)
+        stationarity = ColumnMap.measure_stationarity(self.penalty, w, w, edges, self.formulation.nonnegative)
         return {
-            "primal feasibility": self.penalty.primal_violation(solution.w),
+            "primal feasibility": self.penalty.primal_violation(w),
             "dual feasibility": imbalance if self.formulation.intercept else 0.0,
             "complementary slackness": float(slackness[0]) / min(float(slackness[1]), -TINY),
-            "stationarity": self.penalty.stationarity(w, edges) if w.size else 0.0,
+            "stationarity": stationarity,
             "pricing slack": self.penalty.pricing_slack(np.array([factor * priced.best_edge])),
         }
 
@@ -215,7 +199,7 @@ class ShardedMaster:
     """
 
     source = "Nesterov 2005; Lee, Sun & Saunders 2014"
-    needs = NEEDS
+    needs = tuple(Needs(loss, penalty) for loss in ("curvature", "linear_dual") for penalty in ("edge_limit", "ridge"))
 
     def __init__(self, formulation: Formulation, sample: ShardedSample, *, start: Start | None = None) -> None:
         check_formulation_over_shards(formulation)
@@ -425,7 +409,7 @@ def check_formulation_over_shards(formulation: Formulation) -> None:
     loss: Any
     loss, penalty = formulation.terms
     is_known = isinstance(loss, SumOverSamples) and (loss.curvature is not None or isinstance(loss, Hinge))
-    if not is_known or all(need.find_missing(formulation) for need in NEEDS):
+    if not is_known or all(need.find_missing(formulation) for need in ShardedMaster.needs):
         found = f"found {type(loss).__name__} and {type(penalty).__name__}"
         remedy = "give the hinge or a smooth sum over samples with an l1 or a squared l2 penalty; or fit on one machine"
         raise InvalidInput("formulation", found, remedy)

@@ -52,8 +52,8 @@ MOST_CLASSES = 100
 class ReadRows:
     """Rows as they were read."""
 
-    values: NDArray[Any]  # (n_features, n_rows), float32 or float64
-    labels: NDArray[Any]  # (n_rows,)
+    values: NDArray  # (n_features, n_rows), float32 or float64
+    labels: NDArray  # (n_rows,)
     weights: Array  # (n_rows,)
 
 
@@ -61,7 +61,7 @@ class ReadRows:
 class Shard:
     """Rows as they are worked with."""
 
-    values: NDArray[Any]  # (n_features, n_rows), float32 or float64
+    values: NDArray  # (n_features, n_rows), float32 or float64
     codes: Codes  # (n_features, n_rows), how many cuts of the feature are at or below each value
     y: Array  # (n_rows,), -1 or +1; of more than two classes their numbers, of which `against_rest` makes signs
     weights: Array  # (n_rows,), factors on the price of each row
@@ -106,7 +106,7 @@ class Stored:
 class Census:
     """What is known of the rows of a shard, or of several, before they are coded."""
 
-    counts: Ints  # rows of each shard
+    counts: Ints  # (2, n_shards), rows of each shard, and those of positive weight
     widths: frozenset[int]  # numbers of features
     bad: tuple[tuple[int, int, str], ...]  # the first row of each shard at fault, in it, with what was found there
     classes: tuple[Any, ...]  # sorted
@@ -161,11 +161,9 @@ def find_client() -> Any:
     """Return the current client of dask.distributed, None without one."""
     try:
         from distributed import default_client
-    except ImportError:
-        return None
-    try:
+
         return default_client()
-    except ValueError:
+    except (ImportError, ValueError):
         return None
 
 
@@ -201,6 +199,8 @@ class ShardedSample:
         By feature, ascending: where bins begin, the first but for.
     low, high : ndarray of shape (n_features, 256)
         The least and the largest value in every bin, inf and -inf where there is none.
+    counts : ndarray of shape (n_shards,)
+        The rows of positive weight in each shard.
     total_weight : float
         The sum of the weights.
     names : tuple of str
@@ -218,10 +218,11 @@ class ShardedSample:
     workers: Workers
     shards: tuple[Any, ...]
     shape: tuple[int, int]
-    classes: NDArray[Any]
+    classes: NDArray
     cuts: tuple[Array, ...]
     low: Array
     high: Array
+    counts: Ints
     total_weight: float
     names: tuple[str, ...] = ()
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -253,8 +254,8 @@ class ShardedSample:
         parts = workers.persist(parts) if persist is True else parts
         census = workers.reduce([delayed(summarise_features, pure=False)(part) for part in parts], merge_censuses)
         check_census(census, n_features)
-        offsets = np.append(0, np.cumsum(census.counts))
-        cuts = choose_cuts(census, parts, offsets, workers)
+        offsets = np.append(0, np.cumsum(census.counts[0]))
+        cuts = choose_bins(census, parts, offsets, workers)
         classes = np.array(census.classes)
         # labels of words are as long as the longest of them
         coded = delayed((cuts, classes), pure=False)
@@ -266,7 +267,7 @@ class ShardedSample:
         found = [delayed(_answer, pure=False)(find_ends, shard, ()) for shard in shards]
         low, high = workers.reduce(found, combine_extremes)
         shape, total = (int(offsets[-1]), n_features), to_float(census.total_weight)
-        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, total, names)
+        return cls(workers, tuple(shards), shape, classes, cuts, low, -high, census.counts[1], total, names)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -288,8 +289,12 @@ class ShardedSample:
         >>> import dask.array as da
         >>> X, y = da.arange(6, chunks=4)[:, np.newaxis], da.from_array(np.array(list("abcabc")), chunks=4)
         >>> sample = ShardedSample.from_collections(X, y, workers=Workers())
-        >>> [sample.against_rest(k).remember(count_shards).tolist() for k in range(3)]
-        [[4, 2], [4, 2], [4, 2]]
+        >>> def find(sample):
+        ...     print("asked")
+        ...     return sample.shape
+        >>> [sample.against_rest(k).remember(find) for k in range(3)]
+        asked
+        [(6, 1), (6, 1), (6, 1)]
         """
         key = find, told
         if key not in self._known:
@@ -420,7 +425,7 @@ def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     return ReadRows(values, labels, np.ascontiguousarray(checked))
 
 
-def read_numbers(argument: str, block: Any) -> NDArray[Any]:
+def read_numbers(argument: str, block: Any) -> NDArray:
     """Return the numbers of a block of an array or a data frame, NaN for whatever way of missing it has."""
     if hasattr(block, "todense"):
         remedy = f"make them dense, such as {argument}.map_blocks(lambda block: block.toarray())"
@@ -437,7 +442,7 @@ def read_numbers(argument: str, block: Any) -> NDArray[Any]:
         raise InvalidInput(argument, f"found what is no number ({error!s:.100})", remedy) from None
 
 
-def read_labels(block: Any) -> NDArray[Any]:
+def read_labels(block: Any) -> NDArray:
     """Return the labels of a block of an array or a series, None for whatever way of missing it has."""
     return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
@@ -445,7 +450,7 @@ def read_labels(block: Any) -> NDArray[Any]:
 def summarise_features(part: ReadRows) -> Census:
     """Count the rows of a part and the values of its features, and look for what cannot be worked with."""
     values, labels, kept = part.values, part.labels, part.weights > 0
-    counts, widths = np.array([values.shape[1]]), frozenset([len(values)])
+    counts, widths = np.array([[values.shape[1]], [np.count_nonzero(kept)]]), frozenset([len(values)])
     bad: list[tuple[int, int, str]] = []
     for name, given in (("y", labels), ("sample_weight", part.weights)):
         if len(given) != values.shape[1]:
@@ -469,7 +474,7 @@ def summarise_features(part: ReadRows) -> Census:
     else:
         classes, fault = _list_classes(set(np.asarray(labels[kept]).tolist()))
         bad += fault
-    distinct = tuple(list_few([own[kept]], N_BINS) for own in values)
+    distinct = list_each([(own[kept] for own in values)], N_BINS)
     return Census(counts, widths, tuple(bad), classes, distinct, sum_exactly(part.weights))
 
 
@@ -486,21 +491,25 @@ def list_few(lists: Sequence[Any], most: int) -> Array | None:
     return found
 
 
+def list_each(parts: Iterable[Iterable[NDArray | None]], most: int) -> tuple[Array | None, ...]:
+    """Return for every feature what `list_few` says of its lists in several parts."""
+    # parts of differing widths are refused later
+    return tuple(list_few(own, most) for own in zip(*parts, strict=False))
+
+
 def merge_censuses(parts: Sequence[Census]) -> Census:
     """Return what is known of the rows of several censuses together, in their order."""
     bad, before = [], 0
     for part in parts:
         bad += [(shard + before, row, found) for shard, row, found in part.bad]
-        before += len(part.counts)
+        before += part.counts.shape[1]
     classes, fault = _list_classes(set().union(*(part.classes for part in parts)))
-    # parts of differing widths are refused later
-    lists = zip(*(part.distinct for part in parts), strict=False)
     return Census(
-        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.counts for part in parts], axis=1),
         frozenset().union(*(part.widths for part in parts)),
         tuple(bad + fault),
         classes,
-        tuple(list_few(own, N_BINS) for own in lists),
+        list_each((part.distinct for part in parts), N_BINS),
         add([part.total_weight for part in parts]),
     )
 
@@ -519,7 +528,7 @@ def check_rows(census: Census, n_features: int) -> None:
         found = f"found partitions of {sorted(census.widths)} features where {n_features} are announced"
         raise InvalidInput("X", found, "give partitions of the same columns")
     if census.bad:
-        offsets = np.append(0, np.cumsum(census.counts))
+        offsets = np.append(0, np.cumsum(census.counts[0]))
         shard, row, what = min(census.bad)
         name, _, found = what.partition(": ")
         if row == WHOLE:
@@ -532,7 +541,7 @@ def check_rows(census: Census, n_features: int) -> None:
 def check_census(census: Census, n_features: int) -> None:
     """Raise the one error about a sample that cannot be worked with."""
     check_rows(census, n_features)
-    n_rows = int(census.counts.sum())
+    n_rows = int(census.counts[0].sum())
     if n_rows < 2:
         raise InvalidInput("X", f"found {n_rows} samples", "give at least two, one of each class")
     if not 2 <= len(census.classes) <= MOST_CLASSES:
@@ -544,7 +553,7 @@ def check_census(census: Census, n_features: int) -> None:
         raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
 
-def choose_cuts(census: Census, parts: Sequence[Any], offsets: Ints, workers: Workers) -> tuple[Array, ...]:
+def choose_bins(census: Census, parts: Sequence[Any], offsets: Ints, workers: Workers) -> tuple[Array, ...]:
     """Choose where the bins of every feature begin: at each of up to 256 distinct values, else at quantiles.
 
     Quantiles are those of rows that are drawn by their number in the whole sample, so that they do not depend on how it
@@ -588,18 +597,7 @@ def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def count_rows(shard: Shard) -> Ints:
-    """Return the number of rows of a shard, (1,)."""
-    return np.array([shard.n_rows])
-
-
-def count_shards(sample: ShardedSample) -> Ints:
-    """Return the numbers of rows of all shards."""
-    counts: Ints = sample.map_reduce(count_rows, combine=np.concatenate)
-    return counts
-
-
-def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard:
+def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray]) -> Shard:
     """Return the rows of positive weight of a part as a shard."""
     cuts, classes = told
     kept = part.weights > 0

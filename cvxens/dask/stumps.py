@@ -8,21 +8,22 @@ answer is that of a scan of all sorted samples, and the traffic does not grow wi
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import price_constant
+from cvxens.colgen.oracles.bins import BinnedOracle
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
-from cvxens.dask.tallies import Ints, Places, add, find_extremes, sum_by_cells
-from cvxens.dask.votes import BITS, VotedStumps, exponent_of, read_weights, sum_edges
+from cvxens.dask.tallies import Ints, Places, add, combine_each, find_extremes, sum_by_cells
+from cvxens.dask.votes import BITS, Multipliers, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS, find_middles, find_quantiles, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, Stump
@@ -34,10 +35,12 @@ CELLS = 2**17
 """Ranges times parts that are asked for at a time, where more ranges are to be cut: 4 MB of sums and extremes."""
 
 
-class Segments(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Segments:
     """Runs of values of features, feature by feature and ascending, with the sums of weights in them.
 
-    A stump between two neighbouring segments of a feature has an edge that is known.
+    All samples are in the segments of any feature. A stump is known where one segment ends and the next one of its
+    feature begins; it is named by the second of the two. Those inside of a segment are not, unless it is cut.
     """
 
     feature: Ints  # (n_segments,)
@@ -59,35 +62,85 @@ class Segments(NamedTuple):
         of_feature = np.broadcast_to(feature[:, np.newaxis], low.shape)
         return cls(of_feature[held], low[held], high[held], sums[0][held], sums[1][held])
 
+    def refine(self, choose: Callable[[Segments], Ints], sample: ShardedSample, weights: Any) -> Segments:
+        """Cut the segments that are chosen, and what is chosen of the parts, until nothing is."""
+        segments = self
+        while len(chosen := choose(segments)):
+            segments = segments.cut(chosen, sample, weights)
+        return segments
+
     def cut(self, chosen: Ints, sample: ShardedSample, weights: Any) -> Segments:
         """Return the segments with parts of the chosen ones in their place, with the sums of the weights in each."""
-        feature, cuts = self.feature[chosen], choose_cuts(self.low[chosen], self.high[chosen], len(chosen))
-        # from one end of a segment to the other; beyond the last place is a cell between segments
-        ends = self.low[chosen], np.nextafter(self.high[chosen], inf)
-        places = np.concatenate([ends[0][:, np.newaxis], cuts, ends[1][:, np.newaxis]], axis=1)
+        feature, low, high = self.feature[chosen], self.low[chosen], self.high[chosen]
+        # a part is from one place to the next; the last place is behind the segment
+        places = np.column_stack([low, choose_cuts(low, high), np.nextafter(high, inf)])
         placed = sample.place([places[feature == j].ravel() for j in range(sample.shape[1])])
-        sums, extremes = weights.ask(sample, sum_by_parts, placed, combine=combine_parts)
-        inside = np.ones(sums.shape[1], bool)
-        inside[placed.cells[:-1]] = False
-        sums, extremes = (own[:, inside].reshape(2, *places.shape)[..., :-1] for own in (sums, extremes))
-        return self.refine(chosen, Segments.from_sums(feature, sums, extremes[0], -extremes[1]))
+        combine = partial(combine_each, (add, combine_extremes))
+        sums, extremes = weights.ask(sample, sum_by_parts, placed, combine=combine)
+        # the first cell of a feature is before its first place; each other one begins at a place, and what begins at
+        # the last place of a segment is between it and the next
+        at_places = np.delete(np.arange(placed.cells[-1]), placed.cells[:-1])
+        sums, extremes = (own[:, at_places].reshape(2, *places.shape)[..., :-1] for own in (sums, extremes))
+        parts = Segments.from_sums(feature, sums, extremes[0], -extremes[1])
+        pairs = zip(self._arrays, parts._arrays, strict=True)
+        every: list[Any] = [np.append(np.delete(own, chosen), new) for own, new in pairs]
+        order = np.lexsort((every[1], every[0]))
+        return Segments(*(own[order] for own in every))
 
-    def refine(self, chosen: Ints, finer: Segments) -> Segments:
-        """Return the segments with finer ones in place of the chosen ones."""
-        kept = np.ones(len(self.feature), bool)
-        kept[chosen] = False
-        merged = [np.concatenate([own[kept], new]) for own, new in zip(self, finer, strict=True)]
-        order = np.lexsort((merged[1], merged[0]))
-        return Segments(*(own[order] for own in merged))
+    @property
+    def _arrays(self) -> tuple[NDArray, ...]:
+        return self.feature, self.low, self.high, self.positive, self.negative
 
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the segments of each feature start, and where the last ones end, (n_features + 1,)."""
+        return np.append(0, np.cumsum(np.bincount(self.feature)))
 
-class SegmentEdges(NamedTuple):
-    """What is known of the edges in segments."""
+    @cached_property
+    def inner(self) -> Ints:
+        """The segments that a stump begins at: all but the first of each feature, (n_stumps,)."""
+        return np.delete(np.arange(len(self.feature)), self.starts[:-1])
 
-    edges: Ints  # (n_segments,), of the stump that begins at each, rising; of the first of a feature that is the total
-    open: Any  # True where there is such a stump, and it was not excluded
-    inner: Any  # True where there is one, excluded or not
-    reach: Ints  # what an edge inside of a segment may be at most; -1 where it has one value
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights of all samples."""
+        return int((self.positive + self.negative)[: self.starts[1]].sum())
+
+    @cached_property
+    def edges(self) -> Ints:
+        """The edges of the stumps that begin at the segments and rise; of the first of a feature it is the total."""
+        return self.total - 2 * sum_before(self.positive + self.negative, self.starts)
+
+    @cached_property
+    def reach(self) -> Ints:
+        """What the edge of a stump inside of a segment may be at most; -1 where it has one value, and none inside."""
+        # below such a stump there are some of the segment's weights more, at most all of one sign
+        edges = self.edges
+        reach = np.maximum(np.abs(edges - 2 * self.positive), np.abs(edges - 2 * self.negative))
+        return np.where(self.low < self.high, reach, -1)
+
+    def thresholds(self, at: Ints) -> Array:
+        """Return the thresholds of the stumps that begin at some segments, as `BinnedFeatures` has them."""
+        return find_middles(self.high[at - 1], self.low[at])
+
+    def make_stumps(self, at: Ints) -> list[Stump]:
+        """Return the stumps that begin at some segments, each of the sign that makes its edge positive."""
+        signs = np.where(self.edges[at] >= 0, 1, -1)
+        columns = (own.tolist() for own in (self.feature[at], self.thresholds(at), signs))
+        return [Stump(*stump) for stump in zip(*columns, strict=True)]
+
+    def find_open(self, excluded: Collection[Hypothesis]) -> Ints:
+        """Return the segments that a stump begins at which is not excluded."""
+        closed: dict[int, list[float]] = {}
+        for stump in excluded:
+            if isinstance(stump, Stump):
+                closed.setdefault(stump.feature, []).append(stump.threshold)
+        is_open = np.zeros(len(self.feature), bool)
+        is_open[self.inner] = True
+        for j, thresholds in closed.items():
+            own = np.flatnonzero(self.feature == j)[1:]
+            is_open[own] = ~np.isin(self.thresholds(own), thresholds)
+        return np.flatnonzero(is_open)
 
 
 class DaskStumps:
@@ -158,78 +211,82 @@ class DaskStumps:
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says."""
         weights = read_weights(s, self.sample)
-        excluded = {(h.feature, h.threshold) for h in exclude if isinstance(h, Stump)}
-        segments = Segments.of_bins(self.sample, weights)
-        # all samples are in the segments of any feature
-        first = segments.feature == 0
-        total = int(segments.positive[first].sum() + segments.negative[first].sum())
-        while True:
-            best = _compare(segments, total, excluded)
-            waiting = self._choose(segments, best)
-            if not len(waiting):
-                break
-            segments = segments.cut(waiting, self.sample, weights)
-        return self._answer(segments, best, total, weights, exclude)
+        bins = Segments.of_bins(self.sample, weights)
+        segments = bins.refine(lambda own: self._choose(own, exclude), self.sample, weights)
+        best = self._find_best(segments, exclude)
+        sizes, inside = np.abs(segments.edges), int(segments.reach.max(initial=-1))
+        found: list[tuple[float, Hypothesis]] = list(zip(sizes[best].tolist(), segments.make_stumps(best), strict=True))
+        every = max(int(sizes[segments.inner].max(initial=0)), inside)
+        outside = max(int(sizes[best].max(initial=-1)), inside)
+        totals = np.array([segments.total])
+        return self._answer(weights, found, every, outside if outside >= 0 else -inf, exclude, totals=totals)
 
-    def _answer(
-        self, segments: Segments, best: SegmentEdges, total: int, weights: Any, exclude: Collection[Hypothesis]
-    ) -> Priced:
-        sizes = np.where(best.open, np.abs(best.edges), -1)
-        found: list[tuple[int, Hypothesis]] = []
-        for j in np.unique(segments.feature[best.open]).tolist():
-            own = np.flatnonzero(best.open & (segments.feature == j))
-            # the best of all of the feature's, and those of its parts
-            first = own[sizes[own].argmax()]
-            others = (part[sizes[part].argmax()] for part in np.array_split(own, self.per_feature) if len(part))
-            picked = [first, *(k for k in others if k != first)] if self.per_feature > 1 else [first]
-            found += [(int(sizes[k]), _make_stump(segments, k, int(best.edges[k]))) for k in picked]
-        found.sort(key=lambda pair: -pair[0])
-        inside = int(best.reach.max(initial=-1))
-        outside = max(int(sizes.max(initial=-1)), inside)
-        every = max(int(np.abs(best.edges[best.inner]).max(initial=0)), inside)
-        if self.constant:
-            size, constant = price_constant(np.array([total]), exclude)
-            every = max(every, size)
-            if constant is not None:
-                outside = max(outside, size)
-                insort(found, (size, constant), key=lambda pair: -pair[0])
-        columns = [
-            self.sample.make_column(hypothesis, weights.real(size))
-            for size, hypothesis in found[: self.columns_per_round]
-        ]
-        raised = [weights.raised(size + weights.error) if size >= 0 else 0.0 for size in (every, outside)]
-        return Priced(columns, raised[0], inf, raised[1])
+    _answer = BinnedOracle._answer
 
-    def _choose(self, segments: Segments, best: SegmentEdges) -> Ints:
-        """Return the segments inside of which a stump could be better than the best known of the feature."""
-        sizes = np.where(best.open, np.abs(best.edges), 0)
+    def _find_best(self, segments: Segments, exclude: Collection[Hypothesis]) -> Ints:
+        """Find the best known stump of each part of a feature's thresholds, the best first, by where they begin."""
+        opened, sizes = segments.find_open(exclude), np.abs(segments.edges)
+        of_features = np.split(opened, np.searchsorted(opened, segments.starts[1:-1]))
+        parts = [part for own in of_features for part in np.array_split(own, self.per_feature) if len(part)]
+        best = np.array([part[sizes[part].argmax()] for part in parts], np.int64)
+        return best[np.argsort(-sizes[best], kind="stable")]
+
+    def _choose(self, segments: Segments, exclude: Collection[Hypothesis]) -> Ints:
+        """Choose the segments inside of which a stump could be better than the best known one of its feature."""
+        sizes, opened = np.abs(segments.edges), segments.find_open(exclude)
         floor = np.zeros(self.sample.shape[1], np.int64)
-        np.maximum.at(floor, segments.feature, sizes)
+        np.maximum.at(floor, segments.feature[opened], sizes[opened])
         if self.slack:
             # what could be better than the best of all, by more than is asked for
-            largest = int(np.abs(best.edges[best.inner]).max(initial=0))
-            floor = np.maximum(floor, largest)
+            floor = np.maximum(floor, sizes[segments.inner].max(initial=0))
             floor = floor + np.floor(self.slack * floor).astype(np.int64)
-        return np.flatnonzero((best.reach >= floor[segments.feature]) & (best.reach >= 0))
+        return np.flatnonzero(segments.reach >= floor[segments.feature])
 
 
-def choose_cuts(low: Array, high: Array, n_ranges: int) -> Array:
-    """Cut ranges of values into parts: by even steps of values, and by even steps among the floats that there are.
+def choose_cuts(low: Array, high: Array) -> Array:
+    """Choose where to cut ranges of values, (n_ranges, n_cuts): ascending, above the low end, up to the high end.
 
-    Steps of values are what most columns want. Where values differ by orders of magnitude they may all be in one step;
-    among the 2**64 floats the largest part shrinks by half the number of cuts every time, so that it ends soon.
+    Half of the cuts are even steps of value, as most columns want them. Where values differ by orders of magnitude
+    they may all be in one such step; so the others are even steps among the floats that there are. Of at most 2**64
+    floats in a range, a part has no more than one in so many as there are steps, and a search ends soon.
     """
-    half = int(np.clip(CELLS // n_ranges, 4, 64)) // 2
-    shares = np.arange(1, half) / half
-    even = low[:, np.newaxis] * (1 - shares) + high[:, np.newaxis] * shares
-    # where floats are evenly spaced, the cuts of one kind are in the middle between those of the other; distances are
-    # unsigned, as they may exceed 63 bits
-    first = order_floats(low)
-    steps = (order_floats(high) - first).astype(np.uint64)[:, np.newaxis] // np.uint64(2 * half)
-    among = from_order(first[:, np.newaxis] + (np.arange(1, 2 * half - 1, 2, dtype=np.uint64) * steps).astype(np.int64))
-    # from within the range up to its largest value, which always becomes a part of its own
-    cuts = np.concatenate([even, among, high[:, np.newaxis]], axis=1)
+    # the more parts the fewer ranges there are
+    n_steps = int(np.clip(CELLS // len(low), 4, 64)) // 2
+    # the largest value of a range always becomes a part of its own
+    cuts = np.column_stack([step_by_value(low, high, n_steps), step_by_float(low, high, n_steps), high])
+    # in a narrow range steps may be rounded to its low end, where a cut would part nothing
     return np.sort(np.clip(cuts, np.nextafter(low, inf)[:, np.newaxis], high[:, np.newaxis]), axis=1)
+
+
+def step_by_value(low: Array, high: Array, n_steps: int) -> Array:
+    """Return the ends between steps of the same width, (n_ranges, n_steps - 1).
+
+    Examples
+    --------
+    >>> step_by_value(np.array([1.0]), np.array([9.0]), 4)
+    array([[3., 5., 7.]])
+    """
+    shares = np.arange(1, n_steps) / n_steps
+    return low[:, np.newaxis] * (1 - shares) + high[:, np.newaxis] * shares
+
+
+def step_by_float(low: Array, high: Array, n_steps: int) -> Array:
+    """Return the middles of steps with the same number of floats, without the last, (n_ranges, n_steps - 1).
+
+    Where floats are evenly spaced, these are in the middle between the ends of steps of value.
+
+    Examples
+    --------
+    >>> step_by_float(np.array([1.0, 1.0]), np.array([1.5, 2.0**80]), 4)
+    array([[1.06250000e+00, 1.18750000e+00, 1.31250000e+00],
+           [1.02400000e+03, 1.07374182e+09, 1.12589991e+15]])
+    """
+    first = order_floats(low)
+    # unsigned, as distances may exceed 63 bits
+    distance = (order_floats(high) - first).astype(np.uint64)
+    half_step = distance[:, np.newaxis] // np.uint64(2 * n_steps)
+    odd = np.arange(1, 2 * n_steps - 1, 2, dtype=np.uint64)
+    return from_order(first[:, np.newaxis] + (odd * half_step).astype(np.int64))
 
 
 def order_floats(values: Array) -> Ints:
@@ -284,6 +341,7 @@ class DaskQuantileStumps:
 
     negations = True
     largest = 1.0
+    constant = False  # beside the hypotheses, of which it is one
 
     def __init__(self, sample: ShardedSample, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:
         self.sample = sample
@@ -311,16 +369,18 @@ class DaskQuantileStumps:
         sums, totals = weights.ask(self.sample, sum_edges, self.stumps.places)
         edges = self.stumps.count_edges(sums.sum(axis=0), totals.sum())
         known = {replace(h, sign=1) for h in exclude if isinstance(h, Stump | Constant)}
-        ranked = np.argsort(-np.abs(edges), kind="stable").tolist()
-        found = [k for k in ranked if self.hypotheses[k] not in known][: self.columns_per_round]
-        columns = [
-            self.sample.make_column(replace(self.hypotheses[k], sign=1 if edges[k] >= 0 else -1), weights.real(size))
-            for k, size in zip(found, np.abs(edges[found]), strict=True)
+        sizes = np.abs(edges)
+        ranked = [k for k in np.argsort(-sizes, kind="stable").tolist() if self.hypotheses[k] not in known]
+        found: list[tuple[float, Hypothesis]] = [
+            (int(sizes[k]), replace(self.hypotheses[k], sign=1 if edges[k] >= 0 else -1))
+            for k in ranked[: self.columns_per_round]
         ]
-        sizes = np.array([weights.raised(int(size) + weights.error) for size in np.abs(edges)])
-        outside = float(sizes[found[0]]) if found else 0.0
-        squares = float((sizes**2).sum()) * (1 + (len(sizes) + 4) * EPSILON)
-        return Priced(columns, float(sizes.max()), squares, outside)
+        priced = self._answer(weights, found, int(sizes.max()), found[0][0] if found else -inf, exclude, totals=totals)
+        raised = np.array([weights.raised(size + weights.error) for size in sizes.tolist()])
+        squares = float((raised**2).sum()) * (1 + (len(raised) + 4) * EPSILON)
+        return replace(priced, edge_square_sum=squares)
+
+    _answer = BinnedOracle._answer
 
 
 def find_quantile_thresholds(sample: ShardedSample, most: int) -> list[Array]:
@@ -333,30 +393,31 @@ def find_quantile_thresholds(sample: ShardedSample, most: int) -> list[Array]:
     low, high = sample.map_reduce(_find_weights, combine=combine_extremes)
     # sums of less than 2^53 units are exact as floats too; the unit of equal weights is a row
     masses = Masses(None if low == -high else exponent_of(sample.total_weight) + BITS - 52)
-    segments = Segments.of_bins(sample, masses)
-    while True:
-        begins = np.append(np.searchsorted(segments.feature, np.arange(sample.shape[1])), len(segments.feature))
-        lists, waiting = [], []
-        for start, end in pairwise(begins.tolist()):
-            own = Segments._make(each[start:end] for each in segments)
-            thresholds, inside = _choose_middles(own, most)
-            lists.append(thresholds)
-            waiting += (start + inside).tolist()
-        if not waiting:
-            return lists
-        segments = segments.cut(np.array(waiting), sample, masses)
+
+    def choose_middles(segments: Segments) -> list[tuple[Ints, Ints]]:
+        return [_choose_middles(segments, own, most) for own in pairwise(segments.starts.tolist())]
+
+    def choose(segments: Segments) -> Ints:
+        return np.concatenate([inside for _, inside in choose_middles(segments)])
+
+    segments = Segments.of_bins(sample, masses).refine(choose, sample, masses)
+    return [segments.thresholds(at) for at, _ in choose_middles(segments)]
 
 
-def _choose_middles(own: Segments, most: int) -> tuple[Array, Ints]:
-    """Choose the middles of a feature between its segments, and those of these that are to be cut finer first."""
-    below = np.cumsum(own.positive).astype(np.float64)
-    middles = find_middles(own.high[:-1], own.low[1:])
-    single = own.low == own.high
-    if len(middles) <= most and (single.all() or not len(middles)):
-        return middles, np.flatnonzero(~single)
+def _choose_middles(segments: Segments, own: tuple[int, int], most: int) -> tuple[Ints, Ints]:
+    """Choose so many stumps of the feature that has some of the segments, and which of these are to be cut first.
+
+    Stumps are named by the segments that they begin at.
+    """
+    start, end = own
+    each = np.arange(start, end)
+    inner, mixed = each[1:], segments.low[each] < segments.high[each]
+    if len(inner) <= most and not (mixed.any() and len(inner)):
+        return inner, each[mixed]
     # the segments up to which the mass reaches a quantile, and the nearer of their two ends
+    below = np.cumsum(segments.positive[each]).astype(np.float64)
     nearest, at = find_quantiles(below[:-1], below[-1], most)
-    return middles[np.unique(nearest)], np.unique(at[~single[at]])
+    return np.unique(inner[nearest]), np.unique(each[at[mixed[at]]])
 
 
 @dataclass(frozen=True)
@@ -365,9 +426,7 @@ class Masses:
 
     exponent: int | None
 
-    def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
-        """Ask all shards about the masses of their rows."""
-        return sample.map_reduce(question, self, *told, combine=combine)
+    ask: ClassVar[Any] = Multipliers.ask
 
     def evaluate(self, shard: Shard) -> Ints:
         """Return the masses of a shard's rows."""
@@ -391,31 +450,3 @@ def sum_by_parts(shard: Shard, weights: Any, places: Places) -> tuple[Ints, Arra
     codes = shard.find_cells(places)
     signed = weights.evaluate(shard)
     return sum_by_cells(codes, places.cells, signed), find_extremes(shard.values, codes, places.cells)
-
-
-def combine_parts(parts: Sequence[tuple[Ints, Array]]) -> tuple[Ints, Array]:
-    """Return what `sum_by_parts` finds in several shards."""
-    sums, ends = zip(*parts, strict=True)
-    return add(sums), combine_extremes(ends)
-
-
-def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -> SegmentEdges:
-    """Evaluate the edges of the stumps between segments, and bound those inside."""
-    begins = np.append(True, segments.feature[1:] != segments.feature[:-1])
-    starts = np.append(np.flatnonzero(begins), len(begins))
-    edges = total - 2 * sum_before(segments.positive + segments.negative, starts)
-    inner = ~begins
-    is_open = inner.copy()
-    for j in {feature for feature, _ in excluded}:
-        own = np.flatnonzero(inner & (segments.feature == j))
-        middles = find_middles(segments.high[own - 1], segments.low[own])
-        is_open[own] = ~np.isin(middles, [threshold for feature, threshold in excluded if feature == j])
-    # inside of a segment `below` gains some of its weights only
-    reach = np.maximum(np.abs(edges - 2 * segments.positive), np.abs(edges - 2 * segments.negative))
-    return SegmentEdges(edges, is_open, inner, np.where(segments.low < segments.high, reach, -1))
-
-
-def _make_stump(segments: Segments, k: int, edge: int) -> Stump:
-    """Return the stump between a segment and the one before, at the threshold of `BinnedFeatures.threshold`."""
-    threshold = float(find_middles(segments.high[k - 1], segments.low[k]))
-    return Stump(int(segments.feature[k]), threshold, 1 if edge >= 0 else -1)

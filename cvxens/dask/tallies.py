@@ -11,6 +11,7 @@ with a sign each (Neal 2015, *Fast exact summation using small and large superac
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class Places(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def find_cells(values: NDArray[Any], codes: Codes, places: Places, found: Codes) -> None:
+def find_cells(values: NDArray, codes: Codes, places: Places, found: Codes) -> None:
     """Find the cell of every row in every feature, (n_features, n_rows), from its bin; 0 in features without places."""
     for j in range(len(codes)):
         own = places.thresholds[places.cells[j] - j : places.cells[j + 1] - j - 1]
@@ -98,7 +99,7 @@ def sum_of_signs(weights: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def find_extremes(values: NDArray[Any], codes: Codes, cells: Ints) -> Array:
+def find_extremes(values: NDArray, codes: Codes, cells: Ints) -> Array:
     """Return the least and minus the largest values by cell, (2, n_cells); inf where there are none."""
     ends = np.full((2, cells[-1]), np.inf)
     for j in range(len(codes)):
@@ -168,6 +169,16 @@ def to_float(digits: Ints) -> float:
         return total / (1 << 1074)
     except OverflowError:
         return inf if total > 0 else -inf
+
+
+def combine_each(ways: Iterable[Callable[..., object]], parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
+    """Combine the answers of shards that are tuples, each entry in a way of its own."""
+    return tuple(way(own) for way, own in zip(ways, zip(*parts, strict=True), strict=True))
+
+
+def join(parts: Iterable[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
+    """Return the rows of several shards, in their order, of tuples of arrays whose last axis these are."""
+    return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
 
 
 def add(parts: Any) -> Any:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, ldexp, nextafter
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.dask.shards import Shard, ShardedSample, count_shards, mix
+from cvxens.dask.shards import Shard, ShardedSample, mix
 from cvxens.dask.tallies import (
     Codes,
     Ints,
@@ -54,11 +54,11 @@ def exponent_of(total: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class VotedStumps:
-    """The stumps of a master, by their places among the thresholds of their features; a constant has feature -1."""
+    """The stumps of a master, by their thresholds among all; a constant has the feature -1, and a number beyond."""
 
     places: Places
     feature: Ints  # (n_columns,)
-    place: Ints  # (n_columns,), the stump is -sign in the cells up to this one
+    number: Ints  # (n_columns,), of the threshold
     sign: Array  # (n_columns,)
 
     @classmethod
@@ -72,15 +72,22 @@ class VotedStumps:
             known.append((*own, hypothesis.sign))
         feature, threshold, sign = np.array(known, np.float64).reshape(-1, 3).T
         lists = [np.unique(threshold[feature == j]) for j in range(sample.shape[1])]
-        place = [int(np.searchsorted(lists[j], t)) if j >= 0 else 0 for j, t, _ in known]
-        return cls(sample.place(lists), feature.astype(np.int64), np.array(place, np.int64), sign)
+        # where the thresholds of each feature start, and where a constant is
+        starts = np.append(0, np.cumsum([len(own) for own in lists])).tolist()
+        number = [starts[j] + int(np.searchsorted(lists[j], t)) if j >= 0 else starts[-1] for j, t, _ in known]
+        return cls(sample.place(lists), feature.astype(np.int64), np.array(number, np.int64), sign)
+
+    @property
+    def first_above(self) -> Ints:
+        """The first cell above the threshold of each stump, among those of all features."""
+        return self.number + self.feature + 1
 
     def vote(self, w: Array, b: float) -> Vote:
         """Return the vote of weights and an intercept, ``f = b + sum_j w_j h_j``, as staircases."""
         cells, signed, is_stump = self.places.cells, w * self.sign, self.feature >= 0
         tables = np.zeros(cells[-1])
         # twice the weight more above each place, and minus the sum of all below the first
-        np.add.at(tables, (cells[self.feature] + self.place + 1)[is_stump], 2 * signed[is_stump])
+        np.add.at(tables, self.first_above[is_stump], 2 * signed[is_stump])
         for j in self.places.features:
             own = slice(cells[j], cells[j + 1])
             tables[own] = np.cumsum(tables[own]) - signed[self.feature == j].sum()
@@ -88,26 +95,20 @@ class VotedStumps:
 
     def evaluate(self, codes: Codes) -> Array:
         """Evaluate all stumps on rows in these cells, (n_columns, n_rows)."""
-        above = codes[self.feature] > self.place[:, np.newaxis]
+        above = codes[self.feature] >= (self.first_above - self.places.cells[self.feature])[:, np.newaxis]
         return self.sign[:, np.newaxis] * np.where(above | (self.feature < 0)[:, np.newaxis], 1.0, -1.0)
 
-    def edges(self, of_classes: NDArray[Any], totals: NDArray[Any], exponent: int) -> Array:
+    def edges(self, of_classes: NDArray, totals: NDArray, exponent: int) -> Array:
         """Return the edges of all columns from the sums of signed weights of either class, by cell and in all."""
         counted = self.count_edges(of_classes.sum(axis=0), totals.sum())
         return np.ldexp(counted.astype(np.float64), exponent)
 
-    def count_edges(self, sums: NDArray[Any], total: Any) -> NDArray[Any]:
+    def count_edges(self, sums: NDArray, total: Any) -> NDArray:
         """Return the edges in the units of the sums, ``sign (2 above - total)``; of a constant all is above."""
-        twice = np.append(2 * self._sums_above(sums), 2 * total)[self._slots]
+        twice = np.append(2 * self._sums_above(sums), 2 * total)[self.number]
         return self.sign.astype(sums.dtype) * (twice - total)
 
-    @property
-    def _slots(self) -> Ints:
-        """The number of each column's threshold among all; of a constant one more than there are."""
-        starts = self.places.cells - np.arange(len(self.places.cells))
-        return np.where(self.feature < 0, len(self.places.thresholds), starts[self.feature] + self.place)
-
-    def _sums_above(self, sums: NDArray[Any]) -> NDArray[Any]:
+    def _sums_above(self, sums: NDArray) -> NDArray:
         """Return the sum at and above every threshold, (n_thresholds,)."""
         cells = self.places.cells
         own = (np.cumsum(sums[cells[j] : cells[j + 1]][::-1])[::-1][1:] for j in self.places.features)
@@ -134,8 +135,8 @@ class VotedStumps:
         ones = np.append(above, total)
         both[n], both[:, n] = ones, ones
         products = 4 * both - 2 * ones - 2 * ones[:, np.newaxis] + total
-        slots, sign = np.append(self._slots, n), np.append(self.sign, 1.0)
-        return np.ldexp(products[np.ix_(slots, slots)].astype(np.float64), exponent) * sign * sign[:, np.newaxis]
+        number, sign = np.append(self.number, n), np.append(self.sign, 1.0)
+        return np.ldexp(products[np.ix_(number, number)].astype(np.float64), exponent) * sign * sign[:, np.newaxis]
 
 
 class Vote(NamedTuple):
@@ -273,14 +274,6 @@ def name_cells(codes: Codes, y: Array) -> Ints:
     return keys.view(np.int64)
 
 
-def round_down(u: Array, y: Array, factors: tuple[float, float], exponent: int) -> Ints:
-    """Return y u in units, rounded towards 0, times a factor for y = -1 and one for y = +1."""
-    if factors != (1.0, 1.0):
-        u = u * np.where(y > 0, factors[1], factors[0])
-    units = np.ldexp(u, -exponent).astype(np.int64)
-    return np.where(y > 0, units, -units)
-
-
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
@@ -289,8 +282,8 @@ class Multipliers:
     the hinge, those beside its kink, and near it what is said of the samples in doubt.
     """
 
-    vote: Vote
-    loss: Any  # smooth, with one price for all samples of weight 1
+    vote: Any  # with the `margins` of a shard, such as `Vote` has
+    loss: Any  # one with `multipliers`, and one price for all samples of weight 1
     factors: tuple[float, float]  # of the samples with y = -1, of those with y = +1; at most 1
     exponent: int
     n_samples: int
@@ -315,15 +308,13 @@ class Multipliers:
 
     def round(self, shard: Shard, u: Array) -> Ints:
         """Return the signed weights of multipliers in units, which are rounded down."""
-        return round_down(u, shard.y, self.factors, self.exponent)
+        if self.factors != (1.0, 1.0):
+            u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
+        units = np.ldexp(u, -self.exponent).astype(np.int64)
+        return np.where(shard.y > 0, units, -units)
 
-    def real(self, units: Any) -> float:
-        """Return a number of units as a float."""
-        return ldexp(float(units), self.exponent)
-
-    def raised(self, units: int) -> float:
-        """Return a float that is at least so many units."""
-        return nextafter(self.real(units), inf) if units else 0.0
+    real: ClassVar[Any] = FixedPoint.real
+    raised: ClassVar[Any] = FixedPoint.raised
 
 
 class GivenWeights(FixedPoint):
@@ -331,7 +322,7 @@ class GivenWeights(FixedPoint):
 
     def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
         """Ask all shards about their signed weights."""
-        ends = np.cumsum(sample.remember(count_shards))[:-1]
+        ends = np.cumsum(sample.counts)[:-1]
         own = [self._replace(integers=each) for each in np.split(self.integers, ends, axis=1)]
         return sample.map_reduce(question, *told, each=own, combine=combine)
 

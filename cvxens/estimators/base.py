@@ -458,7 +458,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         self._adopt(found)
         return self
 
-    def _adopt(self, found: Mapping[str, Any]) -> None:
+    def _adopt(self: Any, found: Mapping[str, Any]) -> None:
         """Set the attributes of a fit, in place of those of an earlier one."""
         for name in ("estimators_", *LEARNT_OF_X):
             self.__dict__.pop(name, None)
@@ -478,11 +478,11 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Solve the problem of a sample, or those that it makes; returns the fitted attributes."""
         return self._solve(sample)
 
-    def _parts(self) -> Sequence[Any]:
+    def _parts(self: Any) -> Sequence[Any]:
         """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
         return vars(self).get("estimators_") or [self]
 
-    def _show(self, values: list[Any]) -> Any:
+    def _show(self: Any, values: list[Any]) -> Any:
         """Return a list over the sub-problems as users see it: its only entry where there is one problem."""
         return values if vars(self).get("estimators_") else values[0]
 
@@ -677,24 +677,28 @@ class Classifier(ClassifierMixin, Learner):
         """Solve the problem of a sample, or those of its classes; returns the fitted attributes, lists over these."""
         if self.one_by_one:
             validation.n_jobs(self.n_jobs)
-        n_parts = self._n_problems(sample)
-        if n_parts == 1:
+        if self._n_problems(sample) == 1:
             return dict(self._solve(sample))
-        before = vars(self).get("estimators_") or ()
-        warm = len(before) == n_parts and np.array_equal(self.classes_, sample.classes)
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
+        # random states and the like are copied, so that the order in which parts are fitted does not matter
+        parts = self._make_parts(sample.classes, lambda _: deepcopy(parameters))
 
         def tasks() -> Iterator[Any]:
-            for k, problem in enumerate(self._problems(sample)):
-                # random states and the like are copied, so that the order in which parts are fitted does not matter
-                part = type(self)(**deepcopy(parameters))
-                if warm:
-                    # the fit may start from what the same sub-problem had
-                    part.__dict__ = {**vars(before[k]), **vars(part)}
+            for k, (part, problem) in enumerate(zip(parts, self._problems(sample), strict=True)):
                 yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
 
-        parts = Parallel(self.n_jobs)(tasks())
-        return {"estimators_": parts, **{name: [vars(part)[name] for part in parts] for name in self.fitted}}
+        return join_parts(Parallel(self.n_jobs)(tasks()), self.fitted)
+
+    def _make_parts(self: Any, classes: NDArray[Any], parameters: Callable[[int], Mapping[str, Any]]) -> Iterator[Any]:
+        """Yield an estimator for each class against the rest, told what that of the same sub-problem had before."""
+        before = vars(self).get("estimators_") or ()
+        warm = len(before) == len(classes) and np.array_equal(self.classes_, classes)
+        for k in range(len(classes)):
+            part = type(self)(**parameters(k))
+            if warm:
+                # the fit may start from it
+                part.__dict__ = {**vars(before[k]), **vars(part)}
+            yield part
 
     def _part_of(self, task: FitTask, k: int, sample: Sample) -> FitTask:
         """Return the task of a sub-problem, with the rows of the given sample that it has."""
@@ -708,6 +712,12 @@ class Classifier(ClassifierMixin, Learner):
         given["metadata"] = {"sample_weight": sample.weights[places]}
         # callbacks know the estimator that they were set up with: what they score is a copy of it, of one problem
         return FitTask(task.estimator, context, given, known)
+
+
+def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes of a fit of several sub-problems: these, and lists over those of theirs that they have."""
+    lists = {name: [vars(part)[name] for part in parts] for name in names if name in vars(parts[0])}
+    return {"estimators_": parts, **lists}
 
 
 def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:

@@ -484,13 +484,14 @@ class ColumnMap(LinearMap):
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
         return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
 
-    def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+    @staticmethod
+    def measure_stationarity(penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Ask the penalty.
 
         Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
         """
         if one_sided:
-            counted = (w > 1e-6 * w.max()) | (edges >= penalty.threshold(w, edges))
+            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
             rows = as_rows(counted).any(axis=1)
             w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
         return penalty.stationarity(w, edges) if w.size else 0.0

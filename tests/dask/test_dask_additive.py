@@ -15,6 +15,7 @@ from cvxens.dask.additive import (
     AdditiveVote,
     Knots,
     NearKink,
+    SteepHinge,
     SVMOverRows,
     bound_form,
     evaluate_along,
@@ -28,8 +29,9 @@ from cvxens.dask.additive import (
     sum_moments,
 )
 from cvxens.dask.tallies import to_float
-from cvxens.dask.votes import choose_reach
+from cvxens.dask.votes import Multipliers, choose_reach, of_shard
 from cvxens.limits import limit_time
+from cvxens.problems.losses import Hinge
 from cvxens.solvers.additive import AdditiveKernel, AdditiveSVM, Others, ProximalSearch, solve_additive_svm
 
 
@@ -125,16 +127,14 @@ def test_scores_and_edges_by_knots_are_adjoint():
 
 
 def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_rows_are_at_a_bound():
-    _, _, shard, knots = one_shard(40, weights=np.linspace(0.5, 1.5, 40))
-    G = np.zeros(knots.values.shape)
+    _, _, shard, _ = one_shard(40, weights=np.linspace(0.5, 1.5, 40))
     z = np.linspace(-1, 3, 40)
     for width in (0.0, 1.0):
-        u = AdditiveVote(knots, G, 0.0, 2.0, width).multipliers(shard, z) / (2.0 * shard.weights)
+        u = of_shard(SteepHinge(2.0, width), shard).multipliers(z) / (2.0 * shard.weights)
         assert (u[z < 1 - width / 2] == 1).all()
         assert (u[z >= 1 + width / 2] == 0).all()
         assert (np.diff(u) <= 0).all()
-    at = AdditiveVote(knots, G, 0.0, 2.0, exponent=-40, factors=(0.5, 1.0))
-    signed = at.signed(shard, np.full(40, 1.5))
+    signed = Multipliers(None, SteepHinge(2.0), (0.5, 1.0), -40, 40).round(shard, np.full(40, 1.5))
     assert signed.tolist() == np.where(shard.y > 0, 1.5 * 2.0**40, -0.75 * 2.0**40).tolist()
 
 
@@ -142,9 +142,9 @@ def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_
     _, _, shard, knots = one_shard(60)
     rng = np.random.default_rng(0)
     G, V = rng.normal(size=(2, *knots.values.shape))
-    at, steps = AdditiveVote(knots, G, 0.1, 0.7), np.array([1.0, 0.25])
-    losses, counts = evaluate_along(shard, at, V, 0.3, steps)
-    z, dz = at.margins(shard), AdditiveVote(knots, V, 0.3, 0.7).margins(shard)
+    at, change, steps = AdditiveVote(knots, G, 0.1), AdditiveVote(knots, V, 0.3), np.array([1.0, 0.25])
+    losses, counts = evaluate_along(shard, at, change, Hinge(0.7), steps)
+    (_, z), (_, dz) = at.margins(shard), change.margins(shard)
     for step, own, of_levels in zip(steps, losses, counts, strict=True):
         ahead = z + step * dz
         assert to_float(own) == pytest.approx(0.7 * np.maximum(0, 1 - ahead).sum(), rel=1e-14)
@@ -205,7 +205,7 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
     found = []
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
-        at, firsts = AdditiveSearch(sample, 0.5, 1e-3, [])._curve(), [0, *ends]
+        at, firsts = AdditiveSearch(sample, 0.5, 1e-3, [])._multipliers(), [0, *ends]
         told = additive.split_shard, at, 1.5, 3
         found.append(sample.map_reduce(*told, each=firsts, combine=partial(merge_settled, 3)))
     (sums, rows), *others = found

@@ -21,10 +21,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Priced, make_column
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
+from cvxens.features import BinnedFeatures, Ints, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
@@ -290,22 +290,25 @@ class BinnedOracle:
         """Which readings vary and may be asked of one sample, (n_readings, n_readings)."""
 
     def _answer(
-        self,
-        weights: FixedPoint,
+        self: Any,
+        weights: Any,
         found: Iterable[tuple[float, Hypothesis]],
         every: float,
         outside: float,
         exclude: Collection[Hypothesis],
         row_norm: float = inf,
+        totals: Ints | None = None,
     ) -> Priced:
         """Return hypotheses in the order of their edges, the constant among them, with bounds, in units of the weights.
 
         `every` bounds the edges of all hypotheses but the constant, and `outside` of those that are not excluded, both
-        -inf if there are none. The bounds count what the rounding of s to fixed point can have cost, and of floats.
+        -inf if there are none. The bounds count what the rounding of s to fixed point can have cost, and of floats. The
+        edges of the constant are the totals, by default those that the weights know.
         """
-        n_outputs, ranked = len(weights.totals), sorted(found, key=lambda pair: -pair[0])
+        totals, ranked = weights.totals if totals is None else totals, sorted(found, key=lambda pair: -pair[0])
+        n_outputs = len(totals)
         if self.constant:
-            total, constant = price_constant(weights.totals, exclude, row_norm)
+            total, constant = price_constant(totals, exclude, row_norm)
             every = max(every, total)
             if constant is not None:
                 outside = max(outside, total)
@@ -318,7 +321,7 @@ class BinnedOracle:
             else 0.0
             for bound in (every, outside)
         )
-        columns = [Column(h, self.sample, weights.real(size)) for size, h in ranked[: self.columns_per_round]]
+        columns = [make_column(h, self.sample, weights.real(size)) for size, h in ranked[: self.columns_per_round]]
         return Priced(columns, edge_bound, outside_bound=outside_bound)
 
 

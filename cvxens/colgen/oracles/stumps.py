@@ -133,10 +133,7 @@ class Stumps:
         kinds.check_variation(int((self.features.n_distinct > 1).sum()) + self.tests.n_hypotheses)
         self.constant = constant
         n = self.features.n_samples
-        # from 4,000 samples on a feature has several stumps in an answer, 1 per 2,000 samples, up to 10 each and
-        # 200 in all, and all but the best are the best of up to 255 places and of the bins beside these: on 20,000 x 20
-        # runs take a quarter to nine tenths of the time, by loss; with twenty nothing more is gained, as masters grow
-        several = max(1, min(n // 2000, 10, 200 // n_features)) if columns_per_round is None else 1
+        several = count_parts(n, n_features) if columns_per_round is None else 1
         self._n_parts, self._n_exact = several, 1 if n >= 4000 else n_features
         every = len(read) * several + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
@@ -240,7 +237,7 @@ class Stumps:
         every = ((best.largest + error) * self.factors)[self.features.n_distinct > 1].tolist()
         for test, answer in zip(self.tests.tests, tests, strict=True):
             factor = float(self.of_features[test.feature])
-            found += [(size if factor == 1 else size * factor, _with_cost(h, factor)) for size, h in answer.found]
+            found += answer.found if factor == 1 else [(size * factor, Scaled(h, factor)) for size, h in answer.found]
             outside += [(size + error) * factor for size, _ in answer.found[:1]]
             every.append((answer.largest + error) * factor)
         if self.constant:
@@ -418,7 +415,8 @@ class Stumps:
         threshold = self.features.threshold(reading, place)
         rises = edge >= 0 if self.sides[reading] == 0 else self.sides[reading] > 0
         feature, missing = int(self.features.columns[reading]), int(self.features.ways[reading])
-        return _with_cost(Stump(feature, threshold, 1 if rises else -1, missing), float(self.factors[reading]))
+        stump, factor = Stump(feature, threshold, 1 if rises else -1, missing), float(self.factors[reading])
+        return stump if factor == 1 else Scaled(stump, factor)
 
     def _bound_square_sums(self, weights: FixedPoint, asked: Asked, tests: Sequence[FoundTests]) -> tuple[float, float]:
         """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
@@ -456,12 +454,18 @@ class Stumps:
         return np.asarray(np.bincount(own, squares, n_features) + inside, np.float64)
 
 
+def count_parts(n_samples: int, n_features: int) -> int:
+    """Return in how many parts of a feature's thresholds an answer has the best stump.
+
+    From 4,000 samples on there are several, 1 per 2,000 samples, up to 10 each and 200 in all. All but the best are the
+    best of up to 255 places and of the bins beside these: on 20,000 x 20 runs take a quarter to nine tenths of the
+    time, by loss; with twenty nothing more is gained, as masters grow.
+    """
+    return max(1, min(n_samples // 2000, 10, 200 // n_features))
+
+
 def _without_cost(hypothesis: Hypothesis) -> Hypothesis:
     return hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
-
-
-def _with_cost(hypothesis: Hypothesis, factor: float) -> Hypothesis:
-    return hypothesis if factor == 1 else Scaled(hypothesis, factor)
 
 
 class Ends(NamedTuple):
