@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -440,15 +440,6 @@ class HeldRows:
         return np.asarray(nnls(L.T, L.T @ prices + np.linalg.solve(L, excess))[0])
 
 
-class Way(NamedTuple):
-    """Where a quadratic model is least, from some weights and an intercept on."""
-
-    d: Array
-    db: Array
-    slope: float  # of loss and penalty at the beginning of the way
-    prices: Array  # of the rows that hold it
-
-
 def measure_rows(V: Array) -> Array:
     """Return the 2-norms of rows; of one output they are sizes."""
     return np.abs(V[:, 0]) if V.shape[1] == 1 else np.linalg.norm(V, axis=1)
@@ -514,8 +505,10 @@ class RowPenalty:
         second: SecondDerivatives,
         damping: float = 0.0,
         held: HeldRows | None = None,
-    ) -> Way:
-        """Minimise the penalty and the quadratic model of a loss; returns the way there from (W, b).
+    ) -> tuple[Array, Array, float, Array]:
+        """Minimise the penalty and the quadratic model of a loss; returns the way there from (W, b), and its slope.
+
+        Behind these are the prices of rows that hold the weights; there are none in general.
 
         The loss has minus the edges as slopes in W (n_columns, n_outputs), and minus `pull` in b, None where b stays.
         Active are the weights that are not 0, and those whose edge exceeds the size; ``second(j, k)`` returns second
@@ -536,7 +529,7 @@ class RowPenalty:
         d, db = np.zeros_like(blocks), np.zeros_like(b)
         prices = np.zeros(0) if held is None else held.prices
         if not len(V):
-            return Way(d.reshape(W.shape), db, 0.0, prices)
+            return d.reshape(W.shape), db, 0.0, prices
         size, low = np.repeat([self.size, 0.0], [m, n_free]), np.repeat([0.0, -np.inf], [m, n_free])
         low[:m] = 0.0 if self.nonnegative else -np.inf
         B = second(*np.divmod(active, n_outputs // width)).reshape(-1, len(V), len(V))
@@ -557,21 +550,12 @@ class RowPenalty:
         # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
         slope = float((R * ahead).sum()) + float(size @ (measure_rows(V + ahead) - measure_rows(V)))
         d[active], db = ahead[:m], ahead[m:].ravel() if n_free else db
-        return Way(d.reshape(W.shape), db, slope, prices)
+        return d.reshape(W.shape), db, slope, prices
 
     def _exceeds(self, edges: Array, held: HeldRows | None) -> NDArray[np.bool_]:
         """Mark the edges above the size, less what holds the weights takes off them by its prices."""
         priced = edges if held is None else edges - (held.prices @ held.A)[:, np.newaxis]
         return (priced[:, 0] if self.nonnegative else measure_rows(priced)) > self.size
-
-
-class Stepped(NamedTuple):
-    """A point, the share of the way that was gone to it, and what the whole way promised."""
-
-    point: SparsePoint
-    step: float
-    decrease: float
-    prices: Array
 
 
 @dataclass(frozen=True)
@@ -588,8 +572,11 @@ class SparseProblem:
 
     def step(
         self, at: SparsePoint, U: Array, edges: Array, damping: float = 0.0, held: HeldRows | None = None
-    ) -> Stepped:
-        """Minimise the quadratic model, and search on the way there; with damping short steps are given up."""
+    ) -> tuple[SparsePoint, float, float, Array]:
+        """Minimise the quadratic model, and search on the way there; returns the point, the step and what it promised.
+
+        Behind these are the prices of rows that hold the weights. With damping short steps are given up.
+        """
 
         def differentiate(j: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
             X = self.rows[j]
@@ -609,7 +596,7 @@ class SparseProblem:
 
         # 60 halvings leave no bit of a step; a damped one is damped more after a few
         few = damping > 0 and held is None
-        return Stepped(*search_step(self.value, at, move, slope, 6 if few else 60), -slope, prices)
+        return *search_step(self.value, at, move, slope, 6 if few else 60), -slope, prices
 
 
 def search_step(
