@@ -30,7 +30,15 @@ from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape, estimator, refuse_intercept, rounds_of, warn_of, warn_of_gap
+from cvxens.estimators.base import (
+    Classifier,
+    check_shape,
+    estimator,
+    refuse_intercept,
+    rounds_of,
+    warn_of,
+    warn_of_gap,
+)
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Sample
@@ -107,7 +115,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class ExpansionClassifier(KernelMachine):
+class ExpansionClassifier(KernelMachine, Classifier):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -128,27 +136,18 @@ class ExpansionClassifier(KernelMachine):
     ----------
     certificate_ : Certificate
         Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
-    kernel_ : Kernel or callable
-        The kernel as a function of two samples, with what it took from the training sample.
     support_ : ndarray of int, shape (n_support,)
         Training samples that scores are expanded over.
-    support_vectors_ : ndarray of shape (n_support, n_features)
-        Their features.
     dual_coef_ : ndarray of shape (n_support,)
         Coefficients c of ``f(x) = sum_j c_j k(x, x_j)``.
     intercept_ : ndarray of shape ()
         0.
     """
 
-    certificate_: Certificate = field(init=False)
-    kernel_: KernelFunction = field(init=False)
-    support_: NDArray[np.intp] = field(init=False)
-    support_vectors_: Array = field(init=False)
-    dual_coef_: Array = field(init=False)
-    intercept_: Array = field(init=False)
-    dual_weights_: Array = field(init=False)
     kernel: Any = "middle-stump"
     _: KW_ONLY
+    class_weight: Any = None
+    n_jobs: int | None = None
     max_rank: int = 500
     tol: float = 1e-4
 
