@@ -38,7 +38,8 @@ from cvxens.colgen.oracles import (
 )
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
-from cvxens.tables import Feature, encode, find_features, find_words, is_frame
+from cvxens.tables import Feature, encode, find_words, is_frame
+from cvxens.tables.columns import learn_features
 from cvxens.types import Array
 
 
@@ -72,13 +73,12 @@ class Accepts:
             return X
         if reset:
             vars(estimator).pop("features_", None)
-            features = None if isinstance(X, np.ndarray) else find_features(X)
-            if features is None:
-                return X
-            estimator.features_ = features
-        elif "features_" not in vars(estimator):
+            features, X = learn_features(X)
+            vars(estimator).update({} if features is None else {"features_": features})
             return X
-        elif is_frame(X):
+        if "features_" not in vars(estimator):
+            return X
+        if is_frame(X):
             # the names of its columns, which are matched next
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return encode(estimator.features_, X)
