@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
@@ -43,7 +43,7 @@ class Examples:
         table = self.table and replace(self.table, frame=self.table.frame.iloc[rows])
         return Examples(X, self.y[rows], table)
 
-    def split(self, share: float, model: Any) -> tuple[Examples, Examples]:
+    def split(self, share: float, model: BaseEstimator) -> tuple[Examples, Examples]:
         """Return two parts drawn at random, the second of that share, with classes in proportion."""
         if not 0 < share < 1:
             raise InvalidInput("--test-share", f"found {share:g}", "give a number between 0 and 1")
@@ -59,7 +59,7 @@ class Examples:
             raise InvalidInput("--test-share", f"found {share:g} ({error})", "give another share") from None
         return self.take(np.sort(parts[0])), self.take(np.sort(parts[1]))
 
-    def fit(self, model: Any) -> Any:
+    def fit(self, model: BaseEstimator) -> Any:
         """Fit a model, which gets the coding of the table's columns as a part."""
         if self.table is None:
             return model.fit(self.X, self.y)
@@ -68,15 +68,15 @@ class Examples:
         model.encoder_ = encoder
         return model
 
-    def features(self, model: Any) -> Any:
+    def features(self, model: BaseEstimator) -> Any:
         """Return the features as a fitted model takes them."""
         return self.X if self.table is None else self.table.features(model.encoder_)
 
-    def score(self, model: Any) -> float:
+    def score(self, model: BaseEstimator) -> float:
         """Return the score of a fitted model."""
         return float(model.score(self.features(model), self.y))
 
-    def cross_validate(self, model: Any, n_folds: int) -> list[float]:
+    def cross_validate(self, model: BaseEstimator, n_folds: int) -> list[float]:
         """Return the scores of clones of a model on folds that they were not fitted to."""
         folds: Any = StratifiedKFold if is_classifier(model) else KFold
         try:
@@ -86,7 +86,7 @@ class Examples:
         return [self.take(test).score(self.take(train).fit(clone(model))) for train, test in splits]
 
 
-def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
+def check_target(dataset: Dataset, model: BaseEstimator, named: bool) -> list[str]:
     """Return warnings about a target that is doubtful; `InvalidInput` if it is none of classes, or of numbers."""
     y, table = dataset.y, dataset.table
     which = f"the column {table.target!r}" if table else "y"

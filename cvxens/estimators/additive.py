@@ -16,7 +16,7 @@ from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.probabilities import link_logistic, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
-from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
+from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
 from cvxens.problems.losses import Logistic, Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
@@ -61,7 +61,7 @@ class AdditiveEnsemble(Ensemble):
             return [{"pairs": bool(self.pairs)}]
         return [{"pairs": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         pairs = self.pairs_ if isinstance(self.pairs, str) else bool(self.pairs)
         return super()._oracle(sample, formulation, pairs=pairs, **more)
 

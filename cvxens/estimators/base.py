@@ -81,7 +81,7 @@ CallbackSupport, with_callbacks = _find_support()
 class FitTask:
     """A fit, or that of a sub-problem, as scikit-learn's callbacks see it."""
 
-    estimator: Any
+    estimator: BaseEstimator
     context: Any  # None where there are no callbacks
     given: Mapping[str, Any]  # X, y and metadata
     known: Mapping[str, Any]  # the fitted attributes that are known from the start
@@ -169,7 +169,7 @@ class Rounds:
             self.ending = Ending.INTERRUPTED
 
 
-def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
+def warn_of_gap(estimator: BaseEstimator, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
     """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
     if not certificate.holds(tol):
         if reason == Ending.OPTIMAL.value:
@@ -181,7 +181,7 @@ def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: st
         warn_of(estimator, reached, remedy)
 
 
-def warn_of_run(estimator: Any, run: Any) -> None:
+def warn_of_run(estimator: BaseEstimator, run: Any) -> None:
     """Warn of a run of column generation that ended short of the estimator's `tol`, whatever ended it.
 
     Without a bound there is no gap that could say when a run is done, and of an optimum of 0 a gap of rounding errors
@@ -196,19 +196,19 @@ def warn_of_run(estimator: Any, run: Any) -> None:
         warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)
 
 
-def warn_of(estimator: Any, reached: str, remedy: str) -> None:
+def warn_of(estimator: BaseEstimator, reached: str, remedy: str) -> None:
     """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
     warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
 
 
-def time_limit(estimator: Any) -> float:
+def time_limit(estimator: BaseEstimator) -> float:
     """Return the `max_time` of an estimator, in seconds; inf where it has none."""
     max_time = vars(estimator).get("max_time")
     return inf if max_time is None else validation.positive("max_time", max_time)
 
 
 @contextmanager
-def rounds_of(estimator: Any) -> Iterator[Rounds]:
+def rounds_of(estimator: BaseEstimator) -> Iterator[Rounds]:
     """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
     title, verbose = type(estimator).__name__, vars(estimator).get("verbose", 0)
     if not isinstance(verbose, bool):
@@ -710,7 +710,7 @@ class Classifier(ClassifierMixin, Learner):
         return FitTask(task.estimator, context, given, known)
 
 
-def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
+def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask) -> Any:
     found = dict(task.known)
     with limit_time(time_limit(part), alone=True), follow_fit(task, found):
         found |= part._solve(sample.merge() if part._merges() else sample)
@@ -719,7 +719,7 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
 
 
 @contextmanager
-def translate_overflow(estimator: Any) -> Iterator[None]:
+def translate_overflow(estimator: BaseEstimator) -> Iterator[None]:
     """Raise `SolverFailed` where arithmetic failed, on numbers that are too large, too small or too far apart."""
     try:
         yield
@@ -732,7 +732,7 @@ def translate_overflow(estimator: Any) -> Iterator[None]:
         raise SolverFailed([Attempt(type(estimator).__name__, "failed", 0.0, str(error))]) from error
 
 
-def multipliers_of_fit(model: Any, n_samples: int) -> Array:
+def multipliers_of_fit(model: BaseEstimator, n_samples: int) -> Array:
     """Return the multipliers of a fit, one for each sample; `InvalidInput` where it had another number of samples."""
     u: Array = model.dual_weights_
     if u.shape != (n_samples,):

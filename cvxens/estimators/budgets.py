@@ -25,7 +25,7 @@ from cvxens.colgen import Column, Hypothesis, Run
 from cvxens.colgen.oracles import Costed
 from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Generation, RunConstraint
-from cvxens.estimators.samples import find_feature, offers
+from cvxens.estimators.samples import Weighted, find_feature, offers
 from cvxens.estimators.sides import check_limit
 from cvxens.estimators.votes import find_shares
 from cvxens.hypotheses import Constant, Scaled
@@ -217,7 +217,7 @@ class FeatureBudget(RunConstraint):
         used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in hypotheses]))
         return certify_within(given, used, self.at_most, run.certificate.dual, run.certificate)
 
-    def list_prices(self, sample: Any) -> Array:
+    def list_prices(self, sample: Weighted) -> Array:
         """Return the price of every feature, (n_features,)."""
         n_features = sample.X.shape[1]
         if self.prices is None:

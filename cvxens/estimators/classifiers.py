@@ -27,7 +27,7 @@ from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, cer
 from cvxens.estimators.prices import Choice, choose_better
 from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
-from cvxens.estimators.samples import OracleFactory, Sample
+from cvxens.estimators.samples import OracleFactory, Sample, Weighted
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
@@ -528,7 +528,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else link_exponential(F)
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 

@@ -22,7 +22,7 @@ from cvxens.colgen import Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.estimators.samples import ORACLES, OracleFactory, find_factory, find_feature, offers
+from cvxens.estimators.samples import ORACLES, OracleFactory, Weighted, find_factory, find_feature, offers
 from cvxens.types import Array
 
 ARGUMENT = "constraints"
@@ -57,11 +57,11 @@ class Constraint:
     several_scores: ClassVar[bool] = False
     """True if it can be kept where each of several classes has a score of its own."""
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+    def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
         """Return what makes an oracle on a sample of the weak learners that keep it, of what makes one of others."""
         return oracle
 
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+    def constrain(self, formulation: Formulation, sample: Weighted) -> Formulation:
         """Return the formulation over these weak learners, under the constraint, on a sample."""
         return formulation
 
@@ -70,7 +70,7 @@ class Constraint:
 class Generation:
     """The problem of a sample with ways to generate columns for it, for a constraint that takes several runs."""
 
-    sample: Any
+    sample: Weighted
     formulation: Formulation
     factory: OracleFactory
     make_oracle: Callable[..., Oracle]
@@ -107,7 +107,7 @@ class Shape(Constraint):
     def list_signs(self) -> Mapping[Any, int]:
         """Return the sign of every feature that has one."""
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+    def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
         """Bind the signs of features in a parameter of an oracle, beside those that others have bound there."""
         name, parameter, given, n_features = type(self).__name__, self.parameter, self.list_signs(), sample.X.shape[1]
         if not given:
@@ -132,7 +132,7 @@ class Shape(Constraint):
             signs[place] = sign or signs[place]
         return partial(oracle, **{parameter: signs})
 
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+    def constrain(self, formulation: Formulation, sample: Weighted) -> Formulation:
         """Allow weights of 0 and above alone, of weak learners of one side each."""
         if not self.list_signs():
             return formulation
@@ -253,7 +253,7 @@ class Interactions(Constraint):
     bounds: ClassVar[str] = "learners"
     several_scores: ClassVar[bool] = True
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+    def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
         """Leave out the weak learners of features that are together in no group."""
         kinds = (list, tuple, set, frozenset)
         if not isinstance(self.groups, kinds) or not all(isinstance(group, kinds) for group in self.groups):
@@ -297,7 +297,7 @@ def refuse_bounds(constraints: Any, kinds: Collection[str], found: str, remedy: 
             raise InvalidInput(ARGUMENT, f"found {type(one).__name__} {found}", remedy)
 
 
-def narrow(oracle: str | OracleFactory, constraints: Any, sample: Any) -> OracleFactory:
+def narrow(oracle: str | OracleFactory, constraints: Any, sample: Weighted) -> OracleFactory:
     """Return what makes an oracle of the weak learners that keep all constraints on a sample."""
     factory: Any = ORACLES.get(oracle, oracle) if isinstance(oracle, str) else oracle
     for one in check_constraints(constraints):
@@ -306,7 +306,7 @@ def narrow(oracle: str | OracleFactory, constraints: Any, sample: Any) -> Oracle
     return factory
 
 
-def constrain(formulation: Formulation, constraints: Any, sample: Any) -> Formulation:
+def constrain(formulation: Formulation, constraints: Any, sample: Weighted) -> Formulation:
     """Return a formulation under all constraints on a sample."""
     for one in check_constraints(constraints):
         formulation = one.constrain(formulation, sample)

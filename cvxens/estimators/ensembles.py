@@ -60,6 +60,7 @@ from cvxens.estimators.samples import (
     Accepts,
     OracleFactory,
     Sample,
+    Weighted,
     find_accepted,
     find_feature,
     label,
@@ -166,7 +167,7 @@ class Ensemble(Learner):
     def _state(self, sample: Any) -> Formulation:
         """Return the problem that the estimator solves on a sample where there are no constraints."""
 
-    def _formulation(self, sample: Any) -> Formulation:
+    def _formulation(self, sample: Weighted) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
         return constrain(self._state(sample), self.constraints, sample)
 
@@ -231,7 +232,7 @@ class Ensemble(Learner):
     def _check_solver(self) -> str:
         return validation.one_of("solver", self.solver, SOLVERS)
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         return make_oracle(
             narrow(self.oracle, self.constraints, sample),
@@ -289,7 +290,7 @@ class Ensemble(Learner):
     def _usual_price(self, sample: Any) -> float | None:
         """Return the price where none is given; None of a formulation that has none."""
 
-    def _price(self, sample: Any) -> Any:
+    def _price(self, sample: Weighted) -> Any:
         """Return the price of a unit of a sample's loss, or None; one that is chosen is known from the fit."""
         C = vars(self).get("C")
         if is_open("C", C):
@@ -314,7 +315,7 @@ class Ensemble(Learner):
             self.tol,
         )
 
-    def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float] | None:
+    def _price_constraints(self, sample: Weighted, found: Run) -> tuple[float, float] | None:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         if not self.constraints:
             return None
@@ -331,10 +332,9 @@ class Ensemble(Learner):
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
 
-    def _spread(self, sample: Any, u: Array) -> Array:
+    def _spread(self, sample: Weighted, u: Array) -> Array:
         """Return the multipliers of the given samples from those of a run."""
-        found: Array = sample.spread(u)
-        return found
+        return sample.spread(u)
 
     def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""

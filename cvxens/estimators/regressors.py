@@ -30,7 +30,7 @@ from cvxens.estimators.machines import (
     take_solved,
 )
 from cvxens.estimators.prices import EnsemblePath, PriceSearch
-from cvxens.estimators.samples import OracleFactory, TargetSample
+from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
 from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1
@@ -176,12 +176,12 @@ class LPBoostRegressor(Ensemble, Regressor):
         """The number of quantiles that are learnt at once."""
         return np.size(self.quantile) if self.loss == "quantile" else 1
 
-    def _formulation(self, sample: Any) -> Formulation:
+    def _formulation(self, sample: Weighted) -> Formulation:
         formulation = super()._formulation(sample)
         # steps from one quantile to the next go up
         return formulation if self._n_scores == 1 else replace(formulation, nonnegative=True)
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         if self._n_scores == 1:
             return oracle
@@ -202,7 +202,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         learners, weights, intercepts = add_up(steps, w, float(b), self._n_scores)
         return {"weak_learners_": learners, "weights_": weights, "intercept_": intercepts}
 
-    def _spread(self, sample: Any, u: Array) -> Array:
+    def _spread(self, sample: Weighted, u: Array) -> Array:
         return super()._spread(sample, u.reshape(-1, self._n_scores) if self._n_scores > 1 else u)
 
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:

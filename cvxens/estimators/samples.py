@@ -51,7 +51,7 @@ class Accepts:
     missing: bool = False  # NaN as a missing value
     nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
-    def new(self, estimator: Any, X: Any) -> Any:
+    def new(self, estimator: BaseEstimator, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
         return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
 
@@ -60,7 +60,7 @@ class Accepts:
         X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
         return X, y
 
-    def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def _coded(self, estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
 
         The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
@@ -73,8 +73,9 @@ class Accepts:
             return X
         if reset:
             vars(estimator).pop("features_", None)
-            features, X = learn_features(X)
-            vars(estimator).update({} if features is None else {"features_": features})
+            if not isinstance(X, np.ndarray):
+                features, X = learn_features(X)
+                vars(estimator).update({} if features is None else {"features_": features})
             return X
         if "features_" not in vars(estimator):
             return X
@@ -83,7 +84,7 @@ class Accepts:
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return encode(estimator.features_, X)
 
-    def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
+    def _checked(self, estimator: BaseEstimator, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
             found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)

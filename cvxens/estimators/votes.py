@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,7 @@ Sides: TypeAlias = tuple[str, ...]
 """The names of the classes; of two, those of negative and of positive scores."""
 
 
-def find_importances(ensemble: Any) -> Array:
+def find_importances(ensemble: BaseEstimator) -> Array:
     """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
 
     A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
@@ -44,7 +45,7 @@ def find_importances(ensemble: Any) -> Array:
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
 
 
-def to_frame(ensemble: Any) -> Any:
+def to_frame(ensemble: BaseEstimator) -> Any:
     """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
 
     Returns
@@ -68,7 +69,7 @@ def to_frame(ensemble: Any) -> Any:
     return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
 
 
-def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
 
     The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
@@ -118,7 +119,7 @@ def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     return pd.DataFrame(rows, columns=None if rows else columns)
 
 
-def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
+def _list_rules(ensemble: BaseEstimator, sample: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of `get_rules`, on the samples of the sub-problems."""
     names, classifies = _names(ensemble), "classes_" in vars(ensemble)
     problems = _list_problems(ensemble) if classifies else [("", (), ensemble.weak_learners_, ensemble.weights_)]
@@ -142,7 +143,7 @@ def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
             }
 
 
-def to_text(ensemble: Any, most: int = 20) -> str:
+def to_text(ensemble: BaseEstimator, most: int = 20) -> str:
     """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
 
     Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
@@ -213,7 +214,7 @@ def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
     return np.arange(len(shares)), shares
 
 
-def _describe_sum(ensemble: Any, names: Mapping[int, str], most: int) -> str:
+def _describe_sum(ensemble: BaseEstimator, names: Mapping[int, str], most: int) -> str:
     """Return the lines of a regressor: what is added, largest first, and the intercept."""
     votes = sorted(list_votes(ensemble), key=lambda vote: -np.abs(vote[2]).max())
 
@@ -228,7 +229,7 @@ def _describe_sum(ensemble: Any, names: Mapping[int, str], most: int) -> str:
     return "\n".join([*lines, *more, f"{intercept}  always"])
 
 
-def _list_problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
+def _list_problems(ensemble: BaseEstimator) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
     """Yield the head of each sub-problem's lines, its sides, weak learners, and their votes as scores count them.
 
     Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
@@ -289,7 +290,7 @@ def _indent_tree(hypothesis: SignedTree, names: Mapping[int, str], classes: tupl
     return indent(str(replace(_name_features(hypothesis, names).tree, classes=classes)), "    ")
 
 
-def _names(ensemble: Any) -> Mapping[int, str]:
+def _names(ensemble: BaseEstimator) -> Mapping[int, str]:
     return dict(enumerate(vars(ensemble).get("feature_names_in_", ())))
 
 

@@ -41,7 +41,7 @@ Scores: TypeAlias = tuple[list[str], Array]
 """The names of the scores of `decision_function`, and the lowest and highest values of features (2, n_features)."""
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: BaseEstimator) -> Any:
     """Return a fitted ensemble of stumps, trees of depth 2 and rules, or an additive model, as ONNX.
 
     The graph has one input, X (n, n_features) of float64. Of a classifier there are two outputs: `scores`, which is
@@ -123,7 +123,7 @@ def to_onnx(model: Any) -> Any:
     return proto
 
 
-def _add_scores(model: Any, graph: Graph) -> Scores:
+def _add_scores(model: BaseEstimator, graph: Graph) -> Scores:
     """Add the scores of a fitted estimator to a graph, in parts that ONNX has operators for."""
     match model:
         case OfAnyFormulation() if any(part._decide is not None for part in model._parts()):
@@ -150,7 +150,7 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
     raise InvalidInput("model", found, REMEDY)
 
 
-def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
+def _add_parts(model: BaseEstimator, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
     """Add the scores for two classes; or of several, each against the rest."""
     if not hasattr(model, "estimators_"):
         return add(model, graph)
@@ -160,7 +160,7 @@ def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) ->
     return scores, box
 
 
-def _add_vote(model: Any, graph: Graph) -> Scores:
+def _add_vote(model: BaseEstimator, graph: Graph) -> Scores:
     """Add a vote; the first weak learner takes the intercept along, whose sum is then the same to the last bit."""
     weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
     kept = np.flatnonzero(weights.any(axis=1)).tolist()
@@ -216,7 +216,7 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
     raise InvalidInput("model", found, REMEDY)
 
 
-def _add_functions(model: Any, graph: Graph) -> Scores:
+def _add_functions(model: BaseEstimator, graph: Graph) -> Scores:
     """Add the functions of single features whose sum a machine is."""
     try:
         functions = model.shape_functions_
@@ -233,7 +233,7 @@ def _find_box(kernel: Any, n_features: int) -> Array:
     return np.clip(box, -largest, largest)
 
 
-def _find_classes(model: Any) -> NDArray | None:
+def _find_classes(model: BaseEstimator) -> NDArray | None:
     """Return the classes in a type that ONNX has; None where there are none."""
     if not hasattr(model, "classes_"):
         return None
@@ -246,12 +246,12 @@ def _find_classes(model: Any) -> NDArray | None:
     raise InvalidInput("model", f"found the classes {classes}", "fit with classes that are numbers or text")
 
 
-def _takes_gaps(model: Any) -> bool:
+def _takes_gaps(model: BaseEstimator) -> bool:
     """Return True if values may be missing; what is no estimator of scikit-learn is refused later."""
     return isinstance(model, BaseEstimator) and bool(get_tags(model).input_tags.allow_nan)
 
 
-def _add_range(model: Any, graph: Graph, box: Array) -> str:
+def _add_range(model: BaseEstimator, graph: Graph, box: Array) -> str:
     """Add the truth values (n,) that all values of a sample are in the box, codes of levels, or missing if they may."""
     features = getattr(model, "features_", None) or ()
     nominal = [j for j, feature in enumerate(features) if feature.categories is not None]
@@ -284,7 +284,7 @@ def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDA
     graph.put("Gather", classes, best, result="label")
 
 
-def _describe(model: Any) -> dict[str, str]:
+def _describe(model: BaseEstimator) -> dict[str, str]:
     """Return the properties of the file: estimator, certificate, and what the features are."""
     certificates = getattr(model, "best_estimator_", model).certificate_
     text = "\n\n".join(map(str, certificates if isinstance(certificates, list) else [certificates]))

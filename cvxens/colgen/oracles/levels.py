@@ -60,7 +60,7 @@ class Kinds:
     def from_sample(cls, X: Any, features: Sequence[Feature] | None = None, missing: str = "side") -> Self:
         """Check a sample; without `features` all of it is numeric, but for what is nominal in a data frame."""
         silent = one_of("missing", missing, ("side", "zero")) == "zero"
-        if features is None:
+        if features is None and not isinstance(X, np.ndarray):
             features, X = learn_features(X)
         X = check_features(X, gaps=True)
         kinds = tuple(Feature(f"x{j}") for j in range(X.shape[1])) if features is None else tuple(features)
