@@ -25,6 +25,7 @@ from cvxens.hypotheses import (
     Rule,
     Scaled,
     Staircase,
+    find_step,
 )
 from cvxens.types import Array
 
@@ -322,9 +323,9 @@ def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
         case Formula():
             for part in hypothesis.parts:
                 yield from _find_cuts(part)
-        case _ if hasattr(hypothesis, "step"):
-            if len(set(hypothesis.step.values)) > 1:
-                yield hypothesis.step.feature, hypothesis.step.threshold
+        case _ if (step := find_step(hypothesis)) is not None:
+            if len(set(step.values)) > 1:
+                yield step.feature, step.threshold
         case _:
             name = type(hypothesis).__name__
             found = f"found a {name} among the weak learners, which is no sum of tests and slopes of features"

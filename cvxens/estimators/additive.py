@@ -66,7 +66,7 @@ class AdditiveEnsemble(Ensemble):
         return super()._oracle(sample, formulation, pairs=pairs, **more)
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
-        return {**super()._appraise(sample, formulation, run), "pairs_": bool(self.pairs)}
+        return {"pairs_": bool(self.pairs)}
 
 
 @final

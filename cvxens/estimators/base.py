@@ -506,7 +506,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read(X, y, reset=False, **given)
+        # rankers take no weights
+        told = {name: value for name, value in given.items() if value is not None}
+        sample = self._read(X, y, reset=False, **told)
         known: Any = vars(self).get("classes_")
         if isinstance(sample, Sample) and not np.array_equal(sample.classes, known):
             raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {known}")
@@ -547,8 +549,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         InvalidInput
             Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
         """
-        told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
-        sample = self._read_again(X, y, **told)
+        sample = self._read_again(X, y, sample_weight=sample_weight, **more)
         if weights is None:
             # of ensembles, and of kernels
             weights = vars(self).get("weights_", vars(self).get("dual_coef_"))

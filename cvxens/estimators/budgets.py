@@ -25,7 +25,7 @@ from cvxens.colgen import Column, Hypothesis, Run
 from cvxens.colgen.oracles import Costed
 from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Generation, RunConstraint
-from cvxens.estimators.samples import Weighted, find_feature, offers
+from cvxens.estimators.samples import Weighted, offers
 from cvxens.estimators.sides import check_limit
 from cvxens.estimators.votes import find_shares
 from cvxens.hypotheses import Constant, Scaled
@@ -228,5 +228,5 @@ class FeatureBudget(RunConstraint):
             value = validation.number("constraints", price)
             if not value >= 0:
                 raise InvalidInput("constraints", f"found a price of {value:g}", "give prices of 0 or above")
-            found[find_feature("constraints", feature, sample.names, n_features)] = value
+            found[validation.feature_index("constraints", feature, sample.names, n_features)] = value
         return found

@@ -181,7 +181,7 @@ class LPBoostClassifier(Ensemble, Classifier):
         return float(SLACK_PRICE / sample.weights.sum()) if self.nu is None else None
 
     def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
-        return {**super()._appraise(sample, formulation, run), "nu_": self.nu}
+        return {"nu_": self.nu}
 
     def _state(self, sample: Sample) -> Formulation:
         if self.nu is None:
@@ -228,8 +228,9 @@ class CGEns(Ensemble):
     prove = prove_fit
     _prove = prove_ensemble
 
-    def _columns_per_round(self) -> int | None:
-        return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+        per_round = 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+        return super()._oracle(sample, formulation, columns_per_round=per_round, **more)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.min_edge is None:

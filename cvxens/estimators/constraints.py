@@ -22,7 +22,7 @@ from cvxens.colgen import Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.estimators.samples import ORACLES, OracleFactory, Weighted, find_factory, find_feature, offers
+from cvxens.estimators.samples import ORACLES, OracleFactory, Weighted, find_factory, offers
 from cvxens.types import Array
 
 ARGUMENT = "constraints"
@@ -122,7 +122,7 @@ class Shape(Constraint):
         for feature, sign in given.items():
             if isinstance(sign, bool) or sign not in {-1, 0, 1}:
                 raise InvalidInput(ARGUMENT, f"found {name} with {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
-            place = find_feature(ARGUMENT, feature, sample.names, n_features)
+            place = validation.feature_index(ARGUMENT, feature, sample.names, n_features)
             if sign and sample.features is not None and sample.features[place].categories is not None:
                 found = f"found {name} for {feature!r:.100}, whose levels have no order"
                 raise InvalidInput(ARGUMENT, found, "leave it out")
@@ -259,7 +259,7 @@ class Interactions(Constraint):
         if not isinstance(self.groups, kinds) or not all(isinstance(group, kinds) for group in self.groups):
             remedy = "give groups of features such as [('age', 'dose'), (2, 3)], or none"
             raise InvalidInput(ARGUMENT, f"found the Interactions {self.groups!r:.100}", remedy)
-        find = partial(find_feature, ARGUMENT, names=sample.names, n_features=sample.X.shape[1])
+        find = partial(validation.feature_index, ARGUMENT, names=sample.names, n_features=sample.X.shape[1])
         groups = [tuple(map(find, group)) for group in self.groups]
         if offers(oracle, "interactions"):
             return partial(oracle, interactions=groups)

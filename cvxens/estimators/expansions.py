@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
@@ -150,24 +149,6 @@ class ExpansionClassifier(KernelMachine, Classifier):
     n_jobs: int | None = None
     max_rank: int = 500
     tol: float = 1e-4
-
-    @property
-    def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = sum_d g_d(x_d), linear between knots, constant beyond.
-
-        Of the kernels "middle-stump" (where a knot stands twice, g_d jumps), "stump", "histogram-intersection" and
-        "decision-stump"; a list over the sub-problems where there are several.
-        """
-        check_is_fitted(self)
-        found = []
-        for part in self._parts():
-            kernel = part.kernel_
-            if not isinstance(kernel, Kernel):
-                raise AttributeError(
-                    f"shape_functions_: the function {kernel!r} is not known to be a sum over features"
-                )
-            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_))
-        return self._show(found)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         refuse_intercept(intercept)
@@ -323,17 +304,15 @@ def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trai
     return Trained.from_all(y * u, u, certificate)
 
 
-def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveKernel, y: Array, loss: Exponential, ridge: float, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
-    terms: Any = formulation.terms
-    loss, penalty = terms
     c = y * np.maximum(y * c, 0.0)
-    (f, error, norm, norm_error), u = measure_function(K, c), penalty.ridge * np.abs(c)
+    (f, error, norm, norm_error), u = measure_function(K, c), ridge * np.abs(c)
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
-    dual = loss.dual_value(u) - penalty.ridge / 2 * norm
-    rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
+    dual = loss.dual_value(u) - ridge / 2 * norm
+    rounding = loss.dual_rounding(u) + ridge / 2 * norm_error + sum_error(4, abs(dual) + ridge * norm)
     certificate = certify_function(
-        formulation,
+        Formulation(loss, SquaredL2(ridge)),
         y,
         f,
         None,
@@ -512,9 +491,7 @@ def soften_margin(p: Array, price: float) -> Formulation:
 
 def find_length(formulation: Formulation, z: Array, norm: float) -> float:
     """Return the t at which t w is best, for a w of squared norm `norm` with margins z; 0 where none is better."""
-    terms: Any = formulation.terms
-    loss, _ = terms
-    slopes = loss.multipliers
+    slopes = formulation.terms[0].multipliers
 
     def slope(t: float) -> float:
         # of the loss at t z plus t^2 / 2 |w|^2, which rises with t
@@ -760,8 +737,9 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
         # lam |f|^2 is ridge / 2 |f|^2
         ridge = 2 * self._choose_lam(K.diagonal + K.residual, sample)
-        formulation = Formulation(Exponential(sample.weights / sample.weights.sum()), SquaredL2(ridge))
-        w, u, certificate = minimise_exponential(K, y, formulation, tol)
+        loss = Exponential(sample.weights / sample.weights.sum())
+        formulation = Formulation(loss, SquaredL2(ridge))
+        w, u, certificate = minimise_exponential(K, y, loss, ridge, tol)
         # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (2 ridge)
         certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
         # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
@@ -769,9 +747,8 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         low, exact = Trained(K.pivots, coefficients, u, certificate), sort_additive(kernel, X)
         if exact is None:
             return low, formulation
-        terms: Any = formulation.terms
-        steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, terms[0], ridge, low.spread(len(y)))
-        return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
+        steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, loss, ridge, low.spread(len(y)))
+        return take_best(low, (certify_exponential(exact, y, loss, ridge, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
         (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
@@ -816,12 +793,10 @@ def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAd
 
 
 def minimise_exponential(
-    K: LowRankKernel, y: Array, formulation: Formulation, tol: float
+    K: LowRankKernel, y: Array, loss: Exponential, ridge: float, tol: float
 ) -> tuple[Array, Array, Certificate]:
     """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that."""
-    terms: Any = formulation.terms
-    (loss, penalty), problem = terms, Problem(formulation, K.G, y)
-    ridge = penalty.ridge
+    problem = Problem(Formulation(loss, SquaredL2(ridge)), K.G, y)
     newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(

@@ -107,12 +107,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    @property
-    def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
-
-        Of additive kernels only; a list over the sub-problems where there are several.
-        """
+    def _list_shapes(self) -> Any:
         return self._view_additive(lambda model: model.shape_functions)
 
     @property

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
@@ -276,9 +277,18 @@ class KernelMachine(Learner):
     _list_terms = list_machine_terms
 
     @property
-    @abstractmethod
     def shape_functions_(self) -> Any:
-        """(knots, values) of every feature; a list over the sub-problems where there are several."""
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of kernels that are sums over features: "stump", "middle-stump" (where a knot stands twice, g_d jumps),
+        "histogram-intersection" and "decision-stump". A list over the sub-problems where there are several.
+        """
+        check_is_fitted(self)
+        return self._show([part._list_shapes() for part in self._parts()])
+
+    def _list_shapes(self) -> Any:
+        """Return the functions of the one problem; AttributeError of a kernel that is no sum over features."""
+        return list_shapes(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     @property
     def feature_importances_(self) -> Array:
@@ -301,6 +311,13 @@ class KernelMachine(Learner):
         if not (is_open and self.kernel in KERNELS_OF_GAMMA):
             return {}
         return {"gamma": find_gamma(self.kernel, self.gamma, sample.X, sample.masses)}
+
+
+def list_shapes(kernel: KernelFunction, vectors: NDArray, c: Array, box: Array | None = None) -> Any:
+    """Return (knots, values) of `sum_j c_j k(x, x_j)` by feature, over a box or the ranges of the kernel."""
+    if not isinstance(kernel, Kernel):
+        raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
+    return kernel.shape_functions(vectors, c, box)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -18,7 +17,7 @@ from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Regressor, check_shape, estimator, time_limit
 from cvxens.estimators.constraints import refuse_bounds
-from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
+from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, Own, certify_ensemble
 from cvxens.estimators.machines import (
     PRICE,
     Expansion,
@@ -26,6 +25,7 @@ from cvxens.estimators.machines import (
     Trainer,
     TrainingKernel,
     find_room,
+    list_shapes,
     make_trainer,
     take_solved,
 )
@@ -194,7 +194,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         return super()._fit(sample, formulation, oracle, start)
 
     def _ensemble_of(
-        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Any
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
     ) -> dict[str, Any]:
         if self._n_scores == 1:
             return super()._ensemble_of(formulation, columns, w, b, own)
@@ -321,21 +321,13 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
     epsilon_: float = field(init=False)
     epsilon: float | None = None
 
-    @property
-    def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
-
-        Of kernels that are sums over features, such as "stump" and "middle-stump".
-        """
-        check_is_fitted(self)
+    def _list_shapes(self) -> Any:
         kernel, vectors = self._predictor.kernel, self._predictor.vectors
-        if not isinstance(kernel, Kernel):
-            raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
-        if not len(vectors):
+        if isinstance(kernel, Kernel) and not len(vectors):
             # without support vectors the prediction is the intercept
             return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
-        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
-        return kernel.shape_functions(vectors, self._predictor.coefficients, box)
+        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)]) if len(vectors) else None
+        return list_shapes(kernel, vectors, self._predictor.coefficients, box)
 
     def _solve(self, sample: TargetSample) -> dict[str, Any]:
         self._refuse_precomputed()

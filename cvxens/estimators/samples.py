@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from inspect import signature
@@ -57,8 +57,7 @@ class Accepts:
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
         """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
-        X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
-        return X, y
+        return self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
 
     def _coded(self, estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -323,24 +322,6 @@ def keep_weighted(
         "names": tuple(vars(estimator).get("feature_names_in_", ())),
         **{name: values[kept] for name, values in of_samples.items()},
     }
-
-
-def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
-    """Return the index of a feature that is given by its name or by its index.
-
-    Examples
-    --------
-    >>> find_feature("monotone", "dose", ["age", "dose"], 2), find_feature("monotone", 0, [], 2)
-    (1, 0)
-    """
-    if isinstance(feature, str) and feature in names:
-        return list(names).index(feature)
-    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
-        return int(feature)
-    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
-    raise InvalidInput(
-        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
-    )
 
 
 def label(formulation: Formulation, sample: Any) -> Array | None:

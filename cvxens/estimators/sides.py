@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Constraint
-from cvxens.estimators.samples import Sample, Sensitive, Weighted, find_feature
+from cvxens.estimators.samples import Sample, Sensitive, Weighted
 from cvxens.features import column
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
@@ -198,7 +198,7 @@ def find_groups(sample: Weighted, name: Any) -> list[tuple[str, NDArray[np.bool_
         remedy = "give fit the groups as `sensitive_features`, or the constraint the name of a feature"
         raise InvalidInput("sensitive_features", "found none for a constraint that names no groups", remedy)
     else:
-        feature = find_feature("constraints", name, sample.names, sample.X.shape[1])
+        feature = validation.feature_index("constraints", name, sample.names, sample.X.shape[1])
         # all missing values are one level
         levels, of_sample = np.unique(column(sample.X, feature), return_inverse=True)
         kind = sample.features[feature] if sample.features else Feature(str(name))

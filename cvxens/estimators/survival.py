@@ -232,7 +232,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         f = np.zeros(len(sample.times))
         for column, w in zip(run.columns, run.weights, strict=True):
             f += w * column.values
-        return {**super()._appraise(sample, formulation, run), **find_baseline(self._loss(sample), f)}
+        return find_baseline(self._loss(sample), f)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> Any:
         """Predict the cumulative hazard of samples over the time.

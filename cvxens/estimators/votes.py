@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.estimators.explanations import list_votes
 from cvxens.estimators.rules import average, weigh_rules
-from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, with_names
+from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, find_step, with_names
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -113,7 +113,7 @@ def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None
     2 True
     """
     pd = check_pandas_support("get_rules")
-    sample = ensemble._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+    sample = ensemble._read_again(X, y, sample_weight=sample_weight)
     rows = list(_list_rules(ensemble, sample))
     columns = ["rule", "weight", "support", "length"]
     return pd.DataFrame(rows, columns=None if rows else columns)
@@ -197,8 +197,7 @@ def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercep
 
 def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
     """Return the features that a hypothesis looks at, and the share of each look; (n_looks,) both."""
-    if hasattr(hypothesis, "step"):
-        step = hypothesis.step
+    if (step := find_step(hypothesis)) is not None:
         looks = [step.feature] if step.above != step.below else []
         return np.array(looks, np.intp), np.ones(len(looks))
     if hasattr(hypothesis, "feature_shares"):
@@ -315,7 +314,7 @@ def _weights(w: Array) -> dict[str, float]:
 
 def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
     """Return the columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
-    step = getattr(hypothesis, "step", None)
+    step = find_step(hypothesis)
     if step is None or step.above == step.below:
         return {}
     place = {"feature": names.get(step.feature, step.feature), "threshold": step.threshold}

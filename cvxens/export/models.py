@@ -28,7 +28,7 @@ from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
 from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.export.graph import Graph, import_onnx
-from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
+from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled, find_step
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -166,13 +166,13 @@ def _add_vote(model: BaseEstimator, graph: Graph) -> Scores:
     kept = np.flatnonzero(weights.any(axis=1)).tolist()
     learners: list[Any] = [model.weak_learners_[j] for j in kept]
     box = _find_box(None, model.n_features_in_)
-    if not all(hasattr(learner, "step") for learner in learners):
+    found = [find_step(learner) for learner in learners]
+    if None in found:
         values = [_add_learner(learner, graph) for learner in learners]
         intercept = np.atleast_1d(model.intercept_)
         return [_add_sum(graph, values, weights[kept, k], intercept[k]) for k in range(weights.shape[1])], box
     steps = []
-    for j, learner in zip(kept, learners, strict=True):
-        step = learner.step
+    for j, step in zip(kept, filter(None, found), strict=True):
         steps.append((step.feature, step.threshold, *(value * weights[j] for value in step.values)))
     none = np.zeros(weights.shape[1])
     columns = zip(*(steps or [(0, 0.0, none, none, none)]), strict=True)
@@ -191,8 +191,8 @@ def _add_sum(graph: Graph, values: Sequence[str], weights: Array, intercept: flo
 def _add_learner(hypothesis: Any, graph: Graph) -> str:
     """Add the values (n,) of a weak learner that is made of tests of single features."""
     match hypothesis:
-        case _ if hasattr(hypothesis, "step"):
-            feature, threshold, *values = hypothesis.step
+        case _ if (step := find_step(hypothesis)) is not None:
+            feature, threshold, *values = step
             return graph.choose(feature, graph.reach(feature, threshold), *map(float, values))
         case LevelStump(feature, levels, sign, missing):
             held = graph.find(feature, levels)
@@ -207,8 +207,8 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
         case Ramp():
             beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
             part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
-            values = graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
-            return graph.put("Where", graph.put("IsNaN", beyond), 0.0, values) if graph.gaps else values
+            line = graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
+            return graph.put("Where", graph.put("IsNaN", beyond), 0.0, line) if graph.gaps else line
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
     kind = type(hypothesis).__name__
