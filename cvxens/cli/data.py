@@ -115,10 +115,15 @@ def check_target(dataset: Dataset, model: BaseEstimator, named: bool) -> list[st
 
 def choose_model(dataset: Dataset) -> tuple[str, str]:
     """Return the name of the estimator to begin with, and why it is this one."""
-    n_values, is_number = len(np.unique(dataset.y)), dataset.y.dtype.kind in "if"
-    if _is_continuous(dataset.y) or (is_number and n_values > MOST_CATEGORIES):
+    n_values = len(np.unique(dataset.y))
+    if _are_numbers(dataset.y, n_values):
         return "AdditiveRegressor", f"the target has {n_values} different numbers"
     return "AdditiveClassifier", f"the target has {n_values} classes"
+
+
+def _are_numbers(y: NDArray, n_values: int) -> bool:
+    """Return True of a target of so many different values that are rather numbers than classes."""
+    return _is_continuous(y) or (y.dtype.kind in "if" and n_values > MOST_CATEGORIES)
 
 
 def _is_continuous(y: NDArray) -> bool:
@@ -188,7 +193,7 @@ def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
     """Return what may be wrong with a data set."""
     y, X = dataset.y, dataset.X
     doubts = []
-    if _is_continuous(y) or (len(counts) > MOST_CATEGORIES and y.dtype.kind in "if"):
+    if _are_numbers(y, len(counts)):
         other = _likely_target(dataset.table) if dataset.table and not named else ""
         hint = f"; --target {other!r} would name another column" if other else ""
         doubts.append(

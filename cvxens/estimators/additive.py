@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Run
-from cvxens.estimators.base import AUTO, Classifier, Regressor, estimator
+from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.probabilities import link_logistic, predict_proba
@@ -65,7 +65,7 @@ class AdditiveEnsemble(Ensemble):
         pairs = self.pairs_ if isinstance(self.pairs, str) else bool(self.pairs)
         return super()._oracle(sample, formulation, pairs=pairs, **more)
 
-    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> Attributes:
         return {"pairs_": bool(self.pairs)}
 
 

@@ -46,6 +46,9 @@ from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
 
+Attributes: TypeAlias = dict[str, Any]
+"""The attributes of a fit, by name."""
+
 Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
 """Makes the fitted attributes as of now; called only where a callback asks for them."""
 
@@ -376,7 +379,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
     @abstractmethod
-    def _solve(self, sample: Any) -> dict[str, Any]:
+    def _solve(self, sample: Any) -> Attributes:
         """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
 
     @abstractmethod
@@ -474,7 +477,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Yield the samples of the problems that a sample makes."""
         yield sample
 
-    def _solve_all(self, sample: Any, task: FitTask) -> dict[str, Any]:
+    def _solve_all(self, sample: Any, task: FitTask) -> Attributes:
         """Solve the problem of a sample, or those that it makes; returns the fitted attributes."""
         return self._solve(sample)
 
@@ -674,7 +677,7 @@ class Classifier(ClassifierMixin, Learner):
         """Return the parameters of the sub-problems that follow from the whole sample."""
         return {}
 
-    def _solve_all(self: Any, sample: Sample, task: FitTask) -> dict[str, Any]:
+    def _solve_all(self: Any, sample: Sample, task: FitTask) -> Attributes:
         """Solve the problem of a sample, or those of its classes; returns the fitted attributes, lists over these."""
         if self.one_by_one:
             validation.n_jobs(self.n_jobs)

@@ -21,7 +21,7 @@ from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.protocols import declared, with_signs
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import REMEDIES, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
+from cvxens.estimators.base import REMEDIES, Attributes, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
 from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
 from cvxens.estimators.prices import Choice, choose_better
@@ -180,7 +180,7 @@ class LPBoostClassifier(Ensemble, Classifier):
     def _usual_price(self, sample: Sample) -> float | None:
         return float(SLACK_PRICE / sample.weights.sum()) if self.nu is None else None
 
-    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
         return {"nu_": self.nu}
 
     def _state(self, sample: Sample) -> Formulation:

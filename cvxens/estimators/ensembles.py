@@ -34,6 +34,7 @@ from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
+    Attributes,
     Learner,
     check_shape,
     is_open,
@@ -236,7 +237,7 @@ class Ensemble(Learner):
         factory = narrow(self.oracle, self.constraints, sample)
         return make_oracle(factory, sample, square_sum=formulation.needs_square_sum, **given)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(vars(self).get("weak_learners_", ()), sample.features) if warm else ()
@@ -329,13 +330,13 @@ class Ensemble(Learner):
         """Return the multipliers of the given samples from those of a run."""
         return sample.spread(u)
 
-    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
         return {}
 
     def _ensemble_of(
         self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         """Return the attributes by which columns of these weights score samples; `own` values are the formulation's."""
         learners = tuple(column.hypothesis for column in columns)
         return {"weak_learners_": learners, "weights_": w, "intercept_": np.asarray(b)}
@@ -364,7 +365,7 @@ class Ensemble(Learner):
                     f += np.multiply.outer(column.values, w)
                 return formulation.own_values(f if y is None else y * f, best.w)
 
-            def fitted() -> dict[str, Any]:
+            def fitted() -> Attributes:
                 return self._ensemble_of(formulation, columns, best.w, best.b, own)
 
             n_columns = f"{len(step.solution.w)} columns"
@@ -491,7 +492,7 @@ class OfAnyFormulation(Ensemble):
 
     def _ensemble_of(
         self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         found = super()._ensemble_of(formulation, columns, w, b, own)
         return {**found, "variables_": dict(own()), "_decide": formulation.decide}
 

@@ -30,6 +30,7 @@ from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
+    Attributes,
     Classifier,
     check_shape,
     estimator,
@@ -172,7 +173,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
         with limit_time(0.5 * time_left()):
             return incomplete_cholesky(*prepare(kernel, X), validation.whole("max_rank", self.max_rank))
 
-    def _train(self, solve: Callable[[KernelFunction, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
+    def _train(self, solve: Callable[[KernelFunction, Array, Sample], Trained], sample: Sample) -> Attributes:
         """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
         kernel, X = self._fix_kernel(sample)
         with rounds_of(self) as rounds, limit_time(inf) as clock:
@@ -185,7 +186,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
 
     def _make_expansion(
         self, sample: Sample, kernel: KernelFunction, support: NDArray[np.intp], coefficients: Array
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         """Return the fitted attributes of an expansion over the samples `support` of those that are kept."""
         kept = np.flatnonzero(sample.shares > 0)
         _, first = np.unique(sample.places[kept], return_index=True)
@@ -197,7 +198,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
             "intercept_": np.zeros(()),
         }
 
-    def _make_attributes(self, sample: Sample, kernel: KernelFunction, trained: Trained) -> dict[str, Any]:
+    def _make_attributes(self, sample: Sample, kernel: KernelFunction, trained: Trained) -> Attributes:
         return {
             **self._make_expansion(sample, kernel, trained.support, trained.coefficients),
             "certificate_": trained.certificate,
@@ -454,7 +455,7 @@ class RhoSVC(SquaredSlacks):
     _: KW_ONLY
     solver: str = "fast"
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
         return self._train(self._solve_low_rank if is_fast else self._solve_whole, sample)
 
@@ -617,7 +618,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
         f, norm = length * f, length**2 * norm
         return certify_function(formulation, y, f, 0.0, norm, dual=dual, rounding=rounding, note=note)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         (kernel, X), y = self._fix_kernel(sample), sample.signs
         tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
         epsilons = {"epsilon": self.epsilon, "least_epsilon": self.least_epsilon}
@@ -726,7 +727,7 @@ class RegAdaBoostClassifier(ExpansionClassifier):
     def _most_rounds(self, sample: Sample) -> int:
         return validation.whole("max_rounds", self.max_rounds) + 1 if self.solver == "boosting" else 0
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         return self._train(lambda *given: self._minimise(*given)[0], sample) if self._merges() else self._boost(sample)
 
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
@@ -756,7 +757,7 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
         return certify_function(formulation, sample.signs, f, None, norm, dual=dual, rounding=rounding, note=note)
 
-    def _boost(self, sample: Sample) -> dict[str, Any]:
+    def _boost(self, sample: Sample) -> Attributes:
         """Boost a kernel function a round until the gap is within `tol`; returns the fitted attributes."""
         if np.ptp(sample.weights) > 0:
             raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier, Learner, Regressor, check_shape, estimator, warn_of_gap
+from cvxens.estimators.base import Attributes, Classifier, Learner, Regressor, check_shape, estimator, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.hypotheses import decode_table
 from cvxens.kernels import TreeEnsemble
@@ -117,7 +117,7 @@ class SupervisedKernelExperts(Learner):
     def _merges(self) -> bool:
         return False
 
-    def _learn(self, X: Array, y: Any, targets: Array, features: tuple[Feature, ...] | None) -> dict[str, Any]:
+    def _learn(self, X: Array, y: Any, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
         """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
         validation.n_jobs(self.n_jobs)
@@ -281,7 +281,7 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     def _encode(self, sample: Sample) -> Array:
         return self.codes_[sample.labels]
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         codes = simplex_codes(len(sample.classes))[::-1]
         learnt = self._learn(sample.X, sample.classes[sample.labels], codes[sample.labels], sample.features)
         return {**learnt, "codes_": codes}
@@ -335,7 +335,7 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
 
     default_forest: ClassVar[Any] = RandomForestRegressor
 
-    def _solve(self, sample: TargetSample) -> dict[str, Any]:
+    def _solve(self, sample: TargetSample) -> Attributes:
         y, mean = sample.targets, float(sample.targets.mean())
         return {**self._learn(sample.X, y, (y - mean)[:, None], sample.features), "intercept_": mean}
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Classifier, estimator, time_limit
+from cvxens.estimators.base import Attributes, Classifier, estimator, time_limit
 from cvxens.estimators.machines import (
     InfiniteEnsemble,
     Limits,
@@ -160,7 +160,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         if self._is_precomputed and not sample.shares.all():
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         rows = sample.X
         if self._is_precomputed:
             # a sub-problem has the rows of some samples: the kernel matrix is between these

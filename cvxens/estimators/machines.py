@@ -25,7 +25,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import REMEDIES, Learner, check_shape, rounds_of, warn_of_gap
+from cvxens.estimators.base import REMEDIES, Attributes, Learner, check_shape, rounds_of, warn_of_gap
 from cvxens.estimators.explanations import list_machine_terms
 from cvxens.estimators.prices import PricePath, PriceSearch, Trial, stack_scores
 from cvxens.estimators.samples import Accepts, Sample, class_factors
@@ -657,7 +657,7 @@ class InfiniteEnsemble(KernelMachine):
 
     def _train(
         self, sample: Any, solve: Callable[[Trainer, float], SVMSolution[Any]]
-    ) -> tuple[Trainer, SVMSolution[Any], dict[str, Any]]:
+    ) -> tuple[Trainer, SVMSolution[Any], Attributes]:
         """Solve at the price on a sample, and warn where that falls short of `tol`; returns the fitted attributes."""
         # rows that are all alike are refused
         validation.samples(sample.X)

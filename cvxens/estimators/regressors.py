@@ -15,7 +15,7 @@ from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Regressor, check_shape, estimator, time_limit
+from cvxens.estimators.base import Attributes, Regressor, check_shape, estimator, time_limit
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, Own, certify_ensemble
 from cvxens.estimators.machines import (
@@ -195,7 +195,7 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _ensemble_of(
         self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         if self._n_scores == 1:
             return super()._ensemble_of(formulation, columns, w, b, own)
         steps: list[Any] = [column.hypothesis for column in columns]
@@ -329,7 +329,7 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
         box = np.stack([vectors.min(axis=0), vectors.max(axis=0)]) if len(vectors) else None
         return list_shapes(kernel, vectors, self._predictor.coefficients, box)
 
-    def _solve(self, sample: TargetSample) -> dict[str, Any]:
+    def _solve(self, sample: TargetSample) -> Attributes:
         self._refuse_precomputed()
         # sums of distances are rounded in the order of memory, which data frames turn round
         sample = replace(sample, X=np.ascontiguousarray(sample.X))

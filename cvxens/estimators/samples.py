@@ -273,12 +273,10 @@ class Sample(Weighted):
         check_classes(y)
         masses = check_weights(sample_weight, X)
         weights = masses * class_factors(vars(estimator).get("class_weight"), y, masses)
-        classes, of_kept = np.unique(y[weights > 0], return_inverse=True)
+        classes, labels = np.unique(y[weights > 0], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
-        labels = np.zeros(len(y), np.intp)
-        labels[weights > 0] = of_kept
-        return cls(**keep_weighted(estimator, X, masses, weights, labels=labels), classes=classes)
+        return cls(**keep_weighted(estimator, X, masses, weights), labels=labels, classes=classes)
 
     @property
     def known(self) -> dict[str, Any]:
