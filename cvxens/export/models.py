@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -152,10 +152,8 @@ def _add_scores(model: BaseEstimator, graph: Graph) -> Scores:
 
 def _add_parts(model: BaseEstimator, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
     """Add the scores for two classes; or of several, each against the rest."""
-    if not hasattr(model, "estimators_"):
-        return add(model, graph)
-    parts, boxes = zip(*(add(binary, graph) for binary in model.estimators_), strict=True)
-    scores, (lows, highs) = [score for part in parts for score in part], np.stack(boxes, axis=1)
+    of_parts, boxes = zip(*(add(part, graph) for part in model._parts()), strict=True)
+    scores, (lows, highs) = [score for part in of_parts for score in part], np.stack(boxes, axis=1)
     box = np.stack([lows.max(axis=0), highs.min(axis=0)])
     return scores, box
 
@@ -235,7 +233,7 @@ def _find_box(kernel: Any, n_features: int) -> Array:
 
 def _find_classes(model: BaseEstimator) -> NDArray | None:
     """Return the classes in a type that ONNX has; None where there are none."""
-    if not hasattr(model, "classes_"):
+    if not is_classifier(model):
         return None
     classes = model.classes_
     for kinds, dtype in (("b", np.bool_), ("iu", np.int64), ("f", np.float64)):

@@ -198,7 +198,7 @@ class Report:
     @property
     def _target(self) -> str:
         """The name of what is predicted, where y or the table of the fit has one."""
-        encoder = getattr(self.model, "encoder_", None)
+        encoder = vars(self.model).get("encoder_")
         return str(getattr(self.y, "name", None) or (encoder.target if encoder else ""))
 
     def _describe_overview(self) -> list[list[str]]:
@@ -209,12 +209,12 @@ class Report:
         if is_classifier(model):
             lines.append(["Classes", ", ".join(map(str, model.classes_))])
         parts = model._parts()
-        if hasattr(parts[0], "weak_learners_"):
+        if "weak_learners_" in vars(parts[0]):
             used = sum(int(np.any(w)) for part in parts for w in part.weights_)
             lines.append(["Weak learners in use", str(used)])
-        elif hasattr(parts[0], "support_"):
+        elif "support_" in vars(parts[0]):
             lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
-        prices = [price for part in parts if (price := getattr(part, "price_of_constraints_", None)) is not None]
+        prices = [price for part in parts if (price := vars(part).get("price_of_constraints_")) is not None]
         if prices:
             least, most = (sum(ends) for ends in zip(*prices, strict=True))
             lines.append(["What its constraints cost", f"between {least:.4g} and {most:.4g} in the objective"])
@@ -618,9 +618,9 @@ def describe_kind(model: BaseEstimator) -> str:
     if is_classifier(model):
         purpose = f"It tells {len(model.classes_)} classes apart"
     parts = model._parts()
-    if hasattr(parts[0], "weak_learners_"):
+    if "weak_learners_" in vars(parts[0]):
         return f"{purpose} by a score, which is a weighted sum of {name_hypotheses(model)}."
-    if hasattr(parts[0], "support_"):
+    if "support_" in vars(parts[0]):
         return f"{purpose} by a score, which is a weighted sum of how alike a sample is to some samples of the fit."
     return f"{purpose} by a score."
 
