@@ -328,7 +328,12 @@ class CellBackground:
         return joint
 
 
-def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> SampleBackground | CellBackground:
+def _make_background(
+    X: Any,
+    sample_weight: Array | None,
+    single: Mapping[int, list[tuple[MainEffect, Array]]],
+    joint: Mapping[tuple[int, ...], list[tuple[Interaction, Array]]],
+) -> SampleBackground | CellBackground:
     """Return the distribution of a sample, or that of the cells between all cuts of each feature."""
     if X is not None:
         n_samples = X.shape[0]

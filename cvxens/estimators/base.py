@@ -36,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.colgen import Run
 from cvxens.docstrings import compose, read_entries
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
@@ -184,7 +185,7 @@ def warn_of_gap(estimator: BaseEstimator, certificate: Certificate, tol: float, 
         warn_of(estimator, reached, remedy)
 
 
-def warn_of_run(estimator: BaseEstimator, run: Any) -> None:
+def warn_of_run(estimator: BaseEstimator, run: Run) -> None:
     """Warn of a run of column generation that ended short of the estimator's `tol`, whatever ended it.
 
     Without a bound there is no gap that could say when a run is done, and of an optimum of 0 a gap of rounding errors

@@ -159,7 +159,7 @@ def measure_use(prices: Array) -> Callable[[Any], float]:
     """Return the function from hypotheses to the sum of the prices of the features that they look at."""
     known: dict[Any, float] = {}
 
-    def use(hypothesis: Any) -> float:
+    def use(hypothesis: Hypothesis) -> float:
         if hypothesis not in known:
             try:
                 features = find_shares(hypothesis)[0]

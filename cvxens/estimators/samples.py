@@ -37,7 +37,7 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
+from cvxens.hypotheses import Hypothesis, LevelStump, Negated, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame
 from cvxens.tables.columns import learn_features
 from cvxens.types import Array
@@ -435,7 +435,7 @@ def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> t
     return tuple(hypothesis for hypothesis in found if hypothesis is not None)
 
 
-def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
+def _recode(hypothesis: Hypothesis, kinds: Mapping[int, Feature]) -> Any:
     match hypothesis:
         case Scaled() | Negated():
             inside = _recode(hypothesis.hypothesis, kinds)

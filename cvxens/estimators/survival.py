@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen import Formulation
+from cvxens.colgen import Formulation, Run
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Attributes, Predictor, estimator
 from cvxens.estimators.ensembles import Ensemble
@@ -228,7 +228,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         penalty = PENALTIES[validation.one_of("penalty", self.penalty, PENALTIES)]
         return Formulation(self._loss(sample), penalty)
 
-    def _appraise(self, sample: Any, formulation: Formulation, run: Any) -> Attributes:
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> Attributes:
         f = np.zeros(len(sample.times))
         for column, w in zip(run.columns, run.weights, strict=True):
             f += w * column.values

@@ -217,7 +217,7 @@ def _describe_sum(ensemble: BaseEstimator, names: Mapping[int, str], most: int) 
     """Return the lines of a regressor: what is added, largest first, and the intercept."""
     votes = sorted(list_votes(ensemble), key=lambda vote: -np.abs(vote[2]).max())
 
-    def line(hypothesis: Any, w: Array) -> str:
+    def line(hypothesis: Hypothesis, w: Array) -> str:
         text, is_test, sign = _split_sign(hypothesis)
         word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
         return f"{', '.join(f'{sign * value:+.6g}' for value in w)}  {word}{with_names(text, names)}"
@@ -242,7 +242,7 @@ def _list_problems(ensemble: BaseEstimator) -> Iterator[tuple[str, Sides, Sequen
         yield f"[{name} vs rest] ", ("rest", name), part.weak_learners_, part.weights_
 
 
-def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
+def _describe_sides(hypothesis: Hypothesis, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
     """Return the line of a vote for one side where a test holds, and for the other where it does not."""
     if isinstance(hypothesis, SignedTree):
         negative, positive = sides if vote * hypothesis.sign > 0 else sides[::-1]
@@ -254,7 +254,7 @@ def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[i
     return f"{abs(vote):+.6g}  {with_names(text if is_test else f'{text} > 0', names)} -> {side}{elsewhere}"
 
 
-def _describe_classes(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
+def _describe_classes(hypothesis: Hypothesis, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
     """Return the line of the votes for all classes, which change their signs where a test does not hold."""
     text, is_test, sign = _split_sign(hypothesis)
     head = ", ".join(f"{sign * vote:+.6g} {side}" for vote, side in zip(votes, sides, strict=True) if vote)
@@ -268,7 +268,7 @@ NO_VOTE = ", else none"
 """What a line says of a rule, which has a vote only where it holds."""
 
 
-def _is_rule(hypothesis: Any) -> bool:
+def _is_rule(hypothesis: Hypothesis) -> bool:
     inside = hypothesis.hypothesis if isinstance(hypothesis, Negated | Scaled) else hypothesis
     return isinstance(inside, Rule)
 
@@ -293,7 +293,7 @@ def _names(ensemble: BaseEstimator) -> Mapping[int, str]:
     return dict(enumerate(vars(ensemble).get("feature_names_in_", ())))
 
 
-def _name(hypothesis: Any, names: Mapping[int, str]) -> str:
+def _name(hypothesis: Hypothesis, names: Mapping[int, str]) -> str:
     """Return the text of a hypothesis, with the names of the features that have one."""
     if isinstance(hypothesis, SignedTree):
         return str(_name_features(hypothesis, names))
@@ -312,7 +312,7 @@ def _weights(w: Array) -> dict[str, float]:
     return {f"weight_{k}": float(value) for k, value in enumerate(w)}
 
 
-def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
+def _stump(hypothesis: Hypothesis, names: Mapping[int, str]) -> dict[str, Any]:
     """Return the columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
     step = find_step(hypothesis)
     if step is None or step.above == step.below:

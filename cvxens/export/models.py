@@ -28,7 +28,7 @@ from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
 from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.export.graph import Graph, import_onnx
-from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled, find_step
+from cvxens.hypotheses import Branch, Hypothesis, LevelStump, Negated, Ramp, Rule, Scaled, find_step
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -186,7 +186,7 @@ def _add_sum(graph: Graph, values: Sequence[str], weights: Array, intercept: flo
     return graph.total(graph.stack([graph.put("Add", first, intercept), *rest]))
 
 
-def _add_learner(hypothesis: Any, graph: Graph) -> str:
+def _add_learner(hypothesis: Hypothesis, graph: Graph) -> str:
     """Add the values (n,) of a weak learner that is made of tests of single features."""
     match hypothesis:
         case _ if (step := find_step(hypothesis)) is not None:
