@@ -79,6 +79,12 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
     return FEATURE.sub(lambda found: names.get(int(found[1]), found[0]), text)
 
 
+def find_step(hypothesis: Any) -> OneStep | None:
+    """Return the step of one feature that a hypothesis is; None of one that is none."""
+    step: OneStep | None = getattr(hypothesis, "step", None)
+    return step
+
+
 def negate(hypothesis: Hypothesis) -> Hypothesis:
     """Return -h: of the class of h where that has negations, else `Negated`.
 

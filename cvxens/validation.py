@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -129,6 +129,24 @@ def _is_number(value: Any) -> bool:
         return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
     except OverflowError:
         return False
+
+
+def feature_index(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
+    """Return the index of a feature that is given by its name or by its index.
+
+    Examples
+    --------
+    >>> feature_index("monotone", "dose", ["age", "dose"], 2), feature_index("monotone", 0, [], 2)
+    (1, 0)
+    """
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
+        return int(feature)
+    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
+    raise InvalidInput(
+        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
+    )
 
 
 def finite_array(

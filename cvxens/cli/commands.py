@@ -25,6 +25,8 @@ from cvxens.cli.options import (
 from cvxens.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from cvxens.cli.data import Examples
     from cvxens.crosscheck import Row
     from cvxens.datasets import Samples
@@ -206,7 +208,7 @@ def _parse_value(text: str) -> Any:
         return text
 
 
-def _name_hypotheses(model: Any, train: Examples) -> str:
+def _name_hypotheses(model: BaseEstimator, train: Examples) -> str:
     """Name the set that a certificate of column generation is over, counted if it is that of all stumps."""
     oracle = model.get_params().get("oracle")
     if oracle != "stumps":
@@ -231,7 +233,7 @@ def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out:
     return lines
 
 
-def _read(data: str, fitted: Any) -> Samples:
+def _read(data: str, fitted: BaseEstimator) -> Samples:
     """Read samples for a fitted model, and print what is odd about them."""
     from cvxens.datasets import load_samples
 
@@ -241,7 +243,7 @@ def _read(data: str, fitted: Any) -> Samples:
     return samples
 
 
-def _encoder_of(model: Any) -> TableEncoder | None:
+def _encoder_of(model: BaseEstimator) -> TableEncoder | None:
     """Return how a model takes tables: by the coding that it has learnt, or by the names of its features in Python."""
     from cvxens.tables import Numerals, TableColumn, TableEncoder
 
@@ -295,7 +297,7 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     return 0
 
 
-def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[float]]:
+def _by_class(fitted: BaseEstimator, option: str, method: str, X: Any) -> dict[str, list[float]]:
     """Return the columns of what a method returns, under the names of the classes that they are of."""
     evaluate = getattr(fitted, method, None)
     if evaluate is None:
@@ -454,7 +456,7 @@ def prove(
     return 0
 
 
-def _lay_out(path: str, fitted: Any) -> tuple[Any, Any, Any]:
+def _lay_out(path: str, fitted: BaseEstimator) -> tuple[Any, Any, Any]:
     """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
     from cvxens.datasets import load_samples
     from cvxens.proofs import Layout

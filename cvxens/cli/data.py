@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
@@ -43,7 +43,7 @@ class Examples:
         table = self.table and replace(self.table, frame=self.table.frame.iloc[rows])
         return Examples(X, self.y[rows], table)
 
-    def split(self, share: float, model: Any) -> tuple[Examples, Examples]:
+    def split(self, share: float, model: BaseEstimator) -> tuple[Examples, Examples]:
         """Return two parts drawn at random, the second of that share, with classes in proportion."""
         if not 0 < share < 1:
             raise InvalidInput("--test-share", f"found {share:g}", "give a number between 0 and 1")
@@ -59,7 +59,7 @@ class Examples:
             raise InvalidInput("--test-share", f"found {share:g} ({error})", "give another share") from None
         return self.take(np.sort(parts[0])), self.take(np.sort(parts[1]))
 
-    def fit(self, model: Any) -> Any:
+    def fit(self, model: BaseEstimator) -> Any:
         """Fit a model, which gets the coding of the table's columns as a part."""
         if self.table is None:
             return model.fit(self.X, self.y)
@@ -68,15 +68,15 @@ class Examples:
         model.encoder_ = encoder
         return model
 
-    def features(self, model: Any) -> Any:
+    def features(self, model: BaseEstimator) -> Any:
         """Return the features as a fitted model takes them."""
         return self.X if self.table is None else self.table.features(model.encoder_)
 
-    def score(self, model: Any) -> float:
+    def score(self, model: BaseEstimator) -> float:
         """Return the score of a fitted model."""
         return float(model.score(self.features(model), self.y))
 
-    def cross_validate(self, model: Any, n_folds: int) -> list[float]:
+    def cross_validate(self, model: BaseEstimator, n_folds: int) -> list[float]:
         """Return the scores of clones of a model on folds that they were not fitted to."""
         folds: Any = StratifiedKFold if is_classifier(model) else KFold
         try:
@@ -86,7 +86,7 @@ class Examples:
         return [self.take(test).score(self.take(train).fit(clone(model))) for train, test in splits]
 
 
-def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
+def check_target(dataset: Dataset, model: BaseEstimator, named: bool) -> list[str]:
     """Return warnings about a target that is doubtful; `InvalidInput` if it is none of classes, or of numbers."""
     y, table = dataset.y, dataset.table
     which = f"the column {table.target!r}" if table else "y"
@@ -115,10 +115,15 @@ def check_target(dataset: Dataset, model: Any, named: bool) -> list[str]:
 
 def choose_model(dataset: Dataset) -> tuple[str, str]:
     """Return the name of the estimator to begin with, and why it is this one."""
-    n_values, is_number = len(np.unique(dataset.y)), dataset.y.dtype.kind in "if"
-    if _is_continuous(dataset.y) or (is_number and n_values > MOST_CATEGORIES):
+    n_values = len(np.unique(dataset.y))
+    if _are_numbers(dataset.y, n_values):
         return "AdditiveRegressor", f"the target has {n_values} different numbers"
     return "AdditiveClassifier", f"the target has {n_values} classes"
+
+
+def _are_numbers(y: NDArray, n_values: int) -> bool:
+    """Return True of a target of so many different values that are rather numbers than classes."""
+    return _is_continuous(y) or (y.dtype.kind in "if" and n_values > MOST_CATEGORIES)
 
 
 def _is_continuous(y: NDArray) -> bool:
@@ -188,7 +193,7 @@ def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
     """Return what may be wrong with a data set."""
     y, X = dataset.y, dataset.X
     doubts = []
-    if _is_continuous(y) or (len(counts) > MOST_CATEGORIES and y.dtype.kind in "if"):
+    if _are_numbers(y, len(counts)):
         other = _likely_target(dataset.table) if dataset.table and not named else ""
         hint = f"; --target {other!r} would name another column" if other else ""
         doubts.append(

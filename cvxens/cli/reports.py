@@ -9,6 +9,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
+from sklearn.base import BaseEstimator
 
 from cvxens.certificates import Certificate
 from cvxens.cli.names import make_console
@@ -64,7 +65,7 @@ def _describe_side(side: Side) -> Text:
     return Text.assemble(objective, "\n", (f"{side.solver}, {side.seconds:.2f} s", "dim"))
 
 
-def print_certificates(certificates: Sequence[Certificate], model: Any) -> None:
+def print_certificates(certificates: Sequence[Certificate], model: BaseEstimator) -> None:
     """Print every certificate, under the classes of its sub-problem where there are several."""
     out = make_console()
     for (title, _), certificate in zip(describe_proofs(certificates, model, ""), certificates, strict=True):
@@ -73,7 +74,7 @@ def print_certificates(certificates: Sequence[Certificate], model: Any) -> None:
         out.print(Text(str(certificate)))
 
 
-def proofs(certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None) -> list[str]:
+def proofs(certificates: Sequence[Certificate], model: BaseEstimator, over: str, tol: float | None = None) -> list[str]:
     """Return a line per certificate of a fitted model; as `describe_proofs`."""
     told = describe_proofs(certificates, model, over, tol)
     return [f"{name}: {sentence}" if name else sentence for name, sentence in told]

@@ -31,9 +31,7 @@ from numpy.typing import NDArray
 
 from cvxens.datasets.dataset import Dataset, Split
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.storage import PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
-
-MEBIBYTE = 2**20
+from cvxens.storage import MEBIBYTE, PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
 
 DENSE_LIMIT = 256 * MEBIBYTE
 """Bytes that a dense matrix may take if its file holds something smaller."""

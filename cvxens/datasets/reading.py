@@ -22,7 +22,6 @@ from cvxens import validation
 from cvxens.datasets import files
 from cvxens.datasets.dataset import Dataset, clean_labels
 from cvxens.datasets.files import (
-    MEBIBYTE,
     Source,
     count_bytes,
     features_of,
@@ -33,7 +32,7 @@ from cvxens.datasets.files import (
 )
 from cvxens.errors import InvalidInput
 from cvxens.limits import available_memory
-from cvxens.storage import UNREADABLE, inflation_limit
+from cvxens.storage import MEBIBYTE, UNREADABLE, inflation_limit
 from cvxens.tables import (
     MOST_CATEGORIES,
     NUMBER,

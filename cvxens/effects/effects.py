@@ -12,7 +12,6 @@ from sklearn.utils._optional_dependencies import check_pandas_support
 from cvxens import validation
 from cvxens.effects.functions import Interaction, MainEffect, find_cells, make_points, take_apart
 from cvxens.effects.purification import purify, purify_further
-from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.tables import Feature
 from cvxens.types import Array
@@ -231,7 +230,7 @@ class Effects:
             A feature that is not known, or values that are not finite.
         """
         given = [features] if isinstance(features, str) or np.ndim(features) == 0 else list(features)
-        places = [self._find_feature(feature) for feature in given]
+        places = [validation.feature_index("features", one, self.feature_names, self.n_features) for one in given]
         points = np.atleast_1d(validation.finite_array("values", values))
         points = points[:, None] if points.ndim == 1 else points
         validation.one_each("values", points.T, len(places), "feature")
@@ -288,14 +287,6 @@ class Effects:
     def _show(self, values: Array) -> Array:
         return values if self.outputs else values[..., 0]
 
-    def _find_feature(self, feature: Any) -> int:
-        if isinstance(feature, str) and feature in self.feature_names:
-            return self.feature_names.index(feature)
-        if isinstance(feature, int | np.integer) and 0 <= feature < self.n_features:
-            return int(feature)
-        remedy = f"give a name, or an index from 0 to {self.n_features - 1}"
-        raise InvalidInput("features", f"found {feature!r:.100}", remedy)
-
 
 @dataclass(frozen=True, eq=False)
 class SampleBackground:
@@ -337,7 +328,12 @@ class CellBackground:
         return joint
 
 
-def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> SampleBackground | CellBackground:
+def _make_background(
+    X: Any,
+    sample_weight: Array | None,
+    single: Mapping[int, list[tuple[MainEffect, Array]]],
+    joint: Mapping[tuple[int, ...], list[tuple[Interaction, Array]]],
+) -> SampleBackground | CellBackground:
     """Return the distribution of a sample, or that of the cells between all cuts of each feature."""
     if X is not None:
         n_samples = X.shape[0]

@@ -18,6 +18,7 @@ from cvxens.hypotheses import (
     Branch,
     Constant,
     Formula,
+    Hypothesis,
     LevelStump,
     LinearForm,
     Negated,
@@ -25,6 +26,7 @@ from cvxens.hypotheses import (
     Rule,
     Scaled,
     Staircase,
+    find_step,
 )
 from cvxens.types import Array
 
@@ -250,7 +252,7 @@ class Interaction:
         return edges, self.table[np.ix_(*kept)], self.masses[np.ix_(*kept)]
 
 
-def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Interaction]]:
+def take_apart(hypothesis: Hypothesis) -> Iterator[tuple[float, float | MainEffect | Interaction]]:
     """Yield factors and what they multiply, whose sum a hypothesis is: constants, and functions of features.
 
     Examples
@@ -283,7 +285,7 @@ def _make_line(feature: int, cut: float, below: float, above: float) -> MainEffe
     return MainEffect(feature, np.array([cut]), np.zeros((3, 1)), np.array([[below], [above], [0.0]]))
 
 
-def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Interaction]]:
+def _take_tests(hypothesis: Hypothesis) -> Iterator[tuple[float, float | MainEffect | Interaction]]:
     """Yield what a hypothesis is that is constant in the cells between its cuts."""
     found: dict[int, set[float]] = {}
     for feature, cut in _find_cuts(hypothesis):
@@ -304,7 +306,7 @@ def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | I
         yield 1.0, Interaction(features, cuts, values.reshape(*points[0].shape, 1))
 
 
-def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
+def _find_cuts(hypothesis: Hypothesis) -> Iterator[tuple[int, float]]:
     """Yield the features of a hypothesis and the values at which it may change."""
     match hypothesis:
         case Constant():
@@ -322,9 +324,9 @@ def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
         case Formula():
             for part in hypothesis.parts:
                 yield from _find_cuts(part)
-        case _ if hasattr(hypothesis, "step"):
-            if len(set(hypothesis.step.values)) > 1:
-                yield hypothesis.step.feature, hypothesis.step.threshold
+        case _ if (step := find_step(hypothesis)) is not None:
+            if len(set(step.values)) > 1:
+                yield step.feature, step.threshold
         case _:
             name = type(hypothesis).__name__
             found = f"found a {name} among the weak learners, which is no sum of tests and slopes of features"

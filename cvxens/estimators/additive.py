@@ -10,13 +10,13 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Run
-from cvxens.estimators.base import AUTO, Classifier, Regressor, estimator
+from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.probabilities import link_logistic, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
-from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
+from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
 from cvxens.problems.losses import Logistic, Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
@@ -61,12 +61,12 @@ class AdditiveEnsemble(Ensemble):
             return [{"pairs": bool(self.pairs)}]
         return [{"pairs": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         pairs = self.pairs_ if isinstance(self.pairs, str) else bool(self.pairs)
         return super()._oracle(sample, formulation, pairs=pairs, **more)
 
-    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
-        return {**super()._appraise(sample, formulation, run), "pairs_": bool(self.pairs)}
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> Attributes:
+        return {"pairs_": bool(self.pairs)}
 
 
 @final

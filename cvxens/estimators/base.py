@@ -36,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.colgen import Run
 from cvxens.docstrings import compose, read_entries
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
@@ -45,6 +46,9 @@ from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
+
+Attributes: TypeAlias = dict[str, Any]
+"""The attributes of a fit, by name."""
 
 Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
 """Makes the fitted attributes as of now; called only where a callback asks for them."""
@@ -81,7 +85,7 @@ CallbackSupport, with_callbacks = _find_support()
 class FitTask:
     """A fit, or that of a sub-problem, as scikit-learn's callbacks see it."""
 
-    estimator: Any
+    estimator: BaseEstimator
     context: Any  # None where there are no callbacks
     given: Mapping[str, Any]  # X, y and metadata
     known: Mapping[str, Any]  # the fitted attributes that are known from the start
@@ -169,7 +173,7 @@ class Rounds:
             self.ending = Ending.INTERRUPTED
 
 
-def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
+def warn_of_gap(estimator: BaseEstimator, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
     """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
     if not certificate.holds(tol):
         if reason == Ending.OPTIMAL.value:
@@ -181,7 +185,7 @@ def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: st
         warn_of(estimator, reached, remedy)
 
 
-def warn_of_run(estimator: Any, run: Any) -> None:
+def warn_of_run(estimator: BaseEstimator, run: Run) -> None:
     """Warn of a run of column generation that ended short of the estimator's `tol`, whatever ended it.
 
     Without a bound there is no gap that could say when a run is done, and of an optimum of 0 a gap of rounding errors
@@ -196,19 +200,19 @@ def warn_of_run(estimator: Any, run: Any) -> None:
         warn_of_gap(estimator, certificate, estimator.tol, run.ending.value, remedy)
 
 
-def warn_of(estimator: Any, reached: str, remedy: str) -> None:
+def warn_of(estimator: BaseEstimator, reached: str, remedy: str) -> None:
     """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
     warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
 
 
-def time_limit(estimator: Any) -> float:
+def time_limit(estimator: BaseEstimator) -> float:
     """Return the `max_time` of an estimator, in seconds; inf where it has none."""
     max_time = vars(estimator).get("max_time")
     return inf if max_time is None else validation.positive("max_time", max_time)
 
 
 @contextmanager
-def rounds_of(estimator: Any) -> Iterator[Rounds]:
+def rounds_of(estimator: BaseEstimator) -> Iterator[Rounds]:
     """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
     title, verbose = type(estimator).__name__, vars(estimator).get("verbose", 0)
     if not isinstance(verbose, bool):
@@ -376,7 +380,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
     @abstractmethod
-    def _solve(self, sample: Any) -> dict[str, Any]:
+    def _solve(self, sample: Any) -> Attributes:
         """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
 
     @abstractmethod
@@ -474,7 +478,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Yield the samples of the problems that a sample makes."""
         yield sample
 
-    def _solve_all(self, sample: Any, task: FitTask) -> dict[str, Any]:
+    def _solve_all(self, sample: Any, task: FitTask) -> Attributes:
         """Solve the problem of a sample, or those that it makes; returns the fitted attributes."""
         return self._solve(sample)
 
@@ -506,7 +510,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read(X, y, reset=False, **given)
+        # rankers take no weights
+        told = {name: value for name, value in given.items() if value is not None}
+        sample = self._read(X, y, reset=False, **told)
         known: Any = vars(self).get("classes_")
         if isinstance(sample, Sample) and not np.array_equal(sample.classes, known):
             raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {known}")
@@ -547,8 +553,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         InvalidInput
             Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
         """
-        told = more if sample_weight is None else {**more, "sample_weight": sample_weight}
-        sample = self._read_again(X, y, **told)
+        sample = self._read_again(X, y, sample_weight=sample_weight, **more)
         if weights is None:
             # of ensembles, and of kernels
             weights = vars(self).get("weights_", vars(self).get("dual_coef_"))
@@ -673,7 +678,7 @@ class Classifier(ClassifierMixin, Learner):
         """Return the parameters of the sub-problems that follow from the whole sample."""
         return {}
 
-    def _solve_all(self: Any, sample: Sample, task: FitTask) -> dict[str, Any]:
+    def _solve_all(self: Any, sample: Sample, task: FitTask) -> Attributes:
         """Solve the problem of a sample, or those of its classes; returns the fitted attributes, lists over these."""
         if self.one_by_one:
             validation.n_jobs(self.n_jobs)
@@ -720,7 +725,7 @@ def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
     return {"estimators_": parts, **lists}
 
 
-def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
+def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask) -> Any:
     found = dict(task.known)
     with limit_time(time_limit(part), alone=True), follow_fit(task, found):
         found |= part._solve(sample.merge() if part._merges() else sample)
@@ -729,7 +734,7 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
 
 
 @contextmanager
-def translate_overflow(estimator: Any) -> Iterator[None]:
+def translate_overflow(estimator: BaseEstimator) -> Iterator[None]:
     """Raise `SolverFailed` where arithmetic failed, on numbers that are too large, too small or too far apart."""
     try:
         yield
@@ -742,7 +747,7 @@ def translate_overflow(estimator: Any) -> Iterator[None]:
         raise SolverFailed([Attempt(type(estimator).__name__, "failed", 0.0, str(error))]) from error
 
 
-def multipliers_of_fit(model: Any, n_samples: int) -> Array:
+def multipliers_of_fit(model: BaseEstimator, n_samples: int) -> Array:
     """Return the multipliers of a fit, one for each sample; `InvalidInput` where it had another number of samples."""
     u: Array = model.dual_weights_
     if u.shape != (n_samples,):

@@ -44,6 +44,7 @@ from cvxens.colgen.adaboost import margin_certificate, sum_weights
 from cvxens.colgen.protocols import declared
 from cvxens.estimators.base import (
     REMEDIES,
+    Attributes,
     Classifier,
     check_shape,
     estimator,
@@ -258,13 +259,13 @@ class Boosting(Classifier):
         return None
 
     @abstractmethod
-    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
+    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> Attributes:
         """Return the fitted attributes of hypotheses with weights."""
 
     def _accepts(self) -> Accepts:
         return find_accepted(self.oracle)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)
         oracle, prior = self._oracle(sample, pairs), pairs.spread(sample.weights)
         target = self._target(sample)
@@ -276,7 +277,7 @@ class Boosting(Classifier):
                 done.append(step.round)
                 yield step
 
-        def fitted() -> dict[str, Any]:
+        def fitted() -> Attributes:
             weights = sum_weights(done)
             return self._vote(tuple(weights), np.array(list(weights.values())), sample)
 
@@ -449,7 +450,7 @@ class AdaBoostClassifier(Boosting):
     def _oracle(self, sample: Sample, pairs: Pairs) -> Oracle:
         return make_oracle(self.oracle, sample, random_state=self.random_state, square_sum=False)
 
-    def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> dict[str, Any]:
+    def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> Attributes:
         return {"weak_learners_": tuple(hypotheses), "weights_": weights, "intercept_": np.zeros(())}
 
 
@@ -495,7 +496,7 @@ class CodedBoosting(Boosting):
         seed = int(random.integers(2**31))
         return CodedOracle(make_oracle(self.oracle, sample, random_state=seed, square_sum=False), pairs, random)
 
-    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
+    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> Attributes:
         n_classes = len(sample.classes)
         summed: dict[Any, Array] = {}
         for coded, weight in zip(hypotheses, weights.tolist(), strict=True):

@@ -25,7 +25,7 @@ from cvxens.colgen import Column, Hypothesis, Run
 from cvxens.colgen.oracles import Costed
 from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Generation, RunConstraint
-from cvxens.estimators.samples import find_feature, offers
+from cvxens.estimators.samples import Weighted, offers
 from cvxens.estimators.sides import check_limit
 from cvxens.estimators.votes import find_shares
 from cvxens.hypotheses import Constant, Scaled
@@ -159,7 +159,7 @@ def measure_use(prices: Array) -> Callable[[Any], float]:
     """Return the function from hypotheses to the sum of the prices of the features that they look at."""
     known: dict[Any, float] = {}
 
-    def use(hypothesis: Any) -> float:
+    def use(hypothesis: Hypothesis) -> float:
         if hypothesis not in known:
             try:
                 features = find_shares(hypothesis)[0]
@@ -217,7 +217,7 @@ class FeatureBudget(RunConstraint):
         used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in hypotheses]))
         return certify_within(given, used, self.at_most, run.certificate.dual, run.certificate)
 
-    def list_prices(self, sample: Any) -> Array:
+    def list_prices(self, sample: Weighted) -> Array:
         """Return the price of every feature, (n_features,)."""
         n_features = sample.X.shape[1]
         if self.prices is None:
@@ -228,5 +228,5 @@ class FeatureBudget(RunConstraint):
             value = validation.number("constraints", price)
             if not value >= 0:
                 raise InvalidInput("constraints", f"found a price of {value:g}", "give prices of 0 or above")
-            found[find_feature("constraints", feature, sample.names, n_features)] = value
+            found[validation.feature_index("constraints", feature, sample.names, n_features)] = value
         return found

@@ -21,13 +21,13 @@ from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.protocols import declared, with_signs
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import REMEDIES, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
+from cvxens.estimators.base import REMEDIES, Attributes, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
 from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
 from cvxens.estimators.prices import Choice, choose_better
 from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.proving import prove_ensemble, prove_fit
-from cvxens.estimators.samples import OracleFactory, Sample
+from cvxens.estimators.samples import OracleFactory, Sample, Weighted
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
@@ -180,8 +180,8 @@ class LPBoostClassifier(Ensemble, Classifier):
     def _usual_price(self, sample: Sample) -> float | None:
         return float(SLACK_PRICE / sample.weights.sum()) if self.nu is None else None
 
-    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
-        return {**super()._appraise(sample, formulation, run), "nu_": self.nu}
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
+        return {"nu_": self.nu}
 
     def _state(self, sample: Sample) -> Formulation:
         if self.nu is None:
@@ -228,8 +228,9 @@ class CGEns(Ensemble):
     prove = prove_fit
     _prove = prove_ensemble
 
-    def _columns_per_round(self) -> int | None:
-        return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+        per_round = 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+        return super()._oracle(sample, formulation, columns_per_round=per_round, **more)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.min_edge is None:
@@ -528,7 +529,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else link_exponential(F)
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 

@@ -22,11 +22,8 @@ from cvxens.colgen import Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.estimators.samples import ORACLES, OracleFactory, find_factory, find_feature, offers
+from cvxens.estimators.samples import ORACLES, OracleFactory, Weighted, find_factory, offers
 from cvxens.types import Array
-
-ARGUMENT = "constraints"
-"""The parameter that errors name."""
 
 
 class Constraint:
@@ -57,11 +54,11 @@ class Constraint:
     several_scores: ClassVar[bool] = False
     """True if it can be kept where each of several classes has a score of its own."""
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+    def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
         """Return what makes an oracle on a sample of the weak learners that keep it, of what makes one of others."""
         return oracle
 
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+    def constrain(self, formulation: Formulation, sample: Weighted) -> Formulation:
         """Return the formulation over these weak learners, under the constraint, on a sample."""
         return formulation
 
@@ -70,7 +67,7 @@ class Constraint:
 class Generation:
     """The problem of a sample with ways to generate columns for it, for a constraint that takes several runs."""
 
-    sample: Any
+    sample: Weighted
     formulation: Formulation
     factory: OracleFactory
     make_oracle: Callable[..., Oracle]
@@ -107,7 +104,7 @@ class Shape(Constraint):
     def list_signs(self) -> Mapping[Any, int]:
         """Return the sign of every feature that has one."""
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+    def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
         """Bind the signs of features in a parameter of an oracle, beside those that others have bound there."""
         name, parameter, given, n_features = type(self).__name__, self.parameter, self.list_signs(), sample.X.shape[1]
         if not given:
@@ -116,33 +113,35 @@ class Shape(Constraint):
         if parameter not in bound and not offers(oracle, parameter):
             others = "" if parameter == "curvature" else "'stumps', 'quantile_stumps', 'pair_rules' or "
             found = f"found {name} with weak learners of {_name(oracle)}, which cannot keep it"
-            raise InvalidInput(ARGUMENT, found, f"take {others}'ramps'")
+            raise InvalidInput("constraints", found, f"take {others}'ramps'")
         before = bound.get(parameter)
         signs: Array = np.zeros(n_features) if before is None else np.array(before, np.float64)
         for feature, sign in given.items():
             if isinstance(sign, bool) or sign not in {-1, 0, 1}:
-                raise InvalidInput(ARGUMENT, f"found {name} with {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
-            place = find_feature(ARGUMENT, feature, sample.names, n_features)
+                raise InvalidInput(
+                    "constraints", f"found {name} with {sign!r:.100} for {feature!r:.100}", "give +1 or -1"
+                )
+            place = validation.feature_index("constraints", feature, sample.names, n_features)
             if sign and sample.features is not None and sample.features[place].categories is not None:
                 found = f"found {name} for {feature!r:.100}, whose levels have no order"
-                raise InvalidInput(ARGUMENT, found, "leave it out")
+                raise InvalidInput("constraints", found, "leave it out")
             if sign * signs[place] < 0:
                 found = f"found {name} for {feature!r:.100} against another constraint"
-                raise InvalidInput(ARGUMENT, found, "give one of them")
+                raise InvalidInput("constraints", found, "give one of them")
             signs[place] = sign or signs[place]
         return partial(oracle, **{parameter: signs})
 
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+    def constrain(self, formulation: Formulation, sample: Weighted) -> Formulation:
         """Allow weights of 0 and above alone, of weak learners of one side each."""
         if not self.list_signs():
             return formulation
         name = type(self).__name__
         if formulation.decide is not None:
             found = f"found {name} with a formulation that decides by variables of its own, which may break it"
-            raise InvalidInput(ARGUMENT, found, "give one without `decide`")
+            raise InvalidInput("constraints", found, "give one without `decide`")
         if formulation.outputs is not None:
             found = f"found {name} for a formulation of {formulation.outputs} scores per sample"
-            raise InvalidInput(ARGUMENT, found, "give one of one score")
+            raise InvalidInput("constraints", found, "give one of one score")
         return replace(formulation, nonnegative=True)
 
 
@@ -178,7 +177,7 @@ class Monotone(Shape):
 
     def list_signs(self) -> Mapping[Any, int]:
         """Return them as they were given."""
-        validation.instance(ARGUMENT, self.signs, Mapping)
+        validation.instance("constraints", self.signs, Mapping)
         return self.signs
 
 
@@ -253,20 +252,20 @@ class Interactions(Constraint):
     bounds: ClassVar[str] = "learners"
     several_scores: ClassVar[bool] = True
 
-    def narrow(self, oracle: OracleFactory, sample: Any) -> OracleFactory:
+    def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
         """Leave out the weak learners of features that are together in no group."""
         kinds = (list, tuple, set, frozenset)
         if not isinstance(self.groups, kinds) or not all(isinstance(group, kinds) for group in self.groups):
             remedy = "give groups of features such as [('age', 'dose'), (2, 3)], or none"
-            raise InvalidInput(ARGUMENT, f"found the Interactions {self.groups!r:.100}", remedy)
-        find = partial(find_feature, ARGUMENT, names=sample.names, n_features=sample.X.shape[1])
+            raise InvalidInput("constraints", f"found the Interactions {self.groups!r:.100}", remedy)
+        find = partial(validation.feature_index, "constraints", names=sample.names, n_features=sample.X.shape[1])
         groups = [tuple(map(find, group)) for group in self.groups]
         if offers(oracle, "interactions"):
             return partial(oracle, interactions=groups)
         factory = find_factory(oracle)
         if factory is None or factory.func not in {Stumps, QuantileStumps}:
             found = f"found Interactions with weak learners of {_name(oracle)}, which do not take them"
-            raise InvalidInput(ARGUMENT, found, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
+            raise InvalidInput("constraints", found, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
         return oracle
 
 
@@ -284,20 +283,20 @@ def check_constraints(constraints: Any) -> Sequence[Constraint]:
         several = [one for one in constraints if isinstance(one, RunConstraint)]
         if several and any(one.bounds != "learners" for one in constraints if one is not several[0]):
             found = f"found a {type(several[0]).__name__} among {len(constraints)}"
-            raise InvalidInput(ARGUMENT, found, "give it alone, or beside constraints of shape")
+            raise InvalidInput("constraints", found, "give it alone, or beside constraints of shape")
         return constraints
     remedy = "give a list such as [Monotone({'age': 1}), EqualMeanScores('sex', 0.1)], or None"
-    raise InvalidInput(ARGUMENT, f"found {constraints!r:.100}", remedy)
+    raise InvalidInput("constraints", f"found {constraints!r:.100}", remedy)
 
 
 def refuse_bounds(constraints: Any, kinds: Collection[str], found: str, remedy: str) -> None:
     """Raise where constraints are about what an estimator has no bounds on."""
     for one in check_constraints(constraints):
         if one.bounds in kinds:
-            raise InvalidInput(ARGUMENT, f"found {type(one).__name__} {found}", remedy)
+            raise InvalidInput("constraints", f"found {type(one).__name__} {found}", remedy)
 
 
-def narrow(oracle: str | OracleFactory, constraints: Any, sample: Any) -> OracleFactory:
+def narrow(oracle: str | OracleFactory, constraints: Any, sample: Weighted) -> OracleFactory:
     """Return what makes an oracle of the weak learners that keep all constraints on a sample."""
     factory: Any = ORACLES.get(oracle, oracle) if isinstance(oracle, str) else oracle
     for one in check_constraints(constraints):
@@ -306,7 +305,7 @@ def narrow(oracle: str | OracleFactory, constraints: Any, sample: Any) -> Oracle
     return factory
 
 
-def constrain(formulation: Formulation, constraints: Any, sample: Any) -> Formulation:
+def constrain(formulation: Formulation, constraints: Any, sample: Weighted) -> Formulation:
     """Return a formulation under all constraints on a sample."""
     for one in check_constraints(constraints):
         formulation = one.constrain(formulation, sample)

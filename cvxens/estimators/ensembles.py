@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf, nan
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
+    Attributes,
     Learner,
     check_shape,
     is_open,
@@ -60,8 +61,8 @@ from cvxens.estimators.samples import (
     Accepts,
     OracleFactory,
     Sample,
+    Weighted,
     find_accepted,
-    find_feature,
     label,
     make_oracle,
     recode,
@@ -75,6 +76,9 @@ from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
 """The solvers of the restricted masters of a run."""
+
+Own: TypeAlias = Callable[[], Mapping[str, Array]]
+"""Makes the best values of a formulation's own variables, by name."""
 
 
 @dataclass(eq=False, repr=False)
@@ -166,7 +170,7 @@ class Ensemble(Learner):
     def _state(self, sample: Any) -> Formulation:
         """Return the problem that the estimator solves on a sample where there are no constraints."""
 
-    def _formulation(self, sample: Any) -> Formulation:
+    def _formulation(self, sample: Weighted) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
         return constrain(self._state(sample), self.constraints, sample)
 
@@ -220,29 +224,20 @@ class Ensemble(Learner):
                     raise InvalidInput(
                         "constraints", f"found {type(one).__name__} {each}", "give samples of two classes"
                     )
-        narrow(self.oracle, self.constraints, sample)
 
     def _most_rounds(self, sample: Sample) -> None:
         """Return None, as the number of rounds is not known in advance."""
 
-    def _columns_per_round(self) -> int | None:
-        return self.columns_per_round
-
     def _check_solver(self) -> str:
         return validation.one_of("solver", self.solver, SOLVERS)
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
-        return make_oracle(
-            narrow(self.oracle, self.constraints, sample),
-            sample,
-            columns_per_round=self._columns_per_round(),
-            random_state=self.random_state,
-            square_sum=formulation.needs_square_sum,
-            **more,
-        )
+        given = {"columns_per_round": self.columns_per_round, "random_state": self.random_state, **more}
+        factory = narrow(self.oracle, self.constraints, sample)
+        return make_oracle(factory, sample, square_sum=formulation.needs_square_sum, **given)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(vars(self).get("weak_learners_", ()), sample.features) if warm else ()
@@ -281,7 +276,7 @@ class Ensemble(Learner):
 
     def _merges(self) -> bool:
         # of samples that are alike but for their classes, a fold has to have as many of each as there are
-        return not (self._has_open_price() or "_choice" in vars(self)) and super()._merges()
+        return not (self._has_open_price() or "_choice" in vars(self))
 
     def _has_open_price(self) -> bool:
         return is_open("C", vars(self).get("C")) or is_open("nu", vars(self).get("nu"))
@@ -289,7 +284,7 @@ class Ensemble(Learner):
     def _usual_price(self, sample: Any) -> float | None:
         """Return the price where none is given; None of a formulation that has none."""
 
-    def _price(self, sample: Any) -> Any:
+    def _price(self, sample: Weighted) -> Any:
         """Return the price of a unit of a sample's loss, or None; one that is chosen is known from the fit."""
         C = vars(self).get("C")
         if is_open("C", C):
@@ -314,7 +309,7 @@ class Ensemble(Learner):
             self.tol,
         )
 
-    def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float] | None:
+    def _price_constraints(self, sample: Weighted, found: Run) -> tuple[float, float] | None:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         if not self.constraints:
             return None
@@ -331,23 +326,17 @@ class Ensemble(Learner):
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
 
-    def _spread(self, sample: Any, u: Array) -> Array:
+    def _spread(self, sample: Weighted, u: Array) -> Array:
         """Return the multipliers of the given samples from those of a run."""
-        found: Array = sample.spread(u)
-        return found
+        return sample.spread(u)
 
-    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
         return {}
 
     def _ensemble_of(
-        self,
-        formulation: Formulation,
-        columns: Sequence[Column],
-        w: Array,
-        b: Any,
-        own: Callable[[], Mapping[str, Array]],
-    ) -> dict[str, Any]:
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
+    ) -> Attributes:
         """Return the attributes by which columns of these weights score samples; `own` values are the formulation's."""
         learners = tuple(column.hypothesis for column in columns)
         return {"weak_learners_": learners, "weights_": w, "intercept_": np.asarray(b)}
@@ -376,7 +365,7 @@ class Ensemble(Learner):
                     f += np.multiply.outer(column.values, w)
                 return formulation.own_values(f if y is None else y * f, best.w)
 
-            def fitted() -> dict[str, Any]:
+            def fitted() -> Attributes:
                 return self._ensemble_of(formulation, columns, best.w, best.b, own)
 
             n_columns = f"{len(step.solution.w)} columns"
@@ -455,13 +444,14 @@ class Ensemble(Learner):
         >>> model.bands(X, y, within=0.001, points=2).needed
         [20]
         """
-        sample: Any = self._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        sample: Any = self._read_again(X, y, sample_weight=sample_weight)
         if self._parts() != [self]:
             raise InvalidInput("y", "found several classes, each with an ensemble of its own", "give two classes")
-        formulation, names, n_features = self._formulation(sample), sample.names, sample.X.shape[1]
-        asked = None if features is None else [find_feature("features", one, names, n_features) for one in features]
+        formulation = self._formulation(sample)
+        find = partial(validation.feature_index, names=sample.names, n_features=sample.X.shape[1])
+        asked = None if features is None else [find("features", one) for one in features]
         if isinstance(points, Mapping):
-            points = {find_feature("points", one, names, n_features): values for one, values in points.items()}
+            points = {find("points", one): values for one, values in points.items()}
         return find_bands(
             formulation,
             lambda X: self._oracle(replace(sample, X=X), formulation),
@@ -471,7 +461,7 @@ class Ensemble(Learner):
             features=asked,
             points=points,
             start=dict.fromkeys(self.weak_learners_),
-            feature_names=names or None,
+            feature_names=sample.names or None,
             sample_weight=sample.masses,
             tol=tol,
             max_time=max_time,
@@ -501,13 +491,8 @@ class OfAnyFormulation(Ensemble):
     _decide: Any = field(init=False)
 
     def _ensemble_of(
-        self,
-        formulation: Formulation,
-        columns: Sequence[Column],
-        w: Array,
-        b: Any,
-        own: Callable[[], Mapping[str, Array]],
-    ) -> dict[str, Any]:
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
+    ) -> Attributes:
         found = super()._ensemble_of(formulation, columns, w, b, own)
         return {**found, "variables_": dict(own()), "_decide": formulation.decide}
 

@@ -23,14 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape, estimator, refuse_intercept, rounds_of, warn_of, warn_of_gap
+from cvxens.estimators.base import (
+    Attributes,
+    Classifier,
+    check_shape,
+    estimator,
+    refuse_intercept,
+    rounds_of,
+    warn_of,
+    warn_of_gap,
+)
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Sample
@@ -107,7 +115,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class ExpansionClassifier(KernelMachine):
+class ExpansionClassifier(KernelMachine, Classifier):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -128,47 +136,20 @@ class ExpansionClassifier(KernelMachine):
     ----------
     certificate_ : Certificate
         Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
-    kernel_ : Kernel or callable
-        The kernel as a function of two samples, with what it took from the training sample.
     support_ : ndarray of int, shape (n_support,)
         Training samples that scores are expanded over.
-    support_vectors_ : ndarray of shape (n_support, n_features)
-        Their features.
     dual_coef_ : ndarray of shape (n_support,)
         Coefficients c of ``f(x) = sum_j c_j k(x, x_j)``.
     intercept_ : ndarray of shape ()
         0.
     """
 
-    certificate_: Certificate = field(init=False)
-    kernel_: KernelFunction = field(init=False)
-    support_: NDArray[np.intp] = field(init=False)
-    support_vectors_: Array = field(init=False)
-    dual_coef_: Array = field(init=False)
-    intercept_: Array = field(init=False)
-    dual_weights_: Array = field(init=False)
     kernel: Any = "middle-stump"
     _: KW_ONLY
+    class_weight: Any = None
+    n_jobs: int | None = None
     max_rank: int = 500
     tol: float = 1e-4
-
-    @property
-    def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = sum_d g_d(x_d), linear between knots, constant beyond.
-
-        Of the kernels "middle-stump" (where a knot stands twice, g_d jumps), "stump", "histogram-intersection" and
-        "decision-stump"; a list over the sub-problems where there are several.
-        """
-        check_is_fitted(self)
-        found = []
-        for part in self._parts():
-            kernel = part.kernel_
-            if not isinstance(kernel, Kernel):
-                raise AttributeError(
-                    f"shape_functions_: the function {kernel!r} is not known to be a sum over features"
-                )
-            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_))
-        return self._show(found)
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         refuse_intercept(intercept)
@@ -192,7 +173,7 @@ class ExpansionClassifier(KernelMachine):
         with limit_time(0.5 * time_left()):
             return incomplete_cholesky(*prepare(kernel, X), validation.whole("max_rank", self.max_rank))
 
-    def _train(self, solve: Callable[[KernelFunction, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
+    def _train(self, solve: Callable[[KernelFunction, Array, Sample], Trained], sample: Sample) -> Attributes:
         """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
         kernel, X = self._fix_kernel(sample)
         with rounds_of(self) as rounds, limit_time(inf) as clock:
@@ -205,7 +186,7 @@ class ExpansionClassifier(KernelMachine):
 
     def _make_expansion(
         self, sample: Sample, kernel: KernelFunction, support: NDArray[np.intp], coefficients: Array
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         """Return the fitted attributes of an expansion over the samples `support` of those that are kept."""
         kept = np.flatnonzero(sample.shares > 0)
         _, first = np.unique(sample.places[kept], return_index=True)
@@ -217,7 +198,7 @@ class ExpansionClassifier(KernelMachine):
             "intercept_": np.zeros(()),
         }
 
-    def _make_attributes(self, sample: Sample, kernel: KernelFunction, trained: Trained) -> dict[str, Any]:
+    def _make_attributes(self, sample: Sample, kernel: KernelFunction, trained: Trained) -> Attributes:
         return {
             **self._make_expansion(sample, kernel, trained.support, trained.coefficients),
             "certificate_": trained.certificate,
@@ -324,17 +305,15 @@ def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trai
     return Trained.from_all(y * u, u, certificate)
 
 
-def certify_exponential(K: AdditiveKernel, y: Array, formulation: Formulation, c: Array) -> Trained:
+def certify_exponential(K: AdditiveKernel, y: Array, loss: Exponential, ridge: float, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
-    terms: Any = formulation.terms
-    loss, penalty = terms
     c = y * np.maximum(y * c, 0.0)
-    (f, error, norm, norm_error), u = measure_function(K, c), penalty.ridge * np.abs(c)
+    (f, error, norm, norm_error), u = measure_function(K, c), ridge * np.abs(c)
     # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
-    dual = loss.dual_value(u) - penalty.ridge / 2 * norm
-    rounding = loss.dual_rounding(u) + penalty.ridge / 2 * norm_error + sum_error(4, abs(dual) + penalty.ridge * norm)
+    dual = loss.dual_value(u) - ridge / 2 * norm
+    rounding = loss.dual_rounding(u) + ridge / 2 * norm_error + sum_error(4, abs(dual) + ridge * norm)
     certificate = certify_function(
-        formulation,
+        Formulation(loss, SquaredL2(ridge)),
         y,
         f,
         None,
@@ -476,7 +455,7 @@ class RhoSVC(SquaredSlacks):
     _: KW_ONLY
     solver: str = "fast"
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
         return self._train(self._solve_low_rank if is_fast else self._solve_whole, sample)
 
@@ -513,9 +492,7 @@ def soften_margin(p: Array, price: float) -> Formulation:
 
 def find_length(formulation: Formulation, z: Array, norm: float) -> float:
     """Return the t at which t w is best, for a w of squared norm `norm` with margins z; 0 where none is better."""
-    terms: Any = formulation.terms
-    loss, _ = terms
-    slopes = loss.multipliers
+    slopes = formulation.terms[0].multipliers
 
     def slope(t: float) -> float:
         # of the loss at t z plus t^2 / 2 |w|^2, which rises with t
@@ -641,7 +618,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
         f, norm = length * f, length**2 * norm
         return certify_function(formulation, y, f, 0.0, norm, dual=dual, rounding=rounding, note=note)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         (kernel, X), y = self._fix_kernel(sample), sample.signs
         tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
         epsilons = {"epsilon": self.epsilon, "least_epsilon": self.least_epsilon}
@@ -750,7 +727,7 @@ class RegAdaBoostClassifier(ExpansionClassifier):
     def _most_rounds(self, sample: Sample) -> int:
         return validation.whole("max_rounds", self.max_rounds) + 1 if self.solver == "boosting" else 0
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         return self._train(lambda *given: self._minimise(*given)[0], sample) if self._merges() else self._boost(sample)
 
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
@@ -761,8 +738,9 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
         # lam |f|^2 is ridge / 2 |f|^2
         ridge = 2 * self._choose_lam(K.diagonal + K.residual, sample)
-        formulation = Formulation(Exponential(sample.weights / sample.weights.sum()), SquaredL2(ridge))
-        w, u, certificate = minimise_exponential(K, y, formulation, tol)
+        loss = Exponential(sample.weights / sample.weights.sum())
+        formulation = Formulation(loss, SquaredL2(ridge))
+        w, u, certificate = minimise_exponential(K, y, loss, ridge, tol)
         # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (2 ridge)
         certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
         # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
@@ -770,9 +748,8 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         low, exact = Trained(K.pivots, coefficients, u, certificate), sort_additive(kernel, X)
         if exact is None:
             return low, formulation
-        terms: Any = formulation.terms
-        steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, terms[0], ridge, low.spread(len(y)))
-        return take_best(low, (certify_exponential(exact, y, formulation, c) for c in steps), tol), formulation
+        steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, loss, ridge, low.spread(len(y)))
+        return take_best(low, (certify_exponential(exact, y, loss, ridge, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
         (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
@@ -780,7 +757,7 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
         return certify_function(formulation, sample.signs, f, None, norm, dual=dual, rounding=rounding, note=note)
 
-    def _boost(self, sample: Sample) -> dict[str, Any]:
+    def _boost(self, sample: Sample) -> Attributes:
         """Boost a kernel function a round until the gap is within `tol`; returns the fitted attributes."""
         if np.ptp(sample.weights) > 0:
             raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")
@@ -817,12 +794,10 @@ def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAd
 
 
 def minimise_exponential(
-    K: LowRankKernel, y: Array, formulation: Formulation, tol: float
+    K: LowRankKernel, y: Array, loss: Exponential, ridge: float, tol: float
 ) -> tuple[Array, Array, Certificate]:
     """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that."""
-    terms: Any = formulation.terms
-    (loss, penalty), problem = terms, Problem(formulation, K.G, y)
-    ridge = penalty.ridge
+    problem = Problem(Formulation(loss, SquaredL2(ridge)), K.G, y)
     newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(

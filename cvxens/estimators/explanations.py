@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -23,7 +24,7 @@ class Terms(NamedTuple):
     outputs: Sequence[str]  # the names of several scores
 
 
-def find_effects(model: Any, X: Any = None, sample_weight: Any = None) -> Effects:
+def find_effects(model: BaseEstimator, X: Any = None, sample_weight: Any = None) -> Effects:
     """Take the score apart into functions of single features, of pairs, and of more, exactly.
 
     Parameters
@@ -58,7 +59,7 @@ def find_effects(model: Any, X: Any = None, sample_weight: Any = None) -> Effect
     return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
 
 
-def write_report(model: Any, file: Any, X: Any = None, y: Any = None, **more: Any) -> None:
+def write_report(model: BaseEstimator, file: Any, X: Any = None, y: Any = None, **more: Any) -> None:
     """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
 
     Parameters
@@ -85,13 +86,13 @@ def write_report(model: Any, file: Any, X: Any = None, y: Any = None, **more: An
     Report(model, X, y, **more).write(file)
 
 
-def refuse_terms(model: Any) -> Terms:
+def refuse_terms(model: BaseEstimator) -> Terms:
     """Raise, as a model is no sum of functions of few features."""
     found = f"found a {type(model).__name__}, which is no sum of functions of few features"
     raise InvalidInput("effects", found, "take an ensemble, or a machine with a kernel of stumps")
 
 
-def list_machine_terms(machine: Any) -> Terms:
+def list_machine_terms(machine: BaseEstimator) -> Terms:
     """Return the functions of single features that a kernel machine is the sum of."""
     parts = machine._parts()
     try:
@@ -107,7 +108,7 @@ def list_machine_terms(machine: Any) -> Terms:
     return Terms(terms, np.array([float(part.intercept_) for part in parts]), name_outputs(machine, len(parts)))
 
 
-def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
+def list_votes(ensemble: BaseEstimator) -> Iterator[tuple[int, Any, Array]]:
     """Yield the sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
     for problem, part in enumerate(ensemble._parts()):
         for hypothesis, w in zip(part.weak_learners_, part.weights_, strict=True):
@@ -115,7 +116,7 @@ def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
                 yield problem, hypothesis, np.atleast_1d(w)
 
 
-def list_votes_of(ensemble: Any) -> Terms:
+def list_votes_of(ensemble: BaseEstimator) -> Terms:
     """Return the weak learners of an ensemble with what each adds to the scores."""
     parts = ensemble._parts()
     if any(vars(part).get("_decide") is not None for part in parts):
@@ -137,7 +138,7 @@ def list_votes_of(ensemble: Any) -> Terms:
     return Terms(used, intercept, name_outputs(ensemble, len(intercept)))
 
 
-def name_outputs(estimator: Any, n_outputs: int) -> list[str]:
+def name_outputs(estimator: BaseEstimator, n_outputs: int) -> list[str]:
     """Name several scores: by classes, or what sub-problems tell apart, or quantiles; none where there is one."""
     if n_outputs == 1:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self, final
@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import Classifier, Regressor, check_shape, estimator, warn_of_gap
+from cvxens.estimators.base import Attributes, Classifier, Learner, Regressor, check_shape, estimator, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.hypotheses import decode_table
 from cvxens.kernels import TreeEnsemble
@@ -45,7 +45,7 @@ BLOCK = 2**24
 
 
 @dataclass(eq=False, repr=False)
-class SupervisedKernelExperts(ABC):
+class SupervisedKernelExperts(Learner):
     """Experts on one supervised kernel matrix; for a classifier or a regressor.
 
     Parameters
@@ -105,6 +105,10 @@ class SupervisedKernelExperts(ABC):
     random_state: Any = None
     n_jobs: int | None = None
 
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the estimator to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        return super().fit(X, y)
+
     def _accepts(self) -> Accepts:
         forest = self.default_forest() if self.forest is None else self.forest
         missing = isinstance(forest, BaseEstimator) and get_tags(forest).input_tags.allow_nan
@@ -113,7 +117,7 @@ class SupervisedKernelExperts(ABC):
     def _merges(self) -> bool:
         return False
 
-    def _learn(self, X: Array, y: Any, targets: Array, features: tuple[Feature, ...] | None) -> dict[str, Any]:
+    def _learn(self, X: Array, y: Any, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
         """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
         validation.n_jobs(self.n_jobs)
@@ -274,14 +278,10 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
 
     codes_: Array = field(init=False)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        return super().fit(X, y)
-
     def _encode(self, sample: Sample) -> Array:
         return self.codes_[sample.labels]
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         codes = simplex_codes(len(sample.classes))[::-1]
         learnt = self._learn(sample.X, sample.classes[sample.labels], codes[sample.labels], sample.features)
         return {**learnt, "codes_": codes}
@@ -335,11 +335,7 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
 
     default_forest: ClassVar[Any] = RandomForestRegressor
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the regressor to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        return super().fit(X, y)
-
-    def _solve(self, sample: TargetSample) -> dict[str, Any]:
+    def _solve(self, sample: TargetSample) -> Attributes:
         y, mean = sample.targets, float(sample.targets.mean())
         return {**self._learn(sample.X, y, (y - mean)[:, None], sample.features), "intercept_": mean}
 

@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, replace
+from functools import partial
 from math import inf
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import REMEDIES, check_shape, estimator, rounds_of, time_limit, warn_of_gap
+from cvxens.estimators.base import Attributes, Classifier, estimator, time_limit
 from cvxens.estimators.machines import (
-    PRECOMPUTED,
-    SCALE,
-    Expansion,
-    KernelMachine,
+    InfiniteEnsemble,
     Limits,
-    MachinePath,
     Trainer,
     TrainingKernel,
-    check_balance,
     find_room,
-    hold_expansion,
     make_trainer,
-    scale_price,
 )
-from cvxens.estimators.prices import PriceSearch
 from cvxens.estimators.proving import prove_fit
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.proofs import Layout, Proof, prove_kernel
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
-from cvxens.solvers.svm_solution import Ending
-from cvxens.types import Array
-
-Indices: TypeAlias = NDArray[np.intp]
+from cvxens.solvers.svm_solution import SVMSolution
 
 
 @final
 @estimator
-class InfiniteEnsembleSVC(KernelMachine):
+class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -71,11 +59,6 @@ class InfiniteEnsembleSVC(KernelMachine):
         of `cvxens.kernels`, or of another whose matrix takes more than `cache_size`; "reference" (cvxpy) needs the
         matrix, and does not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can, else
         "blockwise".
-    tol : float
-        The relative certified gap at which the fit is done.
-    cache_size : float, optional
-        MiB that a kernel matrix may take, by default half of the memory that is left; values of a larger one are
-        evaluated whenever they are asked for.
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
 
@@ -97,8 +80,6 @@ class InfiniteEnsembleSVC(KernelMachine):
     intercept_ : ndarray of shape ()
         b, which goes with the kernel without terms in one sample alone, as y'u = 0 cancels those: with
         -1/2 |x - x'|_1 in place of histogram intersection, with `Linear` of x less the middle of the training sample.
-    C_ : float
-        C as a number.
     support_ : ndarray of int, shape (n_support,)
         The samples with u > 0; samples that are alike share theirs in proportion to their weights.
     dual_coef_ : ndarray of shape (n_support,)
@@ -118,33 +99,15 @@ class InfiniteEnsembleSVC(KernelMachine):
 
     source: ClassVar[str] = "LL08 Algorithm 1"
 
-    certificate_: Certificate = field(init=False)
-    history_: tuple[Any, ...] = field(init=False)
     n_iter_: int = field(init=False)
     solver_: str = field(init=False)
-    kernel_: Any = field(init=False)
-    dual_weights_: Array = field(init=False)
-    intercept_: Array = field(init=False)
-    C_: float = field(init=False)
-    support_: NDArray[np.intp] = field(init=False)
-    dual_coef_: Array = field(init=False)
-    support_vectors_: NDArray = field(init=False)
-    _kernel: TrainingKernel = field(init=False)
-    _predictor: AdditiveModel | Expansion = field(init=False)
-    kernel: Any = "stump"
-    C: float | str = "scale"
     _: KW_ONLY
     solver: str = "auto"
-    tol: float = 1e-3
-    cache_size: float | None = None
     random_state: Any = None
+    class_weight: Any = None
+    n_jobs: int | None = None
 
-    @property
-    def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
-
-        Of additive kernels only; a list over the sub-problems where there are several.
-        """
+    def _list_shapes(self) -> Any:
         return self._view_additive(lambda model: model.shape_functions)
 
     @property
@@ -190,80 +153,36 @@ class InfiniteEnsembleSVC(KernelMachine):
         layout = lay_out(sample.X.shape[1])
         return prove_kernel(formulation, sample.X, sample.signs, name, u, b, gamma=gamma, layout=layout)
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
-        if self._is_precomputed:
-            raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
-        v = check_shape("weights", weights, self.dual_coef_.shape)
-        b = None if intercept is None else float(check_shape("intercept", intercept, ()))
-        self._kernel.check(sample.X)
-        check_balance(v)
-        solver = "blockwise" if self._kernel.scale is None else "additive"
-        trainer, prices = self._make_trainer(self._kernel, sample.X, solver), self.C_ * sample.weights
-        (solution,) = trainer.solve_path(sample.signs, prices, [1.0], self._limits())
-        self._warn(solution.ending, solution.certificate)
-        # the optimum of P1 is minus that of P2
-        bound = {"dual": -solution.objective, "rounding": solution.certificate.rounding}
-        vectors, formulation = self.support_vectors_, formulations.svm(prices)
-        return hold_expansion(self._kernel, sample.X, vectors, v, b, formulation, sample.signs, **bound)
-
     def _merges(self) -> bool:
         return not self._is_precomputed
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
     def _check(self, sample: Sample) -> None:
         if self._is_precomputed and not sample.shares.all():
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _solve(self, sample: Sample) -> Attributes:
         rows = sample.X
         if self._is_precomputed:
             # a sub-problem has the rows of some samples: the kernel matrix is between these
             validation.same_length("X", rows.T, len(sample.shares))
             sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
-        # rows that are all alike are refused
-        validation.samples(sample.X)
-        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
-        trainer = self._make_trainer(kernel, sample.X)
-        C = self._price_on(trainer.kernel, sample)
-        with rounds_of(self) as rounds:
-            rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
-            (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
-        certificate = trainer.certify(solution)
-        self._warn(solution.ending, certificate)
-        u, predictor = sample.spread(solution.u), trainer.make_predictor(solution)
-        if isinstance(predictor, Expansion) and self._is_precomputed:
+        trainer, solution, found = self._train(sample, partial(self._solve_priced, sample))
+        predictor: Any = trainer.make_predictor(solution)
+        if self._is_precomputed:
             # new samples are their kernel values with all given ones, also those of other sub-problems
             predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
-        support = np.flatnonzero(u)
-        places = sample.places[support]
-        return {
-            "certificate_": certificate,
-            "history_": tuple(solution.history),
-            "n_iter_": solution.history[-1].steps,
-            "solver_": trainer.solver,
-            "kernel_": trainer.kernel.kernel,
-            "intercept_": np.asarray(solution.b),
-            "dual_weights_": u,
-            "C_": C,
-            "support_": support,
-            "dual_coef_": sample.signs[places] * u[support],
-            "support_vectors_": rows[places],
-            "_kernel": trainer.kernel,
-            "_predictor": predictor,
-        }
+            found["support_vectors_"] = rows[sample.places[found["support_"]]]
+        steps = solution.history[-1].steps
+        return {**found, "n_iter_": steps, "solver_": trainer.solver, "_predictor": predictor}
 
-    def _price_on(self, kernel: TrainingKernel, sample: Sample) -> float:
-        """Return the price of a unit of slack, on a kernel."""
-        if not isinstance(self.C, str):
-            return validation.positive("C", self.C)
-        validation.one_of("C", self.C, [SCALE])
-        return scale_price(kernel, sample.X, sample.masses)
+    def _solve_priced(self, sample: Sample, trainer: Trainer, C: float) -> SVMSolution[Any]:
+        (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
+        return solution
 
-    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
-        return MachinePath(search, others)
+    def _solve_again(self, trainer: Trainer, sample: Sample) -> tuple[SVMSolution[Any], float]:
+        solution = self._solve_priced(sample, trainer, self.C_)
+        # the optimum of P1 is minus that of P2
+        return solution, -solution.objective
 
     def _solve_prices(self, trainer: Trainer, sample: Sample, prices: Sequence[float]) -> Sequence[Any]:
         limits = replace(self._limits(), max_time=inf)
@@ -275,13 +194,6 @@ class InfiniteEnsembleSVC(KernelMachine):
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)
         return Limits(tol, time_limit(self), validation.random_state(self.random_state))
-
-    def _warn(self, ending: Ending, certificate: Certificate) -> None:
-        warn_of_gap(self, certificate, self.tol, ending.value, REMEDIES.get(ending, "raise tol"))
-
-    def _scores(self, X: Any) -> Array:
-        self._kernel.check(X)
-        return self._predictor(X)
 
     def _view_additive(self, view: Callable[[AdditiveModel], Any]) -> Any:
         """Return a view of the additive model; a list over the sub-problems where there are several."""

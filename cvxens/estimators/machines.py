@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, Self, TypeAlias
@@ -19,14 +19,15 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Classifier
+from cvxens.estimators.base import REMEDIES, Attributes, Learner, check_shape, rounds_of, warn_of_gap
 from cvxens.estimators.explanations import list_machine_terms
-from cvxens.estimators.prices import PricePath, Trial, stack_scores
+from cvxens.estimators.prices import PricePath, PriceSearch, Trial, stack_scores
 from cvxens.estimators.samples import Accepts, Sample, class_factors
 from cvxens.kernels import (
     DecisionStump,
@@ -241,8 +242,8 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachine(Classifier):
-    """A classifier by a function `sum_j c_j k(x, x_j) + b` of a kernel.
+class KernelMachine(Learner):
+    """A function `sum_j c_j k(x, x_j) + b` of a kernel.
 
     Parameters
     ----------
@@ -251,22 +252,43 @@ class KernelMachine(Classifier):
         and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
         "variance", of "gaussian", is one over the mean squared distance of the samples from their mean (TK07 4.2): one
         over the sum of the variances of the features, where ``X.var()`` has the differences of their means too.
+
+    Attributes
+    ----------
+    kernel_ : Kernel or callable
+        The kernel as a function of two samples, with what it took from the training sample.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        The features of the samples of `support_`.
     """
 
+    certificate_: Certificate = field(init=False)
+    kernel_: Any = field(init=False)
+    support_: Indices = field(init=False)
+    support_vectors_: NDArray[Any] = field(init=False)
+    dual_coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
     kernel: Any
     _: KW_ONLY
     gamma: float | str | None = None
-    class_weight: Any = None
-    n_jobs: int | None = None
     max_time: float | None = None
     verbose: int = 0
 
     _list_terms = list_machine_terms
 
     @property
-    @abstractmethod
     def shape_functions_(self) -> Any:
-        """(knots, values) of every feature; a list over the sub-problems where there are several."""
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of kernels that are sums over features: "stump", "middle-stump" (where a knot stands twice, g_d jumps),
+        "histogram-intersection" and "decision-stump". A list over the sub-problems where there are several.
+        """
+        check_is_fitted(self)
+        return self._show([part._list_shapes() for part in self._parts()])
+
+    def _list_shapes(self) -> Any:
+        """Return the functions of the one problem; AttributeError of a kernel that is no sum over features."""
+        return list_shapes(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     @property
     def feature_importances_(self) -> Array:
@@ -289,6 +311,13 @@ class KernelMachine(Classifier):
         if not (is_open and self.kernel in KERNELS_OF_GAMMA):
             return {}
         return {"gamma": find_gamma(self.kernel, self.gamma, sample.X, sample.masses)}
+
+
+def list_shapes(kernel: KernelFunction, vectors: NDArray, c: Array, box: Array | None = None) -> Any:
+    """Return (knots, values) of `sum_j c_j k(x, x_j)` by feature, over a box or the ranges of the kernel."""
+    if not isinstance(kernel, Kernel):
+        raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
+    return kernel.shape_functions(vectors, c, box)
 
 
 @dataclass(frozen=True, eq=False)
@@ -574,44 +603,139 @@ def certify_function(
     return Certificate.between(value, dual, maximise=maximise, residuals={}, repair={}, rounding=rounding, note=note)
 
 
-def check_balance(v: Array) -> None:
-    """Raise unless the coefficients of a function of the kernel have the sum 0, but for rounding."""
-    if abs(total := float(v.sum())) > 1e-9 * float(np.abs(v).sum()):
-        raise InvalidInput("weights", f"found the sum {total:.3g}", "give coefficients with the sum 0, as y'u = 0 is")
+@dataclass(eq=False, repr=False)
+class InfiniteEnsemble(KernelMachine):
+    """A kernel machine with an intercept, over the infinite set of hypotheses that its kernel embodies (LL08).
 
+    Parameters
+    ----------
+    tol : float
+        The relative certified gap at which the fit is done.
+    cache_size : float, optional
+        MiB that a kernel matrix may take, by default half of the memory that is left; values of a larger one are
+        evaluated whenever they are asked for.
 
-def hold_expansion(
-    kernel: TrainingKernel,
-    X: NDArray,
-    vectors: NDArray,
-    v: Array,
-    b: float | None,
-    formulation: Formulation,
-    y: Array,
-    **bound: float,
-) -> Certificate:
-    """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against a dual value on the sample X."""
-    X = np.concatenate([X, vectors])
-    if kernel.scale is None:
-        X, function = X.astype(np.float64), kernel.function
-        sizes = expand(lambda left, right: np.abs(function(left, right)), X, X[len(y) :], np.abs(v))
-        scores, errors = expand(function, X, X[len(y) :], v), sum_error(len(v), 1.0) * sizes
-    else:
-        # a constant in the kernel, and terms in x alone, are nothing to coefficients with the sum 0
-        additive = AdditiveKernel.of(X, kernel.scale)
-        scores = additive.product(np.concatenate([np.zeros(len(y)), v]), compensated=True)
-        errors = np.full(len(X), additive.product_error(v))
-    (f, at_vectors), (f_errors, errors_at_vectors) = np.split(scores, [len(y)]), np.split(errors, [len(y)])
-    return certify_function(
-        formulation,
-        y,
-        f,
-        b,
-        # |w|^2 = sum_ij v_i v_j k(x_i, x_j) = v'(K v), off by the errors of K v and of the sum
-        max(float(v @ at_vectors), 0.0),
-        errors=f_errors,
-        norm_error=float(np.abs(v) @ errors_at_vectors) + sum_error(len(v), float(np.abs(v) @ np.abs(at_vectors))),
-        note="over all hypotheses of the kernel as it was fitted",
-        dual=bound["dual"],
-        rounding=bound["rounding"],
-    )
+    Attributes
+    ----------
+    kernel_ : Kernel or callable
+        As it was made on the training sample.
+    C_ : float
+        C as a number.
+    """
+
+    history_: tuple[Round, ...] = field(init=False)
+    C_: float = field(init=False)
+    _kernel: TrainingKernel = field(init=False)
+    _predictor: Any = field(init=False)
+    kernel: Any = "stump"
+    C: float | str = SCALE
+    _: KW_ONLY
+    tol: float = 1e-3
+    cache_size: float | None = None
+
+    @abstractmethod
+    def _solve_again(self, trainer: Trainer, sample: Any) -> tuple[SVMSolution[Any], float]:
+        """Solve the problem of the fit on another sample; returns its bound on the objective of a function too."""
+
+    def _find_unit(self, sample: Any) -> float:
+        """Return what the default price is in proportion to beside the kernel: the unit of the targets."""
+        return 1.0
+
+    def _price_on(self, kernel: TrainingKernel, sample: Any) -> float:
+        """Return the price of a unit of slack, on a kernel."""
+        if not isinstance(self.C, str):
+            return validation.positive("C", self.C)
+        validation.one_of("C", self.C, [SCALE])
+        return self._find_unit(sample) * scale_price(kernel, sample.X, sample.masses)
+
+    @abstractmethod
+    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
+        """Choose how the problem is solved on a sample, by another solver than that of the fit where one is named."""
+
+    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
+        return MachinePath(search, others)
+
+    def _train(
+        self, sample: Any, solve: Callable[[Trainer, float], SVMSolution[Any]]
+    ) -> tuple[Trainer, SVMSolution[Any], Attributes]:
+        """Solve at the price on a sample, and warn where that falls short of `tol`; returns the fitted attributes."""
+        # rows that are all alike are refused
+        validation.samples(sample.X)
+        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
+        # of a precomputed kernel, which is refused unless it is square, what the price is measured on
+        trainer = self._make_trainer(kernel, sample.X)
+        C = self._price_on(kernel, sample)
+        with rounds_of(self) as rounds:
+            rounds.tell(f"{trainer.solver}, {len(sample.X)} samples")
+            solution = solve(trainer, C)
+        certificate = trainer.certify(solution)
+        self._warn(solution.ending, certificate)
+        u = sample.spread(solution.u)
+        support = np.flatnonzero(u)
+        places = sample.places[support]
+        fitted = {
+            "certificate_": certificate,
+            "history_": tuple(solution.history),
+            "kernel_": kernel.kernel,
+            "C_": C,
+            "dual_weights_": u,
+            "intercept_": np.asarray(solution.b),
+            "support_": support,
+            "dual_coef_": solution.problem.y[places] * u[support],
+            "support_vectors_": sample.X[places],
+            "_kernel": kernel,
+        }
+        return trainer, solution, fitted
+
+    def _warn(self, ending: Ending, certificate: Certificate) -> None:
+        warn_of_gap(self, certificate, self.tol, ending.value, REMEDIES.get(ending, "raise tol"))
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _refuse_precomputed(self) -> None:
+        if self._is_precomputed:
+            raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
+
+    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+        """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against the bound of a new solution."""
+        self._refuse_precomputed()
+        v = check_shape("weights", weights, self.dual_coef_.shape)
+        b = None if intercept is None else float(check_shape("intercept", intercept, ()))
+        kernel, n = self._kernel, len(sample.X)
+        kernel.check(sample.X)
+        if abs(total := float(v.sum())) > 1e-9 * float(np.abs(v).sum()):
+            found = f"found the sum {total:.3g}"
+            raise InvalidInput("weights", found, "give coefficients with the sum 0, as y'u = 0 is")
+        trainer = self._make_trainer(kernel, sample.X, "blockwise" if kernel.scale is None else "additive")
+        solution, dual = self._solve_again(trainer, sample)
+        self._warn(solution.ending, solution.certificate)
+        X = np.concatenate([sample.X, self.support_vectors_])
+        if kernel.scale is None:
+            X, function = X.astype(np.float64), kernel.function
+            sizes = expand(lambda left, right: np.abs(function(left, right)), X, X[n:], np.abs(v))
+            scores, errors = expand(function, X, X[n:], v), sum_error(len(v), 1.0) * sizes
+        else:
+            # a constant in the kernel, and terms in x alone, are nothing to coefficients with the sum 0
+            additive = AdditiveKernel.of(X, kernel.scale)
+            scores = additive.product(np.concatenate([np.zeros(n), v]), compensated=True)
+            errors = np.full(len(X), additive.product_error(v))
+        (f, at_vectors), (f_errors, errors_at_vectors) = np.split(scores, [n]), np.split(errors, [n])
+        return certify_function(
+            solution.problem.formulation,
+            solution.problem.y,
+            f,
+            b,
+            # |w|^2 = sum_ij v_i v_j k(x_i, x_j) = v'(K v), off by the errors of K v and of the sum
+            max(float(v @ at_vectors), 0.0),
+            errors=f_errors,
+            norm_error=float(np.abs(v) @ errors_at_vectors) + sum_error(len(v), float(np.abs(v) @ np.abs(at_vectors))),
+            note="over all hypotheses of the kernel as it was fitted",
+            dual=dual,
+            rounding=solution.certificate.rounding,
+        )
+
+    def _scores(self, X: Any) -> Array:
+        self._kernel.check(X)
+        return self._predictor(X)

@@ -28,7 +28,7 @@ from cvxens.tables import TableEncoder
 from cvxens.types import Array
 
 
-def _hand_on(best: Any, choices: Sequence[Choice], sample: Any) -> None:
+def _hand_on(best: BaseEstimator, choices: Sequence[Choice], sample: Any) -> None:
     """Let an estimator begin its fit with what is known of it; sub-problems find theirs as those of an earlier fit."""
     parts = [best]
     if (n_parts := best._n_problems(sample)) > 1:
@@ -138,7 +138,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     cv_results_: dict[str, Any] = field(init=False)
     n_splits_: int = field(init=False)
     refit_time_: float = field(init=False)
-    estimator: Any = None
+    estimator: BaseEstimator = None
     param_grid: Mapping[str, Sequence[Any]] | None = None
     _: KW_ONLY
     prices: Any = None
@@ -197,7 +197,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise InvalidInput("estimator", found, "give one of cvxens that has a price, or use GridSearchCV")
         return clone(template)
 
-    def _make_grid(self, template: Any) -> Sequence[Mapping[str, Any]]:
+    def _make_grid(self, template: BaseEstimator) -> Sequence[Mapping[str, Any]]:
         """Return the combinations of other parameters, also of those that the estimator leaves open."""
         if self.param_grid is None:
             return template._list_alternatives()

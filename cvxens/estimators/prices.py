@@ -30,7 +30,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
@@ -157,7 +157,7 @@ class PriceSearch:
     Without `prices`, the path of each alternative says which are tried.
     """
 
-    estimator: Any
+    estimator: BaseEstimator
     sample: Any
     folds: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
     score: Callable[[NDArray[np.bool_], Array], float]
@@ -254,7 +254,7 @@ class PricePath:
 
     search: PriceSearch
     others: Mapping[str, Any]  # by the names of parameters
-    estimator: Any = field(init=False)  # with these
+    estimator: BaseEstimator = field(init=False)  # with these
     name: str = "C"
     sense: float = 1.0  # 1 where low prices make the simplest models, else -1
     trials: dict[float, Trial] = field(default_factory=dict)
@@ -478,7 +478,7 @@ def choose_better(run: Run, known: Run, sense: float) -> Run:
     return run if distance(run) <= distance(known) else replace(known, ending=run.ending)
 
 
-def choose_price(estimator: Any, sample: Any) -> Choice:
+def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
     """Return the price of a problem that is "auto", and what else is open, by cross-validation."""
     at = copy(estimator)
     at.C = type(estimator).C
@@ -531,12 +531,12 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
 class AsTheyAre(Accepts):
     """Samples that have been checked."""
 
-    def new(self, estimator: Any, X: Any) -> Any:
+    def new(self, estimator: BaseEstimator, X: Any) -> Any:
         """Return the samples as they were given."""
         return X
 
 
-def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[np.bool_], Array], float]:
+def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[[NDArray[np.bool_], Array], float]:
     """Return what rates raw scores F (n_test,) or (n_test, n_parts) of a test part of a sample; larger is better.
 
     By default it is minus the loss that is minimised: the log loss where there are probabilities, else the hinge loss,
@@ -569,7 +569,7 @@ def make_score(estimator: Any, sample: Any, scoring: Any) -> Callable[[NDArray[n
     return score_part
 
 
-def _score_loss(classifier: Any, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
+def _score_loss(classifier: BaseEstimator, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
     """Return minus the mean loss of a test part: the log loss where there are probabilities, else the hinge loss."""
     labels, rows = sample.labels[test], np.arange(np.count_nonzero(test))
     if classifier._link is not None:

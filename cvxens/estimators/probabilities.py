@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.types import Array
 
 
-def _has_link(estimator: Any) -> bool:
+def _has_link(estimator: BaseEstimator) -> bool:
     """Return True if there are probabilities, which is up to the parameters alone: of the exponential loss itself."""
     if vars(estimator).get("nu") is not None:
         raise AttributeError(f"predict_proba: found nu={estimator.nu!r}, which aims at a margin; give nu=None")
@@ -20,7 +21,7 @@ def _has_link(estimator: Any) -> bool:
 
 
 @available_if(_has_link)
-def predict_proba(classifier: Any, X: Any) -> Array:
+def predict_proba(classifier: BaseEstimator, X: Any) -> Array:
     """Return the probability of each class that the loss estimates: those under which its mean is least at the scores.
 
     Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one with the exponential loss, and

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from cvxens.colgen import column_generation
 from cvxens.colgen.loop import state_set
 from cvxens.errors import InvalidInput
@@ -14,7 +16,7 @@ from cvxens.proofs import Layout, Proof, prove
 
 
 def prove_fit(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any,
     *,
@@ -90,7 +92,7 @@ def prove_fit(
 
 
 def prove_ensemble(
-    model: Any, sample: Any, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
+    model: BaseEstimator, sample: Any, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
 ) -> Proof:
     """Prove an ensemble, by its multipliers where they are given, else one of a new run."""
     formulation = model._formulation(sample)

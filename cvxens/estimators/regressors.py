@@ -4,50 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate, Round
+from cvxens.certificates import Certificate
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import (
-    REMEDIES,
-    Regressor,
-    check_shape,
-    estimator,
-    rounds_of,
-    time_limit,
-    warn_of_gap,
-)
+from cvxens.estimators.base import Attributes, Regressor, check_shape, estimator, time_limit
 from cvxens.estimators.constraints import refuse_bounds
-from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
-from cvxens.estimators.explanations import list_machine_terms
+from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, Own, certify_ensemble
 from cvxens.estimators.machines import (
-    PRECOMPUTED,
     PRICE,
-    SCALE,
     Expansion,
-    MachinePath,
+    InfiniteEnsemble,
     Trainer,
     TrainingKernel,
-    check_balance,
     find_room,
-    hold_expansion,
+    list_shapes,
     make_trainer,
-    scale_price,
     take_solved,
 )
 from cvxens.estimators.prices import EnsemblePath, PriceSearch
-from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
+from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
 from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
-from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
 from cvxens.solvers.blockwise import solve_blockwise
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
@@ -190,12 +176,12 @@ class LPBoostRegressor(Ensemble, Regressor):
         """The number of quantiles that are learnt at once."""
         return np.size(self.quantile) if self.loss == "quantile" else 1
 
-    def _formulation(self, sample: Any) -> Formulation:
+    def _formulation(self, sample: Weighted) -> Formulation:
         formulation = super()._formulation(sample)
         # steps from one quantile to the next go up
         return formulation if self._n_scores == 1 else replace(formulation, nonnegative=True)
 
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         if self._n_scores == 1:
             return oracle
@@ -208,15 +194,15 @@ class LPBoostRegressor(Ensemble, Regressor):
         return super()._fit(sample, formulation, oracle, start)
 
     def _ensemble_of(
-        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Any
-    ) -> dict[str, Any]:
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
+    ) -> Attributes:
         if self._n_scores == 1:
             return super()._ensemble_of(formulation, columns, w, b, own)
         steps: list[Any] = [column.hypothesis for column in columns]
         learners, weights, intercepts = add_up(steps, w, float(b), self._n_scores)
         return {"weak_learners_": learners, "weights_": weights, "intercept_": intercepts}
 
-    def _spread(self, sample: Any, u: Array) -> Array:
+    def _spread(self, sample: Weighted, u: Array) -> Array:
         return super()._spread(sample, u.reshape(-1, self._n_scores) if self._n_scores > 1 else u)
 
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
@@ -286,7 +272,7 @@ class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
 
 @final
 @estimator
-class InfiniteEnsembleSVR(Regressor):
+class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
     """Support vector regression over an infinite set of hypotheses, by the kernel that embodies it (LL08).
 
     min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of the kernel, such as averages of
@@ -303,11 +289,6 @@ class InfiniteEnsembleSVR(Regressor):
         The deviation that costs nothing; by default a tenth of the mean absolute deviation from the median.
     gamma : float, optional
         Of "decision-tree", "laplacian" and "gaussian", as of `InfiniteEnsembleSVC`.
-    tol : float
-        The relative certified gap at which the fit is done.
-    cache_size : float, optional
-        MiB that the kernel matrix may take, by default half of the memory that is left; values of a larger one are
-        evaluated whenever they are asked for.
 
     Attributes
     ----------
@@ -315,10 +296,6 @@ class InfiniteEnsembleSVR(Regressor):
         How far the function is at most from the optimum over the whole set of hypotheses.
     history_ : tuple of Round
         Objective, bound, support vectors and times, for every block.
-    kernel_ : Kernel or callable
-        As it was made on the training sample.
-    C_ : float
-        C as a number.
     epsilon_ : float
         The deviation that costs nothing, as a number.
     dual_weights_ : ndarray of shape (n_samples,)
@@ -329,8 +306,6 @@ class InfiniteEnsembleSVR(Regressor):
         The samples with u other than 0.
     dual_coef_ : ndarray of shape (n_support,)
         u of these.
-    support_vectors_ : ndarray of shape (n_support, n_features)
-        Their features.
 
     Examples
     --------
@@ -343,131 +318,52 @@ class InfiniteEnsembleSVR(Regressor):
 
     source: ClassVar[str] = "Vapnik 1995; LL08 Algorithm 1"
 
-    certificate_: Certificate = field(init=False)
-    history_: tuple[Round, ...] = field(init=False)
-    kernel_: Any = field(init=False)
-    C_: float = field(init=False)
     epsilon_: float = field(init=False)
-    dual_weights_: Array = field(init=False)
-    intercept_: Array = field(init=False)
-    support_: NDArray[np.intp] = field(init=False)
-    dual_coef_: Array = field(init=False)
-    support_vectors_: NDArray = field(init=False)
-    _kernel: TrainingKernel = field(init=False)
-    _predictor: Expansion = field(init=False)
-    kernel: Any = "stump"
-    C: float | str = "scale"
     epsilon: float | None = None
-    _: KW_ONLY
-    gamma: float | None = None
-    tol: float = 1e-3
-    cache_size: float | None = None
-    max_time: float | None = None
-    verbose: int = 0
 
-    _list_terms = list_machine_terms
-
-    @property
-    def shape_functions_(self) -> Any:
-        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
-
-        Of kernels that are sums over features, such as "stump" and "middle-stump".
-        """
-        check_is_fitted(self)
+    def _list_shapes(self) -> Any:
         kernel, vectors = self._predictor.kernel, self._predictor.vectors
-        if not isinstance(kernel, Kernel):
-            raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
-        if not len(vectors):
+        if isinstance(kernel, Kernel) and not len(vectors):
             # without support vectors the prediction is the intercept
             return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
-        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
-        return kernel.shape_functions(vectors, self._predictor.coefficients, box)
+        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)]) if len(vectors) else None
+        return list_shapes(kernel, vectors, self._predictor.coefficients, box)
 
-    def _accepts(self) -> Accepts:
-        return Accepts()
-
-    def _solve(self, sample: TargetSample) -> dict[str, Any]:
-        validation.samples(sample.X)
-        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
-            raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
+    def _solve(self, sample: TargetSample) -> Attributes:
+        self._refuse_precomputed()
         # sums of distances are rounded in the order of memory, which data frames turn round
         sample = replace(sample, X=np.ascontiguousarray(sample.X))
-        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
-        C, loss = self._price_on(kernel, sample), self._loss(sample)
-        solution = self._solve_over(kernel, replace(loss, C=C * loss.C), sample)
-        u = sample.spread(solution.u)
-        support, of_kept = np.flatnonzero(u), np.flatnonzero(solution.u)
-        vectors = np.asarray(sample.X[of_kept], np.float64)
-        return {
-            "certificate_": solution.certificate,
-            "history_": tuple(solution.history),
-            "kernel_": kernel.kernel,
-            "C_": C,
-            "epsilon_": float(loss.epsilon),
-            "dual_weights_": u,
-            "intercept_": np.asarray(solution.b),
-            "support_": support,
-            "dual_coef_": u[support],
-            "support_vectors_": sample.X[sample.places[support]],
-            "_kernel": kernel,
-            "_predictor": Expansion(kernel.function, vectors, solution.u[of_kept], solution.b),
-        }
+        loss = self._loss(sample)
+        _, solution, found = self._train(sample, partial(self._solve_priced, loss))
+        kept = np.flatnonzero(solution.u)
+        vectors, function = np.asarray(sample.X[kept], np.float64), found["_kernel"].function
+        predictor = Expansion(function, vectors, solution.u[kept], solution.b)
+        return {**found, "epsilon_": float(loss.epsilon), "_predictor": predictor}
 
-    def _price_on(self, kernel: TrainingKernel, sample: TargetSample) -> float:
-        """Return the price of a unit of deviation, on a kernel."""
-        if not isinstance(self.C, str):
-            return validation.positive("C", self.C)
-        validation.one_of("C", self.C, [SCALE])
-        # that of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
-        deviation = measure_deviation(sample.targets, sample.weights)
-        return deviation * scale_price(kernel, sample.X, sample.masses) / PRICE
+    def _find_unit(self, sample: TargetSample) -> float:
+        # the price of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
+        return measure_deviation(sample.targets, sample.weights) / PRICE
 
     def _loss(self, sample: TargetSample) -> EpsilonInsensitive:
         """Return the loss at the price 1."""
         epsilon = TUBE * measure_deviation(sample.targets, sample.weights) if self.epsilon is None else self.epsilon
         return EpsilonInsensitive(sample.targets, epsilon, sample.weights)
 
-    def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
-        return MachinePath(search, others)
-
-    def _make_trainer(self, kernel: TrainingKernel, X: Any) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
         return make_trainer(kernel, X, "blockwise", find_room(self.cache_size))
+
+    def _solve_priced(self, loss: EpsilonInsensitive, trainer: Trainer, C: float) -> SVMSolution[Any]:
+        tol = validation.positive("tol", self.tol)
+        return solve_blockwise(KernelSVR(trainer.matrix, replace(loss, C=C * loss.C)), tol, max_time=time_limit(self))
+
+    def _solve_again(self, trainer: Trainer, sample: TargetSample) -> tuple[SVMSolution[Any], float]:
+        loss = EpsilonInsensitive(sample.targets, self.epsilon_, sample.weights)
+        solution = self._solve_priced(loss, trainer, self.C_)
+        return solution, solution.certificate.dual
 
     def _solve_prices(self, trainer: Trainer, sample: TargetSample, prices: Sequence[float]) -> Sequence[Any]:
         loss, matrix = self._loss(sample), trainer.matrix
         return take_solved(solve_svm_path(solve_blockwise, KernelSVR(matrix, loss), prices, self.tol))
 
-    def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVMSolution[Any]:
-        """Solve the problem of a loss on a sample, and warn where that falls short of `tol`."""
-        trainer: Any = self._make_trainer(kernel, sample.X)
-        with rounds_of(self) as rounds:
-            rounds.tell(f"{len(sample.targets)} samples")
-            tol = validation.positive("tol", self.tol)
-            solution = solve_blockwise(KernelSVR(trainer.matrix, loss), tol, max_time=time_limit(self))
-        warn_of_gap(
-            self, solution.certificate, self.tol, solution.ending.value, REMEDIES.get(solution.ending, "raise tol")
-        )
-        return solution
-
     def _scores(self, X: Any) -> Array:
-        self._kernel.check(X)
-        return self._predictor(np.ascontiguousarray(X))
-
-    def _certify(self, sample: TargetSample, weights: Any, intercept: Any) -> Certificate:
-        v = check_shape("weights", weights, self.dual_coef_.shape)
-        b = None if intercept is None else float(check_shape("intercept", intercept, ()))
-        self._kernel.check(sample.X)
-        check_balance(v)
-        loss = EpsilonInsensitive(sample.targets, self.epsilon_, self.C_ * sample.weights)
-        best = self._solve_over(self._kernel, loss, sample).certificate
-        return hold_expansion(
-            self._kernel,
-            sample.X,
-            self.support_vectors_,
-            v,
-            b,
-            Formulation(loss, SquaredL2(), intercept=True),
-            np.ones(len(sample.targets)),
-            dual=best.dual,
-            rounding=best.rounding,
-        )
+        return super()._scores(np.ascontiguousarray(X))

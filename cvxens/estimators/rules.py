@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Negated, Ramp, Rule, Scaled
+from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Negated, Ramp, Rule, Scaled, find_step
 from cvxens.types import Array
 
 
@@ -38,7 +38,7 @@ class WeightedRule(NamedTuple):
 Conditions: TypeAlias = tuple[Interval | Among, ...]
 
 
-def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions | Ramp, float]]:
+def list_rules(hypothesis: Hypothesis) -> Iterator[tuple[Conditions | Ramp, float]]:
     """Yield rules, by their conditions in the order of the features, and values; h(x) is the sum of those that hold.
 
     Ramps are yielded as they are, with a slope above 0, and the factor that makes h of them.
@@ -62,8 +62,8 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions | Ramp, float]]:
                 yield intervals, hypothesis.factor * value
         case Ramp():
             yield replace(hypothesis, slope=abs(hypothesis.slope)), np.sign(hypothesis.slope)
-        case _ if hasattr(hypothesis, "step"):
-            feature, threshold, above, below, missing = hypothesis.step
+        case _ if (step := find_step(hypothesis)) is not None:
+            feature, threshold, above, below, missing = step
             if above == below == missing:
                 yield (), above
                 return

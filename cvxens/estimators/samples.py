@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -37,8 +37,9 @@ from cvxens.colgen.oracles import (
 )
 from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
-from cvxens.tables import Feature, encode, find_features, find_words, is_frame
+from cvxens.hypotheses import Hypothesis, LevelStump, Negated, Scaled, SignedTree, Stump
+from cvxens.tables import Feature, encode, find_words, is_frame
+from cvxens.tables.columns import learn_features
 from cvxens.types import Array
 
 
@@ -50,16 +51,15 @@ class Accepts:
     missing: bool = False  # NaN as a missing value
     nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
-    def new(self, estimator: Any, X: Any) -> Any:
+    def new(self, estimator: BaseEstimator, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
         return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
         """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
-        X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
-        return X, y
+        return self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
 
-    def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def _coded(self, estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
 
         The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
@@ -72,18 +72,18 @@ class Accepts:
             return X
         if reset:
             vars(estimator).pop("features_", None)
-            features = None if isinstance(X, np.ndarray) else find_features(X)
-            if features is None:
-                return X
-            estimator.features_ = features
-        elif "features_" not in vars(estimator):
+            if not isinstance(X, np.ndarray):
+                features, X = learn_features(X)
+                vars(estimator).update({} if features is None else {"features_": features})
             return X
-        elif is_frame(X):
+        if "features_" not in vars(estimator):
+            return X
+        if is_frame(X):
             # the names of its columns, which are matched next
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return encode(estimator.features_, X)
 
-    def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
+    def _checked(self, estimator: BaseEstimator, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
             found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
@@ -273,12 +273,10 @@ class Sample(Weighted):
         check_classes(y)
         masses = check_weights(sample_weight, X)
         weights = masses * class_factors(vars(estimator).get("class_weight"), y, masses)
-        classes, of_kept = np.unique(y[weights > 0], return_inverse=True)
+        classes, labels = np.unique(y[weights > 0], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
-        labels = np.zeros(len(y), np.intp)
-        labels[weights > 0] = of_kept
-        return cls(**keep_weighted(estimator, X, masses, weights, labels=labels), classes=classes)
+        return cls(**keep_weighted(estimator, X, masses, weights), labels=labels, classes=classes)
 
     @property
     def known(self) -> dict[str, Any]:
@@ -322,24 +320,6 @@ def keep_weighted(
         "names": tuple(vars(estimator).get("feature_names_in_", ())),
         **{name: values[kept] for name, values in of_samples.items()},
     }
-
-
-def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
-    """Return the index of a feature that is given by its name or by its index.
-
-    Examples
-    --------
-    >>> find_feature("monotone", "dose", ["age", "dose"], 2), find_feature("monotone", 0, [], 2)
-    (1, 0)
-    """
-    if isinstance(feature, str) and feature in names:
-        return list(names).index(feature)
-    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
-        return int(feature)
-    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
-    raise InvalidInput(
-        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
-    )
 
 
 def label(formulation: Formulation, sample: Any) -> Array | None:
@@ -455,7 +435,7 @@ def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> t
     return tuple(hypothesis for hypothesis in found if hypothesis is not None)
 
 
-def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
+def _recode(hypothesis: Hypothesis, kinds: Mapping[int, Feature]) -> Any:
     match hypothesis:
         case Scaled() | Negated():
             inside = _recode(hypothesis.hypothesis, kinds)

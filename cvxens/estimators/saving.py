@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _is_fitted as is_fitted
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,7 +39,7 @@ FORMER = b"cvxens model "
 """What files of models began with before they were files of skops."""
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write the fitted estimator to a file of skops, which is replaced as a whole or not at all.
 
     `load` and `load_model` read it, and so does ``skops.io.load``. Not kept are requests of metadata and callbacks
@@ -203,7 +204,7 @@ def _leave_out(value: Any) -> Any:
     return value
 
 
-def _check_encoder(estimator: Any) -> None:
+def _check_encoder(estimator: BaseEstimator) -> None:
     """Raise a TypeError unless the encoder of an estimator, if there is one, makes features that it knows."""
     encoder = vars(estimator).get("encoder_")
     if encoder is None:
@@ -215,7 +216,7 @@ def _check_encoder(estimator: Any) -> None:
         raise TypeError("an encoder that is not of the model's features")
 
 
-def _try_scoring(estimator: Any) -> None:
+def _try_scoring(estimator: BaseEstimator) -> None:
     """Raise a ValueError unless a sample as an estimator's own fit has seen it has scores, of each weak learner too."""
     kind, held = type(estimator).__name__, vars(estimator)
     n_features, classes = held.get("n_features_in_"), held.get("classes_", (0, 0))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.constraints import Constraint
-from cvxens.estimators.samples import Sample, Sensitive, find_feature
+from cvxens.estimators.samples import Sample, Sensitive, Weighted
 from cvxens.features import column
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
@@ -42,7 +42,7 @@ class SideConstraint(Constraint):
     """A convex constraint on the scores of a training sample."""
 
     @abstractmethod
-    def state(self, sample: Any) -> list[SideRow]:
+    def state(self, sample: Weighted) -> list[SideRow]:
         """Return the rows of the constraint on a sample."""
 
     def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
@@ -92,7 +92,7 @@ class EqualMeanScores(SideConstraint):
     at_most: float = 0.0
     given: Any = None
 
-    def state(self, sample: Any) -> list[SideRow]:
+    def state(self, sample: Weighted) -> list[SideRow]:
         """Return a row for every two groups, in either order."""
         limit = check_limit(self, least=0.0)
         counted = np.full(len(sample.masses), True) if self.given is None else _find_class(sample, self.given)
@@ -138,7 +138,7 @@ class GroupLoss(SideConstraint):
     groups: Any = None
     at_most: float = 1.0
 
-    def state(self, sample: Any) -> list[SideRow]:
+    def state(self, sample: Weighted) -> list[SideRow]:
         """Return a row for every group."""
         limit = check_limit(self)
         _check_classes(sample, "GroupLoss")
@@ -173,20 +173,20 @@ class ClassLoss(SideConstraint):
     label: Any
     at_most: float
 
-    def state(self, sample: Any) -> list[SideRow]:
+    def state(self, sample: Weighted) -> list[SideRow]:
         """Return the one row."""
         limit = check_limit(self)
         _check_classes(sample, "ClassLoss")
         return [_bound_loss(f"mean loss of class {self.label}", sample, _find_class(sample, self.label), limit)]
 
 
-def _bound_loss(name: str, sample: Any, members: NDArray[np.bool_], limit: float) -> SideRow:
+def _bound_loss(name: str, sample: Weighted, members: NDArray[np.bool_], limit: float) -> SideRow:
     """Return the row that bounds the mean loss of some samples."""
     masses = np.where(members, sample.masses, 0.0)
     return SideRow(name, np.zeros(len(masses)), masses / masses.sum(), limit)
 
 
-def find_groups(sample: Any, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:
+def find_groups(sample: Weighted, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:
     """Return the groups of a sample by a column of its sensitive features, by all of them, or by a feature of X.
 
     Each is what it is called, with True for the samples that are in it.
@@ -198,7 +198,7 @@ def find_groups(sample: Any, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:
         remedy = "give fit the groups as `sensitive_features`, or the constraint the name of a feature"
         raise InvalidInput("sensitive_features", "found none for a constraint that names no groups", remedy)
     else:
-        feature = find_feature("constraints", name, sample.names, sample.X.shape[1])
+        feature = validation.feature_index("constraints", name, sample.names, sample.X.shape[1])
         # all missing values are one level
         levels, of_sample = np.unique(column(sample.X, feature), return_inverse=True)
         kind = sample.features[feature] if sample.features else Feature(str(name))
@@ -219,18 +219,19 @@ def check_limit(constraint: Any, least: float = TINY) -> float:
     return float(limit)
 
 
-def _check_classes(sample: Any, name: str) -> None:
+def _check_classes(sample: Weighted, name: str) -> Sample:
     if not isinstance(sample, Sample):
         raise InvalidInput("constraints", f"found {name} for a regression", "give EqualMeanScores")
+    return sample
 
 
-def _find_class(sample: Any, label: Any) -> NDArray[np.bool_]:
+def _find_class(sample: Weighted, name: Any) -> NDArray[np.bool_]:
     """Mark the samples of a class."""
-    _check_classes(sample, f"the class {label!r:.100}")
-    known = sample.classes.tolist()
-    if label not in known:
-        raise InvalidInput("constraints", f"found the class {label!r:.100}", f"give one of {known}")
-    return np.asarray(sample.labels == known.index(label))
+    of_classes = _check_classes(sample, f"the class {name!r:.100}")
+    known = of_classes.classes.tolist()
+    if name not in known:
+        raise InvalidInput("constraints", f"found the class {name!r:.100}", f"give one of {known}")
+    return of_classes.labels == known.index(name)
 
 
 def _balance(pulls: Array) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen import Formulation
+from cvxens.colgen import Formulation, Run
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Predictor, estimator
+from cvxens.estimators.base import Attributes, Predictor, estimator
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
@@ -228,11 +228,11 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         penalty = PENALTIES[validation.one_of("penalty", self.penalty, PENALTIES)]
         return Formulation(self._loss(sample), penalty)
 
-    def _appraise(self, sample: Any, formulation: Formulation, run: Any) -> dict[str, Any]:
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> Attributes:
         f = np.zeros(len(sample.times))
         for column, w in zip(run.columns, run.weights, strict=True):
             f += w * column.values
-        return {**super()._appraise(sample, formulation, run), **find_baseline(self._loss(sample), f)}
+        return find_baseline(self._loss(sample), f)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> Any:
         """Predict the cumulative hazard of samples over the time.

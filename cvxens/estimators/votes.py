@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.estimators.explanations import list_votes
 from cvxens.estimators.rules import average, weigh_rules
-from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, with_names
+from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, find_step, with_names
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -23,7 +24,7 @@ Sides: TypeAlias = tuple[str, ...]
 """The names of the classes; of two, those of negative and of positive scores."""
 
 
-def find_importances(ensemble: Any) -> Array:
+def find_importances(ensemble: BaseEstimator) -> Array:
     """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
 
     A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
@@ -44,7 +45,7 @@ def find_importances(ensemble: Any) -> Array:
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
 
 
-def to_frame(ensemble: Any) -> Any:
+def to_frame(ensemble: BaseEstimator) -> Any:
     """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
 
     Returns
@@ -68,7 +69,7 @@ def to_frame(ensemble: Any) -> Any:
     return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
 
 
-def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
 
     The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
@@ -112,13 +113,13 @@ def get_rules(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     2 True
     """
     pd = check_pandas_support("get_rules")
-    sample = ensemble._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+    sample = ensemble._read_again(X, y, sample_weight=sample_weight)
     rows = list(_list_rules(ensemble, sample))
     columns = ["rule", "weight", "support", "length"]
     return pd.DataFrame(rows, columns=None if rows else columns)
 
 
-def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
+def _list_rules(ensemble: BaseEstimator, sample: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of `get_rules`, on the samples of the sub-problems."""
     names, classifies = _names(ensemble), "classes_" in vars(ensemble)
     problems = _list_problems(ensemble) if classifies else [("", (), ensemble.weak_learners_, ensemble.weights_)]
@@ -142,7 +143,7 @@ def _list_rules(ensemble: Any, sample: Any) -> Iterator[dict[str, Any]]:
             }
 
 
-def to_text(ensemble: Any, most: int = 20) -> str:
+def to_text(ensemble: BaseEstimator, most: int = 20) -> str:
     """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
 
     Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
@@ -196,8 +197,7 @@ def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercep
 
 def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
     """Return the features that a hypothesis looks at, and the share of each look; (n_looks,) both."""
-    if hasattr(hypothesis, "step"):
-        step = hypothesis.step
+    if (step := find_step(hypothesis)) is not None:
         looks = [step.feature] if step.above != step.below else []
         return np.array(looks, np.intp), np.ones(len(looks))
     if hasattr(hypothesis, "feature_shares"):
@@ -213,11 +213,11 @@ def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
     return np.arange(len(shares)), shares
 
 
-def _describe_sum(ensemble: Any, names: Mapping[int, str], most: int) -> str:
+def _describe_sum(ensemble: BaseEstimator, names: Mapping[int, str], most: int) -> str:
     """Return the lines of a regressor: what is added, largest first, and the intercept."""
     votes = sorted(list_votes(ensemble), key=lambda vote: -np.abs(vote[2]).max())
 
-    def line(hypothesis: Any, w: Array) -> str:
+    def line(hypothesis: Hypothesis, w: Array) -> str:
         text, is_test, sign = _split_sign(hypothesis)
         word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
         return f"{', '.join(f'{sign * value:+.6g}' for value in w)}  {word}{with_names(text, names)}"
@@ -228,7 +228,7 @@ def _describe_sum(ensemble: Any, names: Mapping[int, str], most: int) -> str:
     return "\n".join([*lines, *more, f"{intercept}  always"])
 
 
-def _list_problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
+def _list_problems(ensemble: BaseEstimator) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
     """Yield the head of each sub-problem's lines, its sides, weak learners, and their votes as scores count them.
 
     Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
@@ -242,7 +242,7 @@ def _list_problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], A
         yield f"[{name} vs rest] ", ("rest", name), part.weak_learners_, part.weights_
 
 
-def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
+def _describe_sides(hypothesis: Hypothesis, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
     """Return the line of a vote for one side where a test holds, and for the other where it does not."""
     if isinstance(hypothesis, SignedTree):
         negative, positive = sides if vote * hypothesis.sign > 0 else sides[::-1]
@@ -254,7 +254,7 @@ def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[i
     return f"{abs(vote):+.6g}  {with_names(text if is_test else f'{text} > 0', names)} -> {side}{elsewhere}"
 
 
-def _describe_classes(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
+def _describe_classes(hypothesis: Hypothesis, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
     """Return the line of the votes for all classes, which change their signs where a test does not hold."""
     text, is_test, sign = _split_sign(hypothesis)
     head = ", ".join(f"{sign * vote:+.6g} {side}" for vote, side in zip(votes, sides, strict=True) if vote)
@@ -268,7 +268,7 @@ NO_VOTE = ", else none"
 """What a line says of a rule, which has a vote only where it holds."""
 
 
-def _is_rule(hypothesis: Any) -> bool:
+def _is_rule(hypothesis: Hypothesis) -> bool:
     inside = hypothesis.hypothesis if isinstance(hypothesis, Negated | Scaled) else hypothesis
     return isinstance(inside, Rule)
 
@@ -289,11 +289,11 @@ def _indent_tree(hypothesis: SignedTree, names: Mapping[int, str], classes: tupl
     return indent(str(replace(_name_features(hypothesis, names).tree, classes=classes)), "    ")
 
 
-def _names(ensemble: Any) -> Mapping[int, str]:
+def _names(ensemble: BaseEstimator) -> Mapping[int, str]:
     return dict(enumerate(vars(ensemble).get("feature_names_in_", ())))
 
 
-def _name(hypothesis: Any, names: Mapping[int, str]) -> str:
+def _name(hypothesis: Hypothesis, names: Mapping[int, str]) -> str:
     """Return the text of a hypothesis, with the names of the features that have one."""
     if isinstance(hypothesis, SignedTree):
         return str(_name_features(hypothesis, names))
@@ -312,9 +312,9 @@ def _weights(w: Array) -> dict[str, float]:
     return {f"weight_{k}": float(value) for k, value in enumerate(w)}
 
 
-def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
+def _stump(hypothesis: Hypothesis, names: Mapping[int, str]) -> dict[str, Any]:
     """Return the columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
-    step = getattr(hypothesis, "step", None)
+    step = find_step(hypothesis)
     if step is None or step.above == step.below:
         return {}
     place = {"feature": names.get(step.feature, step.feature), "threshold": step.threshold}

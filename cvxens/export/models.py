@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +28,7 @@ from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
 from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.export.graph import Graph, import_onnx
-from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
+from cvxens.hypotheses import Branch, Hypothesis, LevelStump, Negated, Ramp, Rule, Scaled, find_step
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -41,7 +41,7 @@ Scores: TypeAlias = tuple[list[str], Array]
 """The names of the scores of `decision_function`, and the lowest and highest values of features (2, n_features)."""
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: BaseEstimator) -> Any:
     """Return a fitted ensemble of stumps, trees of depth 2 and rules, or an additive model, as ONNX.
 
     The graph has one input, X (n, n_features) of float64. Of a classifier there are two outputs: `scores`, which is
@@ -123,7 +123,7 @@ def to_onnx(model: Any) -> Any:
     return proto
 
 
-def _add_scores(model: Any, graph: Graph) -> Scores:
+def _add_scores(model: BaseEstimator, graph: Graph) -> Scores:
     """Add the scores of a fitted estimator to a graph, in parts that ONNX has operators for."""
     match model:
         case OfAnyFormulation() if any(part._decide is not None for part in model._parts()):
@@ -150,29 +150,27 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
     raise InvalidInput("model", found, REMEDY)
 
 
-def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
+def _add_parts(model: BaseEstimator, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
     """Add the scores for two classes; or of several, each against the rest."""
-    if not hasattr(model, "estimators_"):
-        return add(model, graph)
-    parts, boxes = zip(*(add(binary, graph) for binary in model.estimators_), strict=True)
-    scores, (lows, highs) = [score for part in parts for score in part], np.stack(boxes, axis=1)
+    of_parts, boxes = zip(*(add(part, graph) for part in model._parts()), strict=True)
+    scores, (lows, highs) = [score for part in of_parts for score in part], np.stack(boxes, axis=1)
     box = np.stack([lows.max(axis=0), highs.min(axis=0)])
     return scores, box
 
 
-def _add_vote(model: Any, graph: Graph) -> Scores:
+def _add_vote(model: BaseEstimator, graph: Graph) -> Scores:
     """Add a vote; the first weak learner takes the intercept along, whose sum is then the same to the last bit."""
     weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
     kept = np.flatnonzero(weights.any(axis=1)).tolist()
     learners: list[Any] = [model.weak_learners_[j] for j in kept]
     box = _find_box(None, model.n_features_in_)
-    if not all(hasattr(learner, "step") for learner in learners):
+    found = [find_step(learner) for learner in learners]
+    if None in found:
         values = [_add_learner(learner, graph) for learner in learners]
         intercept = np.atleast_1d(model.intercept_)
         return [_add_sum(graph, values, weights[kept, k], intercept[k]) for k in range(weights.shape[1])], box
     steps = []
-    for j, learner in zip(kept, learners, strict=True):
-        step = learner.step
+    for j, step in zip(kept, filter(None, found), strict=True):
         steps.append((step.feature, step.threshold, *(value * weights[j] for value in step.values)))
     none = np.zeros(weights.shape[1])
     columns = zip(*(steps or [(0, 0.0, none, none, none)]), strict=True)
@@ -188,11 +186,11 @@ def _add_sum(graph: Graph, values: Sequence[str], weights: Array, intercept: flo
     return graph.total(graph.stack([graph.put("Add", first, intercept), *rest]))
 
 
-def _add_learner(hypothesis: Any, graph: Graph) -> str:
+def _add_learner(hypothesis: Hypothesis, graph: Graph) -> str:
     """Add the values (n,) of a weak learner that is made of tests of single features."""
     match hypothesis:
-        case _ if hasattr(hypothesis, "step"):
-            feature, threshold, *values = hypothesis.step
+        case _ if (step := find_step(hypothesis)) is not None:
+            feature, threshold, *values = step
             return graph.choose(feature, graph.reach(feature, threshold), *map(float, values))
         case LevelStump(feature, levels, sign, missing):
             held = graph.find(feature, levels)
@@ -207,8 +205,8 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
         case Ramp():
             beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
             part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
-            values = graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
-            return graph.put("Where", graph.put("IsNaN", beyond), 0.0, values) if graph.gaps else values
+            line = graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
+            return graph.put("Where", graph.put("IsNaN", beyond), 0.0, line) if graph.gaps else line
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
     kind = type(hypothesis).__name__
@@ -216,7 +214,7 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
     raise InvalidInput("model", found, REMEDY)
 
 
-def _add_functions(model: Any, graph: Graph) -> Scores:
+def _add_functions(model: BaseEstimator, graph: Graph) -> Scores:
     """Add the functions of single features whose sum a machine is."""
     try:
         functions = model.shape_functions_
@@ -233,9 +231,9 @@ def _find_box(kernel: Any, n_features: int) -> Array:
     return np.clip(box, -largest, largest)
 
 
-def _find_classes(model: Any) -> NDArray | None:
+def _find_classes(model: BaseEstimator) -> NDArray | None:
     """Return the classes in a type that ONNX has; None where there are none."""
-    if not hasattr(model, "classes_"):
+    if not is_classifier(model):
         return None
     classes = model.classes_
     for kinds, dtype in (("b", np.bool_), ("iu", np.int64), ("f", np.float64)):
@@ -246,12 +244,12 @@ def _find_classes(model: Any) -> NDArray | None:
     raise InvalidInput("model", f"found the classes {classes}", "fit with classes that are numbers or text")
 
 
-def _takes_gaps(model: Any) -> bool:
+def _takes_gaps(model: BaseEstimator) -> bool:
     """Return True if values may be missing; what is no estimator of scikit-learn is refused later."""
     return isinstance(model, BaseEstimator) and bool(get_tags(model).input_tags.allow_nan)
 
 
-def _add_range(model: Any, graph: Graph, box: Array) -> str:
+def _add_range(model: BaseEstimator, graph: Graph, box: Array) -> str:
     """Add the truth values (n,) that all values of a sample are in the box, codes of levels, or missing if they may."""
     features = getattr(model, "features_", None) or ()
     nominal = [j for j, feature in enumerate(features) if feature.categories is not None]
@@ -284,7 +282,7 @@ def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDA
     graph.put("Gather", classes, best, result="label")
 
 
-def _describe(model: Any) -> dict[str, str]:
+def _describe(model: BaseEstimator) -> dict[str, str]:
     """Return the properties of the file: estimator, certificate, and what the features are."""
     certificates = getattr(model, "best_estimator_", model).certificate_
     text = "\n\n".join(map(str, certificates if isinstance(certificates, list) else [certificates]))

@@ -19,6 +19,7 @@ from cvxens.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
 
     from cvxens.colgen import Run
 
@@ -134,7 +135,7 @@ def add_note(ax: Axes, kind: str, n_left_out: int, *, below: bool) -> None:
         ax.set_title(text, loc="right", fontsize="small", color=NOTE)
 
 
-def name_problems(estimator: Any) -> list[str]:
+def name_problems(estimator: BaseEstimator) -> list[str]:
     """Say what each sub-problem of a fitted estimator tells apart; positive scores are for what is named first."""
     return [f"{label} vs rest" for label in read_fitted(estimator, "classes_")]
 
@@ -148,7 +149,7 @@ def name_features(names: Names, n_features: int) -> tuple[str, ...]:
     return tuple(str(name) for name in given)
 
 
-def read_fitted(estimator: Any, attribute: str) -> Any:
+def read_fitted(estimator: BaseEstimator, attribute: str) -> Any:
     """Return an attribute of a fitted estimator, or raise if it has none."""
     try:
         return getattr(estimator, attribute)
@@ -178,7 +179,7 @@ class WeightedHypotheses:
         return cls([column.hypothesis for column in run.columns], run.weights, names)
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator) -> Self:
         """Take what a fitted estimator of one output holds in ``weak_learners_`` and ``weights_``."""
         learners, weights = read_fitted(estimator, "weak_learners_"), read_fitted(estimator, "weights_")
         names = dict(enumerate(map(str, getattr(estimator, "feature_names_in_", ()))))

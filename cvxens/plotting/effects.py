@@ -17,6 +17,7 @@ from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 @dataclass
@@ -63,7 +64,7 @@ class EffectsDisplay(Display):
         return cls(sizes, effects.names, n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: Any = None, **options: Any) -> Self:
         """Draw the effects of a fitted estimator on a sample X (n_samples, n_features); as `from_effects`."""
         return cls.from_effects(estimator.effects(X), **options)
 
@@ -138,7 +139,7 @@ class PairDisplay(Display):
         return cls((edges[0], edges[1]), table[..., k], (first, second)).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, pair: str | None = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: Any = None, pair: str | None = None, **options: Any) -> Self:
         """Draw a pair of a fitted estimator, on a sample X (n_samples, n_features); as `from_effects`."""
         return cls.from_effects(estimator.effects(X), pair, X, **options)
 
@@ -214,7 +215,7 @@ class ExplanationDisplay(Display):
         return cls(found[:, k], names, float(effects.intercept[k]), n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, x: Any, **options: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: Any, x: Any, **options: Any) -> Self:
         """Draw why a sample x (1, n_features) has its score, beside the mean score of samples X; as `from_effects`."""
         return cls.from_effects(estimator.effects(X), x, **options)
 

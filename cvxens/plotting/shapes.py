@@ -32,6 +32,7 @@ from cvxens.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from sklearn.base import BaseEstimator
 
     from cvxens.colgen import Bands, Run
 
@@ -209,7 +210,7 @@ class ShapeDisplay:
         return cls._from_panels(panels, n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
         """Draw the main effects of a fitted estimator, as by `from_effects`; the label names their class."""
         estimator = getattr(estimator, "best_estimator_", estimator)
         display = cls._from_effects(read_fitted(estimator, "effects")(X), X, n_shown=n_shown)

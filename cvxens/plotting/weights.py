@@ -26,6 +26,7 @@ from cvxens.plotting.display import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
     from cvxens.colgen import Hypothesis, Path, Run
 
@@ -258,7 +259,7 @@ class SelectionDisplay(Display):
         add_note(ax, "further", left, below=False)
 
 
-def _find_selected(estimator: Any) -> set[int]:
+def _find_selected(estimator: BaseEstimator) -> set[int]:
     """Return the features that a fitted estimator uses."""
     shares = np.asarray(read_fitted(estimator, "feature_importances_"))
     return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
@@ -76,7 +76,7 @@ class Given:
     rows: Sequence[str]
 
     @classmethod
-    def from_sample(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Given | None:
+    def from_sample(cls, model: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Given | None:
         """Read samples; None without any."""
         if X is None:
             for argument, value in (("y", y), ("sample_weight", sample_weight)):
@@ -139,7 +139,7 @@ class Report:
     (2, False)
     """
 
-    model: Any
+    model: BaseEstimator
     X: Any = None
     y: Any = None
     _: KW_ONLY
@@ -198,7 +198,7 @@ class Report:
     @property
     def _target(self) -> str:
         """The name of what is predicted, where y or the table of the fit has one."""
-        encoder = getattr(self.model, "encoder_", None)
+        encoder = vars(self.model).get("encoder_")
         return str(getattr(self.y, "name", None) or (encoder.target if encoder else ""))
 
     def _describe_overview(self) -> list[list[str]]:
@@ -209,12 +209,12 @@ class Report:
         if is_classifier(model):
             lines.append(["Classes", ", ".join(map(str, model.classes_))])
         parts = model._parts()
-        if hasattr(parts[0], "weak_learners_"):
+        if "weak_learners_" in vars(parts[0]):
             used = sum(int(np.any(w)) for part in parts for w in part.weights_)
             lines.append(["Weak learners in use", str(used)])
-        elif hasattr(parts[0], "support_"):
+        elif "support_" in vars(parts[0]):
             lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
-        prices = [price for part in parts if (price := getattr(part, "price_of_constraints_", None)) is not None]
+        prices = [price for part in parts if (price := vars(part).get("price_of_constraints_")) is not None]
         if prices:
             least, most = (sum(ends) for ends in zip(*prices, strict=True))
             lines.append(["What its constraints cost", f"between {least:.4g} and {most:.4g} in the objective"])
@@ -279,7 +279,7 @@ def _describe_calibration(probabilities: Array, positive: NDArray, weights: Arra
     return {"x": _numbers(means), "y": _numbers(shares), "counts": _numbers(totals[used])}
 
 
-def _describe_score(model: Any, given: Given) -> str:
+def _describe_score(model: BaseEstimator, given: Given) -> str:
     """Say what the score of a model on samples is, and of what."""
     # rankers count no weights
     weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
@@ -291,7 +291,7 @@ def _describe_score(model: Any, given: Given) -> str:
     )
 
 
-def _describe_certificates(model: Any) -> list[Content]:
+def _describe_certificates(model: BaseEstimator) -> list[Content]:
     """Return a sentence on each certificate, and its lines."""
     certificates = list_certificates(model.certificate_)
     told = describe_proofs(certificates, model, f"all {name_hypotheses(model)}")
@@ -301,7 +301,7 @@ def _describe_certificates(model: Any) -> list[Content]:
     ]
 
 
-def _describe_histories(model: Any) -> list[Content]:
+def _describe_histories(model: BaseEstimator) -> list[Content]:
     """Return the objective, the bound and the gap of every round; nothing of models without rounds."""
     try:
         traces = read_traces(model)
@@ -317,7 +317,7 @@ def _describe_histories(model: Any) -> list[Content]:
     return described
 
 
-def _describe_rules(model: Any, given: Given | None) -> Content:
+def _describe_rules(model: BaseEstimator, given: Given | None) -> Content:
     """Return the rules of an ensemble, or else its weak learners, as a table."""
     if not hasattr(model, "to_frame"):
         return {"lacking": "This model is no list of rules."}
@@ -339,7 +339,7 @@ def _describe_rules(model: Any, given: Given | None) -> Content:
     return {"kind": kind, "columns": list(map(str, frame.columns)), "rows": rows, "total": len(frame)}
 
 
-def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Content:
+def _describe_effects(model: BaseEstimator, effects: Effects, given: Given | None) -> Content:
     """Return what each effect is, how important, and how it is drawn."""
     ranked = [int(k) for k in np.argsort(-effects.importances, kind="stable") if effects.importances[k] > 0]
     # smaller effects are rounding
@@ -438,7 +438,7 @@ def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Cont
     }
 
 
-def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) -> Content | None:
+def _explain(model: BaseEstimator, effects: Effects, given: Given | None, explain: Any) -> Content | None:
     """Return what each effect, and each feature by its Shapley value, adds to the scores of some samples."""
     if given is None:
         return None
@@ -580,7 +580,7 @@ def list_certificates(found: Any) -> list[Certificate]:
 
 
 def describe_proofs(
-    certificates: Sequence[Certificate], model: Any, over: str, tol: float | None = None
+    certificates: Sequence[Certificate], model: BaseEstimator, over: str, tol: float | None = None
 ) -> list[tuple[str, str]]:
     """Return what each sub-problem of a fitted model tells apart, "" where there is one, and what is proven of it.
 
@@ -599,7 +599,7 @@ def keeps_promise(certificate: Certificate, tol: float | None) -> bool:
     return certificate.holds(tol)
 
 
-def name_hypotheses(model: Any) -> str:
+def name_hypotheses(model: BaseEstimator) -> str:
     """Return what the weak learners of an ensemble are drawn from, in the plural.
 
     Examples
@@ -612,15 +612,15 @@ def name_hypotheses(model: Any) -> str:
     return HYPOTHESES.get(oracle, "hypotheses of its oracle") if isinstance(oracle, str) else "hypotheses of its oracle"
 
 
-def describe_kind(model: Any) -> str:
+def describe_kind(model: BaseEstimator) -> str:
     """Say in a plain sentence what a fitted model does."""
     purpose = "It predicts a number" if is_regressor(model) else "It puts samples in order"
     if is_classifier(model):
         purpose = f"It tells {len(model.classes_)} classes apart"
     parts = model._parts()
-    if hasattr(parts[0], "weak_learners_"):
+    if "weak_learners_" in vars(parts[0]):
         return f"{purpose} by a score, which is a weighted sum of {name_hypotheses(model)}."
-    if hasattr(parts[0], "support_"):
+    if "support_" in vars(parts[0]):
         return f"{purpose} by a score, which is a weighted sum of how alike a sample is to some samples of the fit."
     return f"{purpose} by a score."
 

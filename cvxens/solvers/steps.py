@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.features import sum_joint
+from cvxens.hypotheses import find_step
 from cvxens.limits import check_time, map_in_threads
 from cvxens.problems.maps import StepColumns
 from cvxens.types import Array
@@ -55,7 +56,7 @@ class StepRows:
     @classmethod
     def read(cls, hypothesis: Any, sign: float) -> StepRow | None:
         """Return a hypothesis, times a sign, as a row; None where it is no step."""
-        step = getattr(hypothesis, "step", None)
+        step = find_step(hypothesis)
         if step is None:
             return None
         return StepRow(int(step.feature), float(step.threshold), sign * step.above, sign * step.below)

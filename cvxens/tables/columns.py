@@ -284,16 +284,25 @@ def find_features(X: Any) -> tuple[Feature, ...] | None:
     >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
     True
     """
+    return learn_features(X)[0]
+
+
+def learn_features(X: Any) -> tuple[tuple[Feature, ...] | None, Any]:
+    """Return the features of a data frame with nominal columns, and the frame as `encode` returns it.
+
+    Anything else has none, and stays as it is. The frame is read once.
+    """
     if not is_frame(X):
-        return None
+        return None, X
     cells, types = read_columns(X)[0], (str(dtype).lower() for dtype in X.dtypes)
     nominal = [
         column.dtype.kind in "bO" or dtype.startswith(("category", "categorical", "enum"))
         for column, dtype in zip(cells.values(), types, strict=True)
     ]
     if not any(nominal):
-        return None
-    return tuple(Feature.learn(*each, nominal=level) for each, level in zip(cells.items(), nominal, strict=True))
+        return None, X
+    features = tuple(Feature.learn(*each, nominal=level) for each, level in zip(cells.items(), nominal, strict=True))
+    return features, _encode_frame(features, X, cells, True)
 
 
 def encode(features: Sequence[Feature], X: Any) -> Any:
@@ -310,7 +319,11 @@ def encode(features: Sequence[Feature], X: Any) -> Any:
     if not is_frame(X):
         remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
         raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
-    return type(X)(dict(zip(X.columns, _encode_columns(features, *read_columns(X)), strict=True)))
+    return _encode_frame(features, X, *read_columns(X))
+
+
+def _encode_frame(features: Sequence[Feature], X: Any, cells: Mapping[str, Any], named: bool) -> Any:
+    return type(X)(dict(zip(X.columns, _encode_columns(features, cells, named), strict=True)))
 
 
 def _encode_columns(features: Sequence[Feature], cells: Mapping[str, Any], named: bool) -> Array:

@@ -285,7 +285,7 @@ def test_names_of_features_are_those_of_the_frame(data):
     assert {"age", "dose", "age x dose"} <= set(effects.names)
     assert effects(frame) == pytest.approx(model.decision_function(frame), abs=1e-9)
     assert effects.partial_dependence("dose", [1.0, 4.0]) == pytest.approx(effects.partial_dependence(1, [1.0, 4.0]))
-    with pytest.raises(InvalidInput, match="found 'weight'"):
+    with pytest.raises(InvalidInput, match="found the feature 'weight'"):
         effects.partial_dependence("weight", [1.0])
 
 

@@ -5,7 +5,7 @@ import pytest
 from estimator_samples import FEW, called, three_classes, two_classes
 from sklearn.base import clone
 
-from cvxens import InfiniteEnsembleSVC, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
+from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVR, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.kernels import MiddleStump, Stump
 
 pytestmark = FEW
@@ -57,10 +57,10 @@ def test_importances_of_infinite_ensembles_are_those_of_their_cells():
     expected = np.bincount(cells.features, np.abs(cells.weights), minlength=3)
     np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
     several = InfiniteEnsembleSVC(C=0.1).fit(*three_classes())
-    np.testing.assert_allclose(
-        several.feature_importances_,
-        np.mean([part.feature_importances_ for part in several.estimators_], axis=0),
-    )
+    parts = [part.feature_importances_ for part in several.estimators_]
+    np.testing.assert_allclose(several.feature_importances_, np.mean(parts, axis=0))
+    regression = InfiniteEnsembleSVR().fit(np.column_stack([X, np.ones(len(X))]), X[:, 0])
+    assert regression.feature_importances_[0] > 0.5 > regression.feature_importances_[3] == 0
     assert not hasattr(InfiniteEnsembleSVC("gaussian").fit(X, Y), "feature_importances_")
 
 

@@ -24,7 +24,8 @@ from cvxens.features import Ints, check_features, column, count_missing, find_mi
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
-from cvxens.tables import Feature, encode, find_features
+from cvxens.tables import Feature
+from cvxens.tables.columns import learn_features
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_each, one_of
 
@@ -56,8 +57,8 @@ class Kinds:
     def from_sample(cls, X: Any, features: Sequence[Feature] | None = None, missing: str = "side") -> Self:
         """Check a sample; without `features` all of it is numeric, but for what is nominal in a data frame."""
         silent = one_of("missing", missing, ("side", "zero")) == "zero"
-        if features is None and not isinstance(X, np.ndarray) and (features := find_features(X)) is not None:
-            X = encode(features, X)
+        if features is None and not isinstance(X, np.ndarray):
+            features, X = learn_features(X)
         X = check_features(X, gaps=True)
         kinds = tuple(Feature(f"x{j}") for j in range(X.shape[1])) if features is None else tuple(features)
         one_each("features", kinds, X.shape[1], "feature")
