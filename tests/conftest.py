@@ -8,6 +8,7 @@ start inherit the environment.
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import joblib
@@ -32,6 +33,10 @@ for variable, value in THREADS.items():
 # what tests start imports the package beside the tests, not another one that is installed
 ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+# the workers and the processes that tests start read what the first of them has compiled
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # a shell that starts a command in the background has it ignore Ctrl-C, which tests send
 signal.signal(signal.SIGINT, signal.default_int_handler)
