@@ -45,12 +45,15 @@ settings.register_profile(
     "cvxens",
     # random, and derandomised where CI is set: the profile that hypothesis itself begins with
     parent=settings.get_profile(settings.get_current_profile_name()),
+    # seeds are new in every run; many in one are `make fuzz`, but for tests that ask for a number of their own
+    max_examples=25,
     # no test fails for the time that it takes
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     # a failure on another machine can be reproduced from what was printed
     print_blob=True,
 )
+settings.register_profile("fuzz", parent=settings.get_profile("cvxens"), max_examples=500)
 settings.load_profile("cvxens")
 
 

@@ -215,7 +215,7 @@ margins = st.lists(st.floats(-4, 4), min_size=4, max_size=4).map(np.array)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(z=margins)
 def test_an_expression_is_evaluated_as_it_is_stated(name, z):
     assert ExpressionLoss(LOSSES[name].expression).value(z) == pytest.approx(LOSSES[name].certified.value(z), rel=1e-12)
