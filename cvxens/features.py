@@ -42,7 +42,7 @@ NO_BOUND = 2**62
 """Above every edge, see `BITS`."""
 
 NONE = -NO_BOUND
-"""The size of the best step where there is none."""
+"""The size of the best step where there is none; two of them, or one and an edge, are below every edge too."""
 
 BLOCK = 1024
 """Samples whose scores are added up together, as these stay in a cache."""
@@ -171,12 +171,6 @@ class BinnedFeatures:
         """The number of distinct values of every feature, shape (n_features,)."""
         return 1 + np.array(map_in_threads(lambda j: len(self.places(j)), range(self.n_features)))
 
-    def missing(self, feature: int) -> NDArray[np.intp]:
-        """Return the samples in which `feature` is missing, ascending."""
-        if self.X.dtype.kind != "f" or not self.columns.size:
-            return np.empty(0, np.intp)
-        return np.flatnonzero(find_missing(column(self.X, int(self.columns[feature]))))
-
     def places(self, feature: int) -> NDArray[np.int64]:
         """Return all places of `feature` where its value changes, ascending."""
         values = self.entry_values[self.entries(feature)]
@@ -206,9 +200,11 @@ class BinnedFeatures:
         return find_middles(*(self.entry_values[around].astype(np.float64) for around in (at - 1, at)))
 
     @cached_property
-    def gone(self) -> list[NDArray[np.intp]]:
-        """The samples in which each feature is missing."""
-        return list(map(self.missing, range(self.n_features)))
+    def missing(self) -> list[NDArray[np.intp]]:
+        """The samples in which each feature is missing, ascending."""
+        if self.X.dtype.kind != "f":
+            return [np.empty(0, np.intp)] * self.n_features
+        return [np.flatnonzero(find_missing(column(self.X, j))) for j in self.columns.tolist()]
 
     @cached_property
     def bins(self) -> Bins:
@@ -259,11 +255,11 @@ class BinnedFeatures:
             values = self.entry_values[self.entries(feature)]
             entries = np.ones(len(values))
             if self.has_zeros[feature]:
-                entries[np.searchsorted(values, 0)] = self.n_samples - len(self.gone[feature]) - len(values) + 1
+                entries[np.searchsorted(values, 0)] = self.n_samples - len(self.missing[feature]) - len(values) + 1
         else:
             # of sparse features one entry stands for all zeros, and has the mass that the others leave
             masses, rows = self._masses, self.ascending(feature)
-            others = masses[rows[rows < len(masses)]].sum() + masses[self.gone[feature]].sum()
+            others = masses[rows[rows < len(masses)]].sum() + masses[self.missing[feature]].sum()
             entries = np.append(masses, masses.sum() - others)[rows]
         return float(entries.sum()), entries.cumsum()
 
@@ -301,7 +297,7 @@ class BinnedFeatures:
                 continue
             codes[j] = max(self.bins.listed.rests[j], 0)
             codes[j, rows] = own
-            codes[j, self.gone[j]] = self.counts[j] + 1
+            codes[j, self.missing[j]] = self.counts[j] + 1
         return codes
 
     def rank(self, feature: int) -> Ints:
@@ -316,8 +312,8 @@ class BinnedFeatures:
         """Sum the weights of the samples of known values by feature, and those that missing ones count as."""
         totals = np.repeat(weights.totals[:, np.newaxis], self.n_features, axis=1)
         present, positives = totals.copy(), np.repeat(weights.positives[:, np.newaxis], self.n_features, axis=1)
-        for k in np.flatnonzero(list(map(len, self.gone))).tolist():
-            lost = weights.integers[:, self.gone[k]]
+        for k in np.flatnonzero(list(map(len, self.missing))).tolist():
+            lost = weights.integers[:, self.missing[k]]
             present[:, k] -= lost.sum(axis=1)
             positives[:, k] -= np.maximum(lost, 0).sum(axis=1)
             totals[:, k] = present[:, k] + self.ways[k] * lost.sum(axis=1)
@@ -510,18 +506,14 @@ class FixedPoint(NamedTuple):
 
         Each of the rounded edges is off by the error at most, so their norm by that times the root of their number.
         """
-        share = 1 + (n_terms + 16) * EPSILON
+        share = 1 + (n_terms + 8) * EPSILON
         length = np.sqrt(n_edges * len(self.totals) * share)
-        return self.real_square((np.sqrt(squares * share) + self.error * length) ** 2)
+        with np.errstate(over="ignore"):
+            return float(np.ldexp((np.sqrt(squares * share) + self.error * length) ** 2, 2 * self.exponent))
 
     def real(self, units: float) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
-
-    def real_square(self, square: float) -> float:
-        """Return a number of squared units as a float, inf if it is too large for one."""
-        with np.errstate(over="ignore"):
-            return float(np.ldexp(square, 2 * self.exponent))
 
     def raised(self, units: float, share: float = 0.0) -> float:
         """Return a float that is at least so many units, and `share` of them more."""

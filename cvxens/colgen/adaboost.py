@@ -19,7 +19,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle, relative_gap
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, relative_gap, skip_squares
 from cvxens.errors import InvalidInput
 from cvxens.rounding import sum_error
 from cvxens.types import Array
@@ -159,7 +159,7 @@ def boosting_steps(
         # u_i = p_i exp(-y_i f(x_i)), normalised; the smallest score is taken off, so that none overflows
         u = p * np.exp(scores.min() - scores)
         u /= u.sum()
-        priced = oracle.price(y * u)
+        priced = oracle.price(y * u, **skip_squares(oracle))
         if not priced.columns:
             return
         hypothesis, z = priced.columns[0].hypothesis, y * _values_within_1(priced.columns[0])

@@ -26,7 +26,7 @@ from scipy.sparse import issparse
 from cvxens import validation
 from cvxens.colgen.loop import Run, column_generation
 from cvxens.colgen.near_optimal import LevelSet, NearEnsemble, PricedPart, Range, RangeSearch, find_level, take_ends
-from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, declared, evaluate, with_signs
+from cvxens.colgen.protocols import Hypothesis, Oracle, Priced, ask, declared, evaluate, skip_squares, with_signs
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant
 from cvxens.limits import limit_time
@@ -239,7 +239,7 @@ class _Constants:
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the constants, with a bound on their edges."""
         total = fsum(s)
-        answer = ask(self.oracle, np.full(len(s), total / len(s)), exclude)
+        answer = ask(self.oracle, np.full(len(s), total / len(s)), exclude, **skip_squares(self.oracle))
         constant = [column for column in answer.columns if (column.values == column.values[0]).all()]
         # the sum is rounded once, and its share of each sample once
         return Priced(constant, answer.edge_bound + 2 * EPSILON * abs(total) * self.largest)
@@ -357,7 +357,7 @@ class _BandSearch:
         # by these functions alone; without a hypothesis of the feature, nothing would depend on them
         for tilt in tilts:
             for s in (tilt, -tilt):
-                for column in ask(own, s, ()).columns[:1]:
+                for column in ask(own, s, (), **skip_squares(own)).columns[:1]:
                     search.take(column, s)
         # neighbouring points one after the other: what is best at one of them is not far from it at the next
         done = search.find((*ends[::2], *ends[1::2]))

@@ -46,6 +46,7 @@ from cvxens.colgen.protocols import (
     make_column,
     name_of,
     relative_gap,
+    skip_squares,
     surely_has,
     with_signs,
 )
@@ -168,7 +169,7 @@ def iterate(
             solution = master.solve()
             if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
-                columns = _Columns(oracle, solution)
+                columns = _Columns(oracle, solution, square_sum=square_sum)
                 if start or found:
                     master.add(columns.enter(start, found, solution))
                     solution = master.solve()
@@ -177,7 +178,7 @@ def iterate(
         try:
             priced = columns.price(solution)
             with on_one_thread():
-                priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
+                priced = columns.raise_bounds(priced, solution)
                 bound = master.bound(solution, priced)
         except TimeUp as up:
             # a first solution is worth more than none, even without a bound
@@ -226,8 +227,12 @@ def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbe
 class _Columns:
     """The columns in the master: what an oracle is to leave out, what of its answers is new, and what bounds hold."""
 
-    def __init__(self, oracle: Oracle, solution: MasterSolution) -> None:
+    def __init__(self, oracle: Oracle, solution: MasterSolution, *, square_sum: bool = True) -> None:
         self.oracle = with_signs(oracle, free=solution.is_free, several=solution.s.ndim > 1)
+        self.options = {} if square_sum else skip_squares(self.oracle)
+        if solution.row_norm < inf:
+            self.options["row_norm"] = solution.row_norm
+        """What the oracle's `price` is told beside."""
         self.entered: tuple[Column, ...] = ()
         """In the order of the master's weights."""
         self.hypotheses: set[Hypothesis] = set()
@@ -364,9 +369,8 @@ class _Columns:
         return tuple(compress(self.entered, excluded | ~is_open)), hidden
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
-        options: dict[str, Any] = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
         exclude = [column.hypothesis for column in closed if column.hypothesis not in self.given]
-        return ask(self.oracle, solution.s, exclude, **options)
+        return ask(self.oracle, solution.s, exclude, **self.options)
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
         """Evaluate the largest edge in an answer that has a bound: what an oracle says of a hypothesis may be wrong.
@@ -677,7 +681,7 @@ def column_generation(
         validation.instance("checkpoint", checkpoint, Checkpoint)
     first, begin = _distinct(start), None
     if master is fastest_master:
-        formulation = formulation.read(signs.shape)
+        formulation = formulation.read(signs)
         # all stumps at once are more columns than a run wants that counts them, or has some
         at_once = not first and max_columns is None and len(signs) >= all_stumps.LEAST_SAMPLES
         if at_once and all_stumps.can_begin_with_stumps(formulation, oracle):
@@ -762,6 +766,9 @@ class Search:
                 ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._save(at_once=True)
         room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
+        if ending is Ending.INTERRUPTED and self.incumbent is None:
+            # who interrupts what has not begun does not wait for it
+            room = clock.reserve + OVERRUN
         with limit_time(room, alone=True) as rest:
             if self.incumbent is None:
                 self.incumbent = self._before_first_round()

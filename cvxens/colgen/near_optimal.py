@@ -26,7 +26,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.loop import Run
 from cvxens.colgen.masters.linear_masters import LiveProgram
-from cvxens.colgen.protocols import Column, Hypothesis, ask, declared, evaluate, negate, with_signs
+from cvxens.colgen.protocols import Column, Hypothesis, ask, declared, evaluate, negate, skip_squares, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
 from cvxens.problems import Problem
@@ -440,7 +440,7 @@ class RangeSearch:
                 lacking = f"found {type(part.oracle).__name__} without the largest |h(x)|, which rounding counts by"
                 raise InvalidInput("oracle", lacking, "give it as the attribute `largest`")
             weights, plus = s + part.tilt / price, part.constant / price
-            answer = ask(part.oracle, weights, part.left_out)
+            answer = ask(part.oracle, weights, part.left_out, **skip_squares(part.oracle))
             bound = answer.outside_bound if part.left_out and np.isfinite(answer.outside_bound) else answer.edge_bound
             if not np.isfinite(bound):
                 raise InvalidInput("make_oracle", "found one that does not bound edges", "give one such as stumps")

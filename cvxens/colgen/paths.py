@@ -35,8 +35,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.colgen.loop import Run, Step, column_generation, fastest_master_over
+from cvxens.colgen.masters import InteriorPointMaster
 from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle
-from cvxens.colgen.restricted import FastMaster
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
@@ -462,17 +462,16 @@ class _Solver:
     def _start_between(
         self, price: float, neighbours: Sequence[PathPoint], make: Callable[[Formulation, Array], Master] | None
     ) -> Callable[[Formulation, Array], Master]:
-        """Return what makes a master, which begins at the mean of two neighbours, or at the nearer one, if it can."""
+        """Return what makes a master, which begins at the mean of two neighbours, if it can."""
         left, right = neighbours
         share = (price - left.price) / (right.price - left.price)
 
         def begin(formulation: Formulation, y: Array) -> Master:
             master = fastest_master_over(self.oracle, formulation, y) if make is None else make(formulation, y)
-            if isinstance(master, FastMaster) and master.begins_near:
-                at = share if master.begins_near == "point" else float(share > 0.5)
-                columns, w = _join(left, right, at)
+            if isinstance(master, InteriorPointMaster):
+                columns, w = _join(left, right, share)
                 weights = dict(zip((column.hypothesis for column in columns), w.tolist(), strict=True))
-                master.begin_near(weights, _mix(at, self.samples[left.price].u, self.samples[right.price].u))
+                master.begin_near(weights, _mix(share, self.samples[left.price].u, self.samples[right.price].u))
             return master
 
         return begin

@@ -11,9 +11,10 @@ bound is one on sizes of edges. An oracle whose set has -h with every h answers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from inspect import signature
 from math import inf, isfinite
 from typing import Any, Protocol, Self
 
@@ -172,42 +173,13 @@ class Priced:
 
     columns: Sequence[Column]
     edge_bound: float = inf
-    edge_square_sum: float = field(default_factory=partial(float, inf))
+    edge_square_sum: float = inf
     outside_bound: float = inf
     distinct: bool = False
-    rising_square_sum: float = field(default_factory=partial(float, inf))
+    rising_square_sum: float = inf
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rising_square_sum", min(self.rising_square_sum, self.edge_square_sum))
-
-    @classmethod
-    def with_squares_later(
-        cls,
-        columns: Sequence[Column],
-        edge_bound: float,
-        outside_bound: float,
-        sum_squares: Callable[[], tuple[float, float]],
-    ) -> Self:
-        """Return an answer whose `edge_square_sum` and `rising_square_sum` are evaluated when they are first read."""
-        priced = cls(columns, edge_bound, outside_bound=outside_bound)
-        known = vars(priced)
-        del known["edge_square_sum"], known["rising_square_sum"]
-        known["_sum_squares"] = sum_squares
-        return priced
-
-    def without_squares(self) -> Self:
-        """Return the answer with inf for sums of squares that have not been evaluated."""
-        if "_sum_squares" not in vars(self):
-            return self
-        return type(self)(self.columns, self.edge_bound, outside_bound=self.outside_bound, distinct=self.distinct)
-
-    def __getattr__(self, name: str) -> float:
-        """Evaluate the sums of squares; it is asked for what an answer does not have."""
-        if name not in ("edge_square_sum", "rising_square_sum") or "_sum_squares" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        every, rising = vars(self).pop("_sum_squares")()
-        vars(self).update(edge_square_sum=every, rising_square_sum=min(every, rising))
-        return float(vars(self)[name])
 
     @property
     def best_edge(self) -> float:
@@ -250,6 +222,8 @@ class Oracle(Protocol):
     Oracles over oracles ask for `largest`, the largest ``|h(x)|``, to count rounding, and scores that ascend for
     `votes`, True where every h(x) is within [-1, 1]. A method ``has(h)`` tells that the set has a hypothesis that a run
     starts with; without it, it shows when the oracle answers with that.
+    One whose `price` has a parameter ``square_sum`` is given False where sums of squared edges are not needed, and then
+    answers with inf in their place, in less time.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
     an oracle returns again.
@@ -413,6 +387,19 @@ def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: An
         found = f"found {name_of(oracle)} whose price returns {type(priced).__name__}"
         raise InvalidInput("oracle", found, "return a Priced: columns, and a bound on all edges if there is one")
     return priced
+
+
+def list_parameters(call: Any) -> Collection[str]:
+    """Return the parameters that something takes that may be called; none of what does not tell."""
+    try:
+        return signature(call).parameters
+    except (TypeError, ValueError):
+        return ()
+
+
+def skip_squares(oracle: Oracle) -> dict[str, Any]:
+    """Return what `price` is told where sums of squared edges are not needed: nothing, if it does not ask for that."""
+    return {"square_sum": False} if "square_sum" in list_parameters(oracle.price) else {}
 
 
 def name_of(oracle: Oracle) -> str:

@@ -8,7 +8,7 @@ every formulation whose terms have these. How far it solves a round's problem is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING
-from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Priced, relative_gap
+from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.limits import TimeUp
 from cvxens.problems import Columns, DenseColumns, Formulation, Problem
@@ -319,7 +319,6 @@ class FastMaster:
     in_bytes: ClassVar[bool] = False  # where it takes products with its columns alone, small integers are kept so
     needs: ClassVar[tuple[Needs, ...]] = ()  # the alternatives; none: it takes every formulation
     least_samples: ClassVar[int] = 0  # on smaller samples another master is faster
-    begins_near: ClassVar[str] = ""  # what it may be told to begin near: any "point", a "vertex", or nothing
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
@@ -331,34 +330,13 @@ class FastMaster:
         self.loss: Any
         self.penalty: Any
         self.loss, self.penalty = formulation.terms
-        self.near: tuple[Mapping[Hypothesis, float], Array] | None = None
-        """Weights and multipliers to begin with, until that is done."""
-        self.given: Sequence[Column] = ()
-        """The columns that came first, to which these weights belong."""
 
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         return not cls.needs or any(not need.find_missing(formulation) for need in cls.needs)
 
-    def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
-        """Begin near a solution of a similar problem, by its weights and multipliers, with its columns."""
-        self.near = weights, u
-
-    @property
-    def weights_near(self) -> Array:
-        """The weights to begin with, of the columns that came first; empty where there are none."""
-        if self.near is None:
-            return np.empty(0)
-        return np.array([self.near[0].get(column.hypothesis, 0.0) for column in self.given])
-
     def add(self, columns: Sequence[Column]) -> None:
-        self._store(columns)
-
-    def _store(self, columns: Sequence[Column]) -> Array:
-        """Store columns and return their values, less their centres."""
-        if self.restricted.n_columns == 0:
-            self.given = columns
-        return self.restricted.add(columns)
+        self.restricted.add(columns)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         return self.restricted.bound(solution, priced)
@@ -374,7 +352,7 @@ class Fastest:
     masters: tuple[type[Any], ...]  # classes of masters, of which the last one takes any formulation
 
     def __call__(self, formulation: Formulation, y: Array) -> Master:
-        formulation = formulation.read(y.shape)
+        formulation = formulation.read(y)
         for first in self.masters:
             if len(y) >= first.least_samples and first.supports(formulation):
                 break

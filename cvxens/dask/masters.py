@@ -398,7 +398,7 @@ class ShardedMaster:
 
         penalty = RowPenalty(self.limit, self.ridge / 2, False, self.formulation.nonnegative)
         W, b = at.w[:, np.newaxis], np.array([at.b])
-        d, db, slope = penalty.minimise_model(W, b, signed[:, np.newaxis], pull, differentiate)
+        d, db, slope, _ = penalty.minimise_model(W, b, signed[:, np.newaxis], pull, differentiate)
         return at.w + d[:, 0], float(at.b + db[0]), slope
 
     def _line_search(self, at: MasterState, d: Array, db: float) -> float:

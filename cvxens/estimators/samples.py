@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -36,6 +35,7 @@ from cvxens.colgen.oracles import (
     Stumps,
     Trees,
 )
+from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_features, find_words, is_frame
@@ -536,14 +536,6 @@ def find_accepted(oracle: str | OracleFactory) -> Accepts:
         if isinstance(factory.func, type) and issubclass(factory.func, kind):
             return found
     return Accepts(sparse=AS_GIVEN)
-
-
-def list_parameters(factory: partial[Oracle] | None) -> Collection[str]:
-    """Return the parameters that what makes an oracle takes, bound or not; none of what does not tell."""
-    try:
-        return () if factory is None else signature(factory).parameters
-    except (TypeError, ValueError):
-        return ()
 
 
 def offers(oracle: str | OracleFactory, parameter: str) -> bool:

@@ -192,6 +192,27 @@ class Stated:
     parameters: tuple[tuple[Any, Array], ...]
     values: dict[bytes, float] = field(default_factory=dict)  # some that were found, by the bytes of where
 
+    @classmethod
+    def of(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> Stated:
+        """State a function from a cvxpy variable to a `Term`, of a variable of some shape."""
+        variable = cp.Variable(shape)
+        term = model(variable)
+        parts = (term.expression, *term.constraints)
+        parameters = {one.id: (one, np.array(one.value)) for part in parts for one in part.parameters()}
+        return cls(variable, term, tuple(parameters.values()))
+
+    @cached_property
+    def conic(self) -> ConicFunction:
+        """The same in conic form; InvalidInput where there are variables of whole or boolean numbers."""
+        # the term that is 0 keeps the variable where the expression does without some or all of it
+        problem = cp.Problem(cp.Minimize(self.term.expression + 0 * cp.sum(self.variable)), list(self.term.constraints))
+        if problem.is_mixed_integer():
+            raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
+        form, data, *_ = canonicalise(problem)
+        shape, first = self.variable.shape, data[cp.settings.PARAM_PROB].var_id_to_col[self.variable.id]
+        rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
+        return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle().balance()[0])
+
     @property
     def is_current(self) -> bool:
         """True if the parameters still have these values."""
@@ -474,30 +495,8 @@ class ConicFunction:
 
     @classmethod
     def from_term(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> ConicFunction:
-        """Canonicalise a function from a cvxpy variable to a `Term`.
-
-        Raises
-        ------
-        InvalidInput
-            There are variables of whole or boolean numbers.
-        """
-        variable = cp.Variable(shape)
-        term = model(variable)
-        # the term that is 0 keeps the variable where the expression does without some or all of it
-        problem = cp.Problem(cp.Minimize(term.expression + 0 * cp.sum(variable)), list(term.constraints))
-        if problem.is_mixed_integer():
-            raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
-        form, data, *_ = canonicalise(problem)
-        first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
-        rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        parameters = tuple((parameter, np.array(parameter.value)) for parameter in problem.parameters())
-        stated = Stated(variable, term, parameters)
-        return cls(shape, replace(form, rows=rows, stated=stated).drop_idle().balance()[0])
-
-    @property
-    def is_current(self) -> bool:
-        """True if parameters still have the values that the form was made with."""
-        return self.form.stated is None or self.form.stated.is_current
+        """Canonicalise a function from a cvxpy variable to a `Term`; errors are those of `Stated.conic`."""
+        return Stated.of(model, shape).conic
 
     @cached_property
     def domain(self) -> ConicFunction:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, minimise
+from cvxens.problems.conic import FURTHER, REMEMBERED, ConicForm, ConicFunction, Stated, minimise
 from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
@@ -24,8 +25,8 @@ from cvxens.problems.constraints import (
     solve_least,
 )
 from cvxens.problems.duality import Edges
-from cvxens.problems.kinks import ReadHinges, read_hinges
-from cvxens.problems.losses import Loss, Scored
+from cvxens.problems.kinks import ReadHinges, read_hinges, read_largest
+from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import (
     L1,
@@ -150,30 +151,33 @@ class ConicLoss(Loss):
     def basis(self) -> str:
         return "by conic multipliers, repaired and checked"
 
-    def conic(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the loss of margins of this shape in conic form; canonicalised once for the values of parameters."""
-        if shape not in self._conics or not self._conics[shape].is_current:
-            self._conics[shape] = ConicFunction.from_term(self.model, shape)
-        return self._conics[shape]
+    def state(self, shape: tuple[int, ...]) -> Stated:
+        """Return what the loss of margins of this shape is stated as; once for the values of parameters."""
+        if shape not in self._stated or not self._stated[shape].is_current:
+            self._stated[shape] = Stated.of(self.model, shape)
+        return self._stated[shape]
 
     @cached_property
-    def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
+    def _stated(self) -> dict[tuple[int, ...], Stated]:
         return {}
+
+    def conic(self, shape: tuple[int, ...]) -> ConicFunction:
+        """Return the loss of margins of this shape in conic form."""
+        return self.state(shape).conic
 
     def domain(self, shape: tuple[int, ...]) -> ConicFunction:
         return self.conic(shape).domain
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         """Return the table of bounds of a smooth sum of one scalar function over many samples; None of any other."""
-        conic = self.conic(shape)
-        if conic not in self._tables:
+        stated = self.state(shape)
+        if stated not in self._tables:
             # of fewer samples proofs by the conic form take no longer, and are exact
-            stated = conic.form.stated if shape[0] >= LEAST_SAMPLES else None
-            self._tables[conic] = None if stated is None else ScalarSum.from_term(stated.term, stated.variable)
-        return self._tables[conic]
+            self._tables[stated] = ScalarSum.from_stated(stated) if shape[0] >= LEAST_SAMPLES else None
+        return self._tables[stated]
 
     @cached_property
-    def _tables(self) -> dict[ConicFunction, ScalarSum | None]:
+    def _tables(self) -> dict[Stated, ScalarSum | None]:
         return {}
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
@@ -207,7 +211,9 @@ class ConicLoss(Loss):
         return self.conic(z.shape).prove_at(z).u if table is None else table.multipliers(z)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        return self.conic(f.shape).best_shift(y * f, y)
+        table = self.table(f.shape)
+        b = None if table is None else table.best_intercept(f, y)
+        return self.conic(f.shape).best_shift(y * f, y) if b is None else b
 
     def is_constrained(self, shape: tuple[int, ...]) -> bool:
         """Return True if the loss has constraints on margins of this shape, beside its own domain."""
@@ -276,25 +282,20 @@ class StatedLoss(ConicLoss):
 
     def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
         """Return the constraints beside those that known losses are modelled with."""
-        return self._state(shape).term.constraints
+        return self.state(shape).term.constraints
 
     def is_constrained(self, shape: tuple[int, ...]) -> bool:
         return bool(self.list_constraints(shape))
 
-    def _state(self, shape: tuple[int, ...]) -> Stated:
-        stated = self.conic(shape).form.stated
-        assert stated is not None
-        return stated
-
     def _at(self, z: Array) -> Stated:
         """Return what was stated, with its variable at some margins."""
-        stated = self._state(z.shape)
+        stated = self.state(z.shape)
         stated.variable.value = z
         return stated
 
     def _split(self, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
         """Return the constraints on margins alone, and those on variables of its own, too."""
-        return _split(self.list_constraints(shape), (self._state(shape).variable,))
+        return _split(self.list_constraints(shape), (self.state(shape).variable,))
 
     def measure(self, z: Array) -> Measured:
         self._at(z)
@@ -311,7 +312,7 @@ class StatedLoss(ConicLoss):
 
     def terms(self, z: Array) -> Array:
         """Evaluate at margins, at the best values of its own variables that satisfy the constraints; inf if none do."""
-        known, key = self._state(z.shape).values, z.tobytes()
+        known, key = self.state(z.shape).values, z.tobytes()
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
@@ -368,32 +369,33 @@ class ExpressionLoss(StatedLoss):
 
     def read(self, shape: tuple[int, ...]) -> Loss:
         """Return the hinges that this is a sum of, or the same with curvatures where there is a table."""
-        if (hinges := self._read_hinges(shape)) is not None:
-            return hinges
         if (table := self.table(shape)) is None:
-            return self
-        smooth = replace(self)
-        smooth._conics.update(self._conics)
-        smooth._tables.update(self._tables)
+            return self._read_linear(shape) or self
+        smooth = copy(self)
         object.__setattr__(smooth, "curvature", table.curvature)
         return smooth
 
-    def _read_hinges(self, shape: tuple[int, ...]) -> ReadHinges | None:
-        """Return the hinges of a form of many samples, whose values are those of the expression; None of any other."""
+    def _read_linear(self, shape: tuple[int, ...]) -> ReadHinges | CVaR | None:
+        """Return the hinges of a form of many samples, or the mean of the largest; None of any other.
+
+        Its values are those of the expression.
+        """
+        stated = self.state(shape)
+        if shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
+            return None
         conic = self.conic(shape)
-        stated = conic.form.stated
-        if stated is None or shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
+        if (read := read_hinges(conic.form) or read_largest(stated)) is None:
             return None
-        if (read := read_hinges(conic.form)) is None:
-            return None
-        knots, spread = read.hinges[0].knots, 1.0 + float(np.ptp(read.t))
+        knots = np.broadcast_to(read.linear_dual.hinges[0].knots, shape)
+        spread = 1.0 + float(np.ptp(knots))
         # at knots, beside them and far out
         probes = [knots + distance * spread * np.cos(np.arange(len(knots))) for distance in (0.0, 0.3, 9.0)]
         is_alone = not stated.term.constraints and len(stated.term.expression.variables()) == 1
         evaluate = self.value if is_alone else conic.minimise_over_rest
         # a solver's digits, where there are variables of its own
         room = 1e-9 if is_alone else 1e-7
-        same = [np.isclose(evaluate(z), read.value(z), rtol=room, atol=room * read.size) for z in probes]
+        size = read.size if isinstance(read, ReadHinges) else read.value(np.zeros(shape))
+        same = [np.isclose(evaluate(z), read.value(z), rtol=room, atol=room * size) for z in probes]
         return read if all(same) else None
 
     def model(self, z: Any) -> Term:
@@ -419,11 +421,22 @@ class ConstrainedLoss(StatedLoss):
         return Term(term.expression, (*term.constraints, *read_constraints(self.constrain, z)), term.variables)
 
     def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
-        stated = self._state(shape)
+        stated = self.state(shape)
         if not self.is_known:
             return stated.term.constraints
         # a known loss has variables that nobody else has
         return stated.term.constraints[len(self.loss.model(stated.variable).constraints) :]
+
+    def has_named_variables(self, shape: tuple[int, ...]) -> bool:
+        """Return True if a user has named a variable, whose best value a run returns."""
+        stated = self.state(shape)
+        return bool(name_variables(stated.term, stated.variable))
+
+    def canonicalise_constraints(self, shape: tuple[int, ...]) -> ConicForm:
+        """Return the conic form of the constraints alone."""
+        return ConicFunction.from_term(
+            lambda z: Term(cp.Constant(0.0), read_constraints(self.constrain, z)), shape
+        ).form
 
     @property
     def is_known(self) -> bool:

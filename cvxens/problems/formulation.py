@@ -16,6 +16,7 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, read_penalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
+from cvxens.problems.sides import read_sides
 from cvxens.types import Array
 
 Decide: TypeAlias = Callable[[Array, Any, Mapping[str, Array]], Array]
@@ -143,13 +144,20 @@ class Formulation:
         # where edges are as small as this only a penalty that all hypotheses count in has no bound
         return bool(self.terms[1].conjugate(Edges(2.0**-200, inf)) == inf)
 
-    def read(self, shape: tuple[int, ...]) -> Formulation:
-        """Return the same with the hinges that an expression is a sum of, or with slopes and curvatures in a table."""
+    def read(self, y: Array) -> Formulation:
+        """Return the same with what fast masters know of an expression of margins with these signs.
+
+        That is the hinges that it is a sum of, the mean of the largest ones, or slopes and curvatures in a table; and
+        of constraints the rows of linear ones.
+        """
         loss, penalty = self.terms
         wanted = penalty.ridge is not None or penalty.edge_limit is not None
-        if not (wanted and len(shape) == 1 and isinstance(loss, ExpressionLoss)):
+        if not wanted or y.ndim > 1:
             return self
-        return replace(self, loss=loss.read(shape))
+        if isinstance(loss, ConstrainedLoss):
+            read = read_sides(loss, y, balanced=self.intercept)
+            return self if read is loss else replace(self, loss=read, constraints=None)
+        return replace(self, loss=loss.read(y.shape)) if isinstance(loss, ExpressionLoss) else self
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""

@@ -7,6 +7,7 @@ the side that its cost pulls it to, and at most one margin, and no t has rows of
     sum_i slope_i z_i + sum over t of |cost| max over rows of (slope z_i + intercept),
 
 a sum over samples, whose kinks are where neighbours in the upper envelopes of these lines cross. Anything else is none.
+A form without a cost is rows of constraints, linear where no other variables are left.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cvxens.problems.conic import ConicForm
+from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.modelling import Term
+from cvxens.problems.losses import CVaR
+from cvxens.problems.modelling import Term, cp
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
@@ -151,13 +153,8 @@ def _find_kinks(s: Array, c: Array) -> tuple[NDArray[np.intp], Array, Array]:
 
 def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array, float] | None:
     """Return sample, factor, and slopes and intercepts of lines of every maximum in a linear form, and a constant."""
-    sample_of = np.full(len(form.c), -1)
-    sample_of[form.rows] = np.arange(len(form.rows))
-    A, b, is_own = sparse.csr_array(form.A), form.b, sample_of < 0
-    for _ in range(MOST_LINES):
-        if (fewer := _eliminate(A, b, (form.c == 0) & is_own)) is None:
-            break
-        A, b = fewer
+    A, b, sample_of = _eliminate_idle(form)
+    is_own = sample_of < 0
     entries, n_rows = A.tocoo(), A.shape[0]
     (row, column), value = entries.coords, entries.data
     own = is_own[column]
@@ -183,6 +180,57 @@ def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array,
     free = of < 0
     constant = float((factor * intercept[lines].max(axis=1))[free].sum())
     return of[~free], factor[~free], slope[lines][~free], intercept[lines][~free], constant
+
+
+def _eliminate_idle(form: ConicForm) -> tuple[Any, Array, NDArray[np.intp]]:
+    """Return the rows ``A x <= b`` of a linear form without variables of no cost, and the sample of each, or -1."""
+    sample_of = np.full(len(form.c), -1)
+    sample_of[form.rows] = np.arange(len(form.rows))
+    A, b, zero = sparse.csr_array(form.A), form.b, form.cones.zero
+    # an equality is one from both sides
+    A, b = sparse.csr_array(sparse.vstack([A, -A[:zero]])) if zero else A, np.append(b, -b[:zero])
+    for _ in range(MOST_LINES):
+        if (fewer := _eliminate(A, b, (form.c == 0) & (sample_of < 0))) is None:
+            break
+        A, b = fewer
+    return A, b, sample_of
+
+
+def read_rows(form: ConicForm, most: int) -> tuple[Array, Array] | None:
+    """Return at most so many rows A and limits b of ``A z <= b``, the set where a form without a cost is finite.
+
+    None where it is no such set: where a cone is curved, or a variable cannot be eliminated.
+    """
+    if form.cones.n_rows != form.cones.nonnegative + form.cones.zero:
+        return None
+    A, b, sample_of = _eliminate_idle(form)
+    kept = np.flatnonzero(np.diff(A.indptr))
+    # a row of no variables says that its limit is not below 0
+    if len(kept) > most or (np.delete(b, kept) < 0).any() or A[:, sample_of < 0].nnz:
+        return None
+    return A[kept][:, form.rows].toarray(), b[kept] + 0.0
+
+
+def read_largest(stated: Stated) -> CVaR | None:
+    """Return the sum of the largest hinges ``max(0, 1 - z_i)`` that an expression is a multiple of; else None."""
+    node, factor = stated.term.expression, 1.0
+    while type(node).__name__ in {"multiply", "MulExpression", "DivExpression"}:
+        first, second = node.args
+        other, number = (second, first) if first.is_constant() else (first, second)
+        if not (number.is_constant() and number.is_scalar()):
+            return None
+        factor *= 1 / float(number.value) if type(node).__name__ == "DivExpression" else float(number.value)
+        node = other
+    if type(node).__name__ != "sum_largest" or node.args[0].shape != stated.variable.shape:
+        return None
+    summed = Stated(stated.variable, Term(cp.sum(node.args[0]), stated.term.constraints), stated.parameters)
+    read = read_hinges(summed.conic.form)
+    if read is None or read.constant or len(read.hinges) > 1:
+        return None
+    (sign, knots, prices), k = read.hinges[0], float(node.k)
+    return (
+        CVaR(1 / k, factor * k * float(prices[0])) if sign > 0 and not (np.ptp(prices) or (knots != 1).any()) else None
+    )
 
 
 def _eliminate(A: Any, b: Array, free: NDArray[np.bool_]) -> tuple[Any, Array] | None:

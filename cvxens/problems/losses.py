@@ -114,6 +114,8 @@ class Loss(ABC):
         conjugate, with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X.
     model_violation : callable, optional
         The sum of the violations of side constraints as an expression of the cvxpy variable z.
+    held : Loss, optional
+        Of a smooth loss under side constraints that are linear in margins: the loss without them.
     """
 
     on_scores: bool = False
@@ -126,6 +128,7 @@ class Loss(ABC):
     hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
     smoothed: Callable[[float], Any] | None = None
     model_violation: Callable[[Any], Any] | None = None
+    held: Loss | None = None
 
     @abstractmethod
     def model(self, z: Any) -> Term:

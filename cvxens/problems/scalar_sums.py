@@ -9,13 +9,13 @@ phi is curved: with steps d the chord misses at most ``phi'' d^2 / 8``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
+from cvxens.problems.conic import Stated
 from cvxens.problems.curves import Curve
 from cvxens.problems.duality import balance_exactly
-from cvxens.problems.modelling import Term
 from cvxens.problems.structure import read_sum
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array
@@ -44,8 +44,9 @@ class ScalarSum:
     offset: float
 
     @classmethod
-    def from_term(cls, term: Term, z: Any) -> ScalarSum | None:
-        """Make the table of a term that is such a sum over the variable z, smooth, and flat somewhere; else None."""
+    def from_stated(cls, stated: Stated) -> ScalarSum | None:
+        """Make the table of what is such a sum over its variable, smooth, and flat somewhere; else None."""
+        term, z = stated.term, stated.variable
         if z.ndim > 1 or term.constraints or (found := read_sum(term.expression, z)) is None:
             return None
         phi, offset = found
@@ -79,6 +80,15 @@ class ScalarSum:
     def multipliers(self, z: Array) -> Array:
         """Return ``-phi'(z)``, sample by sample."""
         return np.interp(z, self.z, self.slopes)
+
+    def best_intercept(self, f: Array, y: Array) -> Array | None:
+        """Return the b at which the multipliers of ``y (f + b)`` balance; None where no b in the table does that."""
+        reach = float(np.abs(f).max() + np.abs(self.z).max())
+
+        def pull(b: float) -> float:
+            return float(y @ self.multipliers(y * (f + b)))
+
+        return np.asarray(brentq(pull, -reach, reach)) if pull(-reach) > 0 > pull(reach) else None
 
     def curvature(self, u: Array) -> Array:
         """Return ``phi''`` at the z whose multiplier is u."""

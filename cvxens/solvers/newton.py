@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve
+from scipy.optimize import nnls
 
 from cvxens.limits import Pace, time_is_up
 from cvxens.rounding import EPSILON
@@ -366,6 +367,88 @@ class QuadraticModel:
         return V.shape[1] == 1 or bool((measure_rows(left)[norms > 0] <= 1e-11 * self.size.max()).all())
 
 
+@dataclass(frozen=True)
+class HeldRows:
+    """``A d <= room`` of a way d in the weights, of one output, with the prices that the rows had before.
+
+    Under prices p >= 0 the least of a quadratic model and ``p'(A d - room)`` is concave in p, with the slope
+    ``A d - room``. Newton's step on it is a least-squares problem on p >= 0: as far as the support of the weights
+    stays, d moves by ``-inv(B) A'`` times the change of p.
+    """
+
+    A: Array  # (n_rows, n_columns)
+    room: Array  # (n_rows,), 0 or above
+    prices: Array  # (n_rows,)
+    active: NDArray[np.bool_]  # (n_columns,): weights that may move, beside those that want to
+
+    def take(self, columns: NDArray[np.intp], n_free: int) -> HeldRows:
+        """Return the rows of some columns, and of numbers behind them that nothing holds."""
+        return replace(self, A=np.hstack([self.A[:, columns], np.zeros((len(self.A), n_free))]))
+
+    def minimise(self, model: QuadraticModel, W: Array, R: Array) -> tuple[Array, Array]:
+        """Return where a model has its least value in the rows, from W with the gradient R, and the rows' prices.
+
+        LinAlgError where the model is so flat that no digits are left for that.
+        """
+        A, room, B = self.A, self.room, model.B[0]
+
+        def price(prices: Array, near: Array) -> tuple[float, float, Array, Array, Array]:
+            slope = R + (prices @ A)[:, np.newaxis]
+            V = model.minimise(near, slope + B @ (near - W))
+            moved = V - W
+            parts = np.hstack([moved * slope, moved * (B @ moved) / 2])
+            value = float(parts.sum()) + float(model.size @ (measure_rows(V) - measure_rows(W)) - prices @ room)
+            # rounding of the sums is less
+            rounding = 1e-13 * float(np.abs(parts).sum() + model.size @ (measure_rows(V) + measure_rows(W)))
+            return value, rounding, prices, V, A @ moved[:, 0] - room
+
+        at = price(self.prices, W)
+        # a handful of steps, each to another support, are usual
+        for _ in range(40):
+            value, rounding, prices, V, excess = at
+            sizes = 1e-13 * (np.abs(A) @ (np.abs(V) + np.abs(W))[:, 0] + room)
+            if (excess <= sizes).all() and prices @ np.abs(excess) <= rounding + prices @ sizes:
+                break
+            aim = self._solve(B, V, model, prices, excess)
+            # halved until the dual value does not fall
+            for halvings in range(20):
+                ahead = price(prices + 2.0**-halvings * (aim - prices), V)
+                if is_higher := ahead[0] >= value - rounding:
+                    break
+            if not is_higher or np.array_equal(ahead[2], prices):
+                break
+            at = ahead
+        value, rounding, prices, V, excess = at
+        # what a row and its price leave of a step to nowhere is rounding of the two
+        steps = (np.abs(R[:, 0]) + prices @ np.abs(A)) / B.diagonal()
+        if (np.abs(V - W)[:, 0] <= 1e-12 * steps).all():
+            return W, prices
+        # W is in the rows, at which the model is 0
+        if (excess > 10 * sizes).any() or value - float(prices @ excess) > rounding:
+            raise np.linalg.LinAlgError("the model is too flat for its least value in the rows to be found")
+        return V, prices
+
+    def _solve(self, B: Array, V: Array, model: QuadraticModel, prices: Array, excess: Array) -> Array:
+        """Return the prices of Newton's step."""
+        support = np.flatnonzero(V.any(axis=1) | ((model.size == 0) & (model.low < 0)))
+        X = self.A[:, support]
+        S = X @ solve(B[np.ix_(support, support)], X.T, assume_a="pos") if len(support) else np.zeros((len(X),) * 2)
+        # rows that are opposite, as of equal means, or that no weight moves: a share that digits of S do not show
+        diagonal = S.ravel()[:: len(S) + 1]
+        diagonal += 1e-10 * (float(diagonal.max()) or float((self.A**2).max()) / float(B.max()) or 1.0)
+        L = np.linalg.cholesky(S)
+        return np.asarray(nnls(L.T, L.T @ prices + np.linalg.solve(L, excess))[0])
+
+
+class Way(NamedTuple):
+    """Where a quadratic model is least, from some weights and an intercept on."""
+
+    d: Array
+    db: Array
+    slope: float  # of loss and penalty at the beginning of the way
+    prices: Array  # of the rows that hold it
+
+
 def measure_rows(V: Array) -> Array:
     """Return the 2-norms of rows; of one output they are sizes."""
     return np.abs(V[:, 0]) if V.shape[1] == 1 else np.linalg.norm(V, axis=1)
@@ -423,9 +506,16 @@ class RowPenalty:
     nonnegative: bool
 
     def minimise_model(
-        self, W: Array, b: Array, edges: Array, pull: Array | None, second: SecondDerivatives, damping: float = 0.0
-    ) -> tuple[Array, Array, float]:
-        """Minimise the penalty and the quadratic model of a loss; returns the way there from (W, b), and its slope.
+        self,
+        W: Array,
+        b: Array,
+        edges: Array,
+        pull: Array | None,
+        second: SecondDerivatives,
+        damping: float = 0.0,
+        held: HeldRows | None = None,
+    ) -> Way:
+        """Minimise the penalty and the quadratic model of a loss; returns the way there from (W, b).
 
         The loss has minus the edges as slopes in W (n_columns, n_outputs), and minus `pull` in b, None where b stays.
         Active are the weights that are not 0, and those whose edge exceeds the size; ``second(j, k)`` returns second
@@ -435,15 +525,18 @@ class RowPenalty:
         width = n_outputs if self.by_rows else 1
         blocks, edges = W.reshape(-1, width), edges.reshape(-1, width)
         # a zero with an edge within the size stays one
-        sizes = edges[:, 0] if self.nonnegative else measure_rows(edges)
-        active = np.flatnonzero(blocks.any(axis=1) | (sizes > self.size))
+        is_active = blocks.any(axis=1) | self._exceeds(edges, held)
+        if held is not None:
+            is_active |= held.active
+        active = np.flatnonzero(is_active)
         m, n_free = len(active), 0 if pull is None else n_outputs // width
         V, R = blocks[active], 2 * self.square * blocks[active] - edges[active]
         if pull is not None:
             V, R = np.vstack([V, b.reshape(-1, width)]), np.vstack([R, -pull.reshape(-1, width)])
         d, db = np.zeros_like(blocks), np.zeros_like(b)
+        prices = np.zeros(0) if held is None else held.prices
         if not len(V):
-            return d.reshape(W.shape), db, 0.0
+            return Way(d.reshape(W.shape), db, 0.0, prices)
         size, low = np.repeat([self.size, 0.0], [m, n_free]), np.repeat([0.0, -np.inf], [m, n_free])
         low[:m] = 0.0 if self.nonnegative else -np.inf
         B = second(*np.divmod(active, n_outputs // width)).reshape(-1, len(V), len(V))
@@ -451,16 +544,39 @@ class RowPenalty:
             diagonal = each.ravel()[:: len(V) + 1]
             # second derivatives of square |W|^2, and of no intercept
             diagonal[:m] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
-        ahead = QuadraticModel(B, size, low).minimise(V, R) - V
+        # prices of rows are found from exact solutions
+        model = QuadraticModel(B, size, low, LITTLE if held is None else 0.0)
+        if held is None:
+            ahead = model.minimise(V, R) - V
+        else:
+            least, prices = held.take(active, n_free).minimise(model, V, R)
+            ahead, held = least - V, replace(held, prices=prices, active=is_active)
+            if (self._exceeds(edges, held) & ~is_active).any():
+                # at the new prices others are active, too
+                return self.minimise_model(W, b, edges.reshape(W.shape), pull, second, damping, held)
         # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
         slope = float((R * ahead).sum()) + float(size @ (measure_rows(V + ahead) - measure_rows(V)))
         d[active], db = ahead[:m], ahead[m:].ravel() if n_free else db
-        return d.reshape(W.shape), db, slope
+        return Way(d.reshape(W.shape), db, slope, prices)
+
+    def _exceeds(self, edges: Array, held: HeldRows | None) -> NDArray[np.bool_]:
+        """Mark the edges above the size, less what holds the weights takes off them by its prices."""
+        priced = edges if held is None else edges - (held.prices @ held.A)[:, np.newaxis]
+        return (priced[:, 0] if self.nonnegative else measure_rows(priced)) > self.size
+
+
+class Stepped(NamedTuple):
+    """A point, the share of the way that was gone to it, and what the whole way promised."""
+
+    point: SparsePoint
+    step: float
+    decrease: float
+    prices: Array
 
 
 @dataclass(frozen=True)
 class SparseProblem:
-    """min loss(y (H W + b)) + penalty(W)."""
+    """min loss(y (H W + b)) + penalty(W), where some rows may hold W."""
 
     rows: Array  # H'
     y: Array  # (n_samples, 1)
@@ -470,11 +586,10 @@ class SparseProblem:
     hessian: Callable[[SparsePoint, Array, Array, NDArray[np.intp]], Array]
     """From a point, its U, columns X (n_active, n_samples) and their outputs to second derivatives in these weights."""
 
-    def step(self, at: SparsePoint, U: Array, edges: Array, damping: float = 0.0) -> tuple[SparsePoint, float, float]:
-        """Minimise the quadratic model, and search on the way there; returns the point, the step and what it promised.
-
-        With damping short steps are given up.
-        """
+    def step(
+        self, at: SparsePoint, U: Array, edges: Array, damping: float = 0.0, held: HeldRows | None = None
+    ) -> Stepped:
+        """Minimise the quadratic model, and search on the way there; with damping short steps are given up."""
 
         def differentiate(j: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
             X = self.rows[j]
@@ -485,7 +600,7 @@ class SparseProblem:
             return self.hessian(at, U, X, k)
 
         pull = (self.y * U).sum(axis=0) if self.intercept else None
-        d, db, slope = self.penalty.minimise_model(at.W, at.b, edges, pull, differentiate, damping)
+        d, db, slope, prices = self.penalty.minimise_model(at.W, at.b, edges, pull, differentiate, damping, held)
         moved = np.flatnonzero(d.any(axis=1))
         dF = self.rows[moved].T @ d[moved] + db
 
@@ -493,7 +608,8 @@ class SparseProblem:
             return SparsePoint(at.W + t * d, at.b + t * db, at.F + t * dF)
 
         # 60 halvings leave no bit of a step; a damped one is damped more after a few
-        return *search_step(self.value, at, move, slope, 6 if damping else 60), -slope
+        few = damping > 0 and held is None
+        return Stepped(*search_step(self.value, at, move, slope, 6 if few else 60), -slope, prices)
 
 
 def search_step(

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from brute_force import all_stumps, linear_program, soft_minimum_program
 
-from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations, masters, solve_path
+from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, solve_path
 from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
-from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge, Logistic
@@ -142,7 +141,7 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
     options = {"prices": ends, "tol": 1e-3, "master": masters.InteriorPointMaster}
     begun = solve_path(family, Stumps(X), y, **options)
     assert begun.ending is Ending.OPTIMAL
-    monkeypatch.setattr(masters.InteriorPointMaster, "begins_near", "")
+    monkeypatch.setattr(masters.InteriorPointMaster, "begin_near", lambda *_: None)
     anew = solve_path(family, Stumps(X), y, **options)
     counts = [sum(len(point.run.history) for point in path.points) / len(path.points) for path in (begun, anew)]
     assert counts[0] < counts[1]
@@ -153,24 +152,6 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
             optimum = (soft_minimum_program if D else soft_margin_optimum)(H, y, price)
             assert lower - 1e-9 <= optimum <= upper + 1e-9
         assert upper - lower <= 1e-3 * upper
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-def test_the_simplex_method_begins_at_the_vertex_of_another_price(intercept):
-    X, y = make_threenorm(100, 5, random_state=0)
-
-    def solve(C, hypotheses, begin):
-        master = masters.HighsMaster(Formulation(Hinge(C), L1(), intercept=intercept), y)
-        if begin:
-            master.begin_near(dict(zip(hypotheses, run.weights.tolist(), strict=True)), run.u)
-        master.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
-        return master.solve(), master.program.highs.getInfo().simplex_iteration_count
-
-    run = column_generation(Formulation(Hinge(0.5), L1(), intercept=intercept), Stumps(X), y, tol=1e-9)
-    hypotheses = [column.hypothesis for column in run.columns]
-    (anew, long), (begun, short) = (solve(0.52, hypotheses, begin) for begin in (False, True))
-    assert begun.objective == pytest.approx(anew.objective, rel=1e-9)
-    assert short < long / 2
 
 
 def test_points_are_told_and_may_end_the_path():

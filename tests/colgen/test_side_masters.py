@@ -1,5 +1,8 @@
 """The linear masters under side constraints: against cvxpy, at the last digits, and with bounds that are bounds."""
 
+from dataclasses import replace
+
+import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import assert_optimum, noisy
@@ -7,11 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation
-from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster
-from cvxens.colgen.oracles import Stumps
+from cvxens.colgen.masters import (
+    ConicMaster,
+    CvxpyMaster,
+    HighsMaster,
+    InteriorPointMaster,
+    NewtonMaster,
+    fastest_master,
+)
+from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import Hinge, Logistic
-from cvxens.problems.penalties import L1
+from cvxens.problems import Problem
+from cvxens.problems.losses import Exponential, Hinge, HuberizedHinge, Logistic, SquaredHinge
+from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 from cvxens.problems.sides import SideLoss
 
 X, y = noisy()
@@ -91,6 +102,78 @@ def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
     ]
     assert all(run.certificate.holds(2e-6) for run in runs)
     assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=4e-6)
+
+
+LOSSES = {
+    "logistic": Logistic,
+    "exponential": Exponential,
+    "squared hinge": SquaredHinge,
+    "flat far out": lambda C: HuberizedHinge(C, 0.5),
+}
+PENALTIES = (L1(), SquaredL2(0.1), ElasticNet(1.0, 0.5))
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from(sorted(LOSSES)),
+    penalty=st.sampled_from(PENALTIES),
+    C=st.sampled_from([0.01, 1.0, 100.0]),
+    intercept=st.booleans(),
+    nonnegative=st.booleans(),
+)
+def test_newton_steps_in_rows_reach_the_optimum_of_the_reference(seed, loss, penalty, C, intercept, nonnegative):
+    random = np.random.default_rng(seed)
+    n, k = random.integers(4, 30), random.integers(1, 9)
+    H, y = random.normal(size=(n, k)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    pulls = random.normal(size=(random.integers(1, 4), n)) * 10.0 ** random.integers(-3, 4)
+    if intercept:
+        pulls -= np.outer(pulls @ y, y) / n
+    # some allow nothing; equal means are limits on either side
+    limits = np.abs(pulls).sum(axis=1) / n * random.exponential(size=len(pulls)) * (random.random(len(pulls)) < 0.7)
+    if random.random() < 0.5:
+        pulls, limits = np.vstack([pulls, -pulls]), np.append(limits, limits)
+    held = SideLoss(LOSSES[loss](C), pulls, np.zeros_like(pulls), limits)
+    formulation = Formulation(held, penalty, intercept=intercept, nonnegative=nonnegative)
+    run = column_generation(formulation, Pool(H, negations=not nonnegative), y, tol=1e-7, master=NewtonMaster)
+    truth = Problem(formulation, H, y).solve().objective
+    assert run.certificate.primal == pytest.approx(truth, rel=3e-6, abs=1e-9)
+    assert run.certificate.dual <= truth + 3e-6 * abs(truth) + 1e-9
+    assert run.certificate.holds(3e-5)
+    z = y * run.decision_function(H)
+    assert (pulls @ z <= limits + 1e-11 * np.abs(pulls).sum(axis=1) * np.abs(z).max(initial=1e-9)).all()
+
+
+def test_constraints_of_expressions_are_held_by_newton_steps_and_proven():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1_500, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 + random.normal(size=1_500) > 0.5, 1.0, -1.0)
+    group = X[:, 0] > 0
+    difference = y * (group / group.sum() - ~group / (~group).sum())
+    loss, held = (lambda z: cp.sum(cp.logistic(-z))), (lambda z: [cp.abs(difference @ z) <= 0.05])
+    formulation = Formulation(loss, L1(15.0), intercept=True, constraints=held)
+    known = Formulation(Logistic(1.0), L1(15.0), intercept=True, constraints=held)
+    runs = [column_generation(each, Stumps(X), y, tol=1e-4) for each in (formulation, known)]
+    for run in runs:
+        assert run.certificate.holds(1e-4)
+        assert run.certificate.note.endswith("by multipliers of the constraints")
+        assert abs(difference @ (y * run.decision_function(X))) <= 0.05
+    assert runs[0].certificate.primal == pytest.approx(runs[1].certificate.primal, rel=1e-4)
+    assert isinstance(fastest_master(formulation, y), NewtonMaster)
+    # those that an intercept moves, and those that scores of 0 break, are for the conic master
+    for moved in (lambda z: [cp.sum(z[:700]) <= 9], lambda z: [difference @ z <= -0.01]):
+        assert isinstance(fastest_master(replace(known, constraints=moved), y), ConicMaster)
+
+
+def test_multipliers_that_are_balanced_by_a_little_keep_the_prices_of_their_constraints():
+    # digits of large pulls are left of y'u, and made good after the multipliers are known
+    loss = SideLoss(Hinge(1.0), 1e6 * PULLS, np.zeros_like(PULLS), np.full(2, 1e4))
+    u = loss.adopt(np.full(len(y), 0.5), np.array([3e-6, 0.0]), y)
+    moved = u + 1e-10 * np.sign(u)
+    assert loss.find_prices(moved) is not None
+    assert loss.dual_value(moved) == pytest.approx(loss.dual_value(u), rel=1e-8)
+    assert loss.displacement(moved) < 1e-12
+    assert loss.condition(moved) == ""
 
 
 def test_other_losses_are_for_other_masters():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array
 
+from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Constant, Stump, Stumps
 from cvxens.colgen.oracles.stumps import FixedPoint
 
@@ -239,19 +240,18 @@ def by_feature(columns) -> list[float]:
     return [best[feature] for feature in sorted(best)]
 
 
-def test_sums_of_squares_are_evaluated_when_they_are_read(monkeypatch):
+def test_sums_of_squares_are_evaluated_where_they_are_needed(monkeypatch):
     X = np.random.default_rng(0).normal(size=(600, 2))
     s = np.random.default_rng(1).normal(size=600)
     asked = []
     real = Stumps._bound_square_sums
     monkeypatch.setattr(Stumps, "_bound_square_sums", lambda *given: asked.append(1) or real(*given))
+    assert Stumps(X).price(s, square_sum=False).edge_square_sum == np.inf
+    for formulation, n_rounds in ((formulations.soft_margin(0.1), 0), (formulations.svm(0.1), 2)):
+        column_generation(formulation, Stumps(X), np.sign(s), max_rounds=2)
+        assert len(asked) == n_rounds
     priced = Stumps(X).price(s)
-    assert not asked
-    assert priced.without_squares().edge_square_sum == np.inf
     square_sum = sum(float(stump(X) @ s) ** 2 for stump in list_stumps(X)) + s.sum() ** 2
     assert priced.edge_square_sum == pytest.approx(square_sum)
     assert priced.rising_square_sum == priced.edge_square_sum
-    assert len(asked) == 1
-    assert priced.without_squares() is priced
-    with pytest.raises(AttributeError, match="'Priced' object has no attribute 'bound'"):
-        priced.bound  # noqa: B018
+    assert len(asked) == 3

@@ -10,9 +10,9 @@ from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import ConicMaster, HighsMaster, NewtonMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems import expressions
-from cvxens.problems.expressions import ExpressionLoss
-from cvxens.problems.kinks import read_hinges
-from cvxens.problems.losses import Hinge
+from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss
+from cvxens.problems.kinks import read_hinges, read_rows
+from cvxens.problems.losses import CVaR, Hinge
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, Pinball
 
@@ -107,6 +107,57 @@ def test_random_sums_of_kinks_are_read_to_the_digit(seed, n_parts):
 )
 def test_what_is_no_sum_over_samples_or_has_no_least_value_stays_unread(express):
     assert read(express) is None
+
+
+@pytest.mark.parametrize(
+    ("express", "known"),
+    [
+        (lambda z: cp.sum_largest(cp.pos(1 - z), 3) / N, CVaR(1 / 3, 3 / N)),
+        (lambda z: 2 * (0.5 * cp.cvar(0.2 * cp.pos(1 - z), 0.75)), CVaR(1 / 3, 0.2)),
+        (lambda z: cp.sum_largest(cp.pos(2 - z), 3), None),
+        (lambda z: cp.sum_largest(cp.multiply(C, cp.pos(1 - z)), 3), None),
+        (lambda z: cp.sum_largest(cp.abs(1 - z), 3), None),
+        (lambda z: cp.sum_largest(cp.pos(1 - z[:4]), 3), None),
+        (lambda z: (cp.sum_largest(cp.pos(1 - z), 3), [z <= 3]), None),
+        (lambda z: cp.sum_largest(1 + cp.pos(1 - z), 3), None),
+        (lambda z: cp.sum_largest(cp.pos(1 - z), 3) + cp.sum(cp.pos(-z)), None),
+        # its sum is one of hinges, but no entry is
+        (lambda z: cp.sum_largest(cp.hstack([cp.pos(1 - z[:6]) + cp.pos(1 - z[6:]), np.zeros(6)]), 3), None),
+    ],
+)
+def test_the_mean_of_the_largest_hinges_is_read_as_the_class_and_nothing_else_is(express, known):
+    loss = ExpressionLoss(express)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "LEAST_SAMPLES", 1)
+        found = loss.read((N,))
+    assert (found is loss) if known is None else (pytest.approx(known.C), pytest.approx(known.D)) == (found.C, found.D)
+    z = RNG.normal(size=N)
+    assert known is None or found.value(z) == pytest.approx(loss.value(z), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("held", "rows"),
+    [
+        (lambda z: [cp.abs(T @ z) <= 0.5], [(1, 0.5), (-1, 0.5)]),
+        (lambda z: [T @ z == 0], [(1, 0), (-1, 0)]),
+        (lambda z: [cp.maximum(T @ z, 2 * T @ z) <= 0.5, 0 * z[0] <= 1], [(1, 0.5), (2, 0.5)]),
+        (lambda z: [T @ z <= K, K <= 3], [(1, 3)]),
+        (lambda z: [cp.norm2(z) <= 1], None),
+        (lambda z: [z <= 1], None),
+        (lambda z: [cp.sum(cp.pos(1 - z)) <= 1], None),
+    ],
+)
+def test_rows_of_constraints_are_read_where_they_are_few_and_linear(held, rows):
+    form = ConstrainedLoss(Hinge(1.0), held).canonicalise_constraints((N,))
+    found = read_rows(form, 4)
+    assert (found is None) == (rows is None)
+    if rows is not None:
+        # a row times a number above 0 is the same
+        sizes = np.abs(found[0][:, 0]) / np.abs(T[0])
+        units = np.where(found[1] > 0, found[1], 1.0) if (found[1] > 0).all() else sizes
+        wanted = sorted(tuple(np.append(factor * T, limit) / (limit or abs(factor))) for factor, limit in rows)
+        ours = sorted(tuple(np.append(row, limit) / unit) for row, limit, unit in zip(*found, units, strict=True))
+        np.testing.assert_allclose(ours, wanted, rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=4)

@@ -11,6 +11,7 @@ from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.masters import ConicMaster, NewtonMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_twonorm
+from cvxens.problems.conic import Stated
 from cvxens.problems.losses import Logistic
 from cvxens.problems.modelling import Term
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
@@ -29,7 +30,7 @@ TABLES = {}
 
 def table_for(express):
     z = cp.Variable(N)
-    return ScalarSum.from_term(Term(express(z)), z)
+    return ScalarSum.from_stated(Stated(z, Term(express(z)), ()))
 
 
 def table_of(name):

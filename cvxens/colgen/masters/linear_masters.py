@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of, stack_dual
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
@@ -98,15 +98,6 @@ class LiveProgram:
         self.highs.setOptionValue("simplex_strategy", 4)
         _check(self.highs.changeColsCost(len(self.indices), self.indices, cost), "costs")
 
-    def begin_at(self, variables: Array, rows: Array) -> None:
-        """Begin at a basis: -1 is at the lower bound, +1 at the upper one, and 0 basic, as many as there are rows."""
-        status = load_highs().HighsBasisStatus
-        names = np.array([status.kLower, status.kBasic, status.kUpper])
-        basis = load_highs().HighsBasis()
-        basis.col_status, basis.row_status = names[variables + 1].tolist(), names[rows + 1].tolist()
-        basis.valid = True
-        self.highs.setBasis(basis)
-
     def solve(self) -> tuple[Array, Array]:
         """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""
         attempts = []
@@ -160,13 +151,11 @@ class HighsMaster(FastMaster):
     """
 
     source = "DBS02; HiGHS"
-    begins_near = "vertex"
     needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         dual: LinearDual = self.loss.linear_dual
-        self.is_separable = dual.is_separable
         self.stack = stack = stack_dual(formulation, y)
         self.is_cone = not dual.is_bounded
         self.limit = None if self.is_cone else self.penalty.edge_limit
@@ -198,31 +187,8 @@ class HighsMaster(FastMaster):
         dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
         return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
-    def _set_basis(self, w: Array, u: Array) -> None:
-        """Begin at a vertex of another price of the slacks.
-
-        Margins above 1, where u is 0, are told from those below it, where u is at its price: others may be basic.
-        The basis stays dual feasible at any price of the slacks, so that the dual simplex method goes on from it. Of
-        more margins at 1 than are needed those are basic whose u is farthest from its bounds.
-        """
-        stack, y = self.stack, self.restricted.y
-        found = self.restricted.evaluate({"w": w, "u": np.zeros(len(y))})
-        margins = stack.repeat(self.restricted.margins(found) - y * stack.origin) / stack.unit
-        missing = stack.gains - margins
-        # relative to the largest margin, such a distance from 1 counts as rounding
-        variables = np.where(np.abs(missing) <= 1e-9 * np.abs(margins).max(), 0, np.sign(missing)).astype(int)
-        n_first = int(self.restricted.formulation.intercept)
-        rows = np.append(np.full(n_first, -1), np.sign(w).astype(int))
-        v, n_basic = stack.split(u), np.count_nonzero(rows)
-        candidates = np.flatnonzero(variables == 0)
-        inside = np.minimum(v, v.max() - v)[candidates]
-        others = candidates[np.argsort(-inside, kind="stable")[n_basic:]]
-        variables[others] = np.where(v[others] > v.max() / 2, 1, -1)
-        if len(candidates) >= n_basic:
-            self.program.begin_at(variables, rows)
-
     def add(self, columns: Sequence[Column]) -> None:
-        for values in self._store(columns):
+        for values in self.restricted.add(columns):
             signed = self.stack.repeat(self.restricted.y * values)
             if self.limit is None:
                 self.program.add_row(-inf, np.append(signed, -1.0), 0.0)
@@ -244,9 +210,6 @@ class HighsMaster(FastMaster):
         """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        if self.near is not None and self.is_separable:
-            self._set_basis(self.weights_near, self.near[1])
-        self.near = None
         variables, multipliers = self.program.solve()
         # the weights are minus the multipliers of the edges, the intercept minus that of the balance
         first, unit = len(multipliers) - self.restricted.n_columns, self.stack.unit
@@ -321,11 +284,14 @@ class InteriorPointMaster(FastMaster):
     needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
     in_bytes = True
     least_samples = 1000
-    begins_near = "point"
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
+        self.near: tuple[Mapping[Hypothesis, float], Array] | None = None
+        """Weights and multipliers to begin with, until that is done."""
+        self.given: Sequence[Column] = ()
+        """The columns that came first, to which these weights belong."""
         self.features: Array | None = None
         """What columns may be steps of."""
         self._begin()
@@ -380,13 +346,25 @@ class InteriorPointMaster(FastMaster):
         """The master that finds the vertex; HiGHS is loaded where one is wanted first."""
         return HighsMaster(self.restricted.formulation, self.restricted.y)
 
+    def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
+        """Begin near a solution of a similar problem, by its weights and multipliers, with its columns."""
+        self.near = weights, u
+
+    @property
+    def weights_near(self) -> Array:
+        """The weights to begin with, of the columns that came first; empty where there are none."""
+        if self.near is None:
+            return np.empty(0)
+        return np.array([self.near[0].get(column.hypothesis, 0.0) for column in self.given])
+
     def add(self, columns: Sequence[Column]) -> None:
+        self.given = self.given or columns
         if not self.hypotheses and columns and self.program.rows.values.shape[1] == len(self.restricted.y):
             X = columns[0].sample
             if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
                 self.features = X
                 self.program.rows.follow(X, self.restricted.y)
-        self._store(columns)
+        self.restricted.add(columns)
         # what is far from 0 is kept less its centre, and is no step that the oracle knows
         plain = self.restricted.centres[-len(columns) :] == 0.0
         self.hypotheses += [c.hypothesis if own else None for c, own in zip(columns, plain.tolist(), strict=True)]

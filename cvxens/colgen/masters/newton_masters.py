@@ -22,7 +22,7 @@ from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
-from cvxens.solvers.newton import Iterate, RowPenalty, SmoothProblem, SparsePoint, SparseProblem
+from cvxens.solvers.newton import HeldRows, Iterate, RowPenalty, SmoothProblem, SparsePoint, SparseProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.types import Array, Point
 
@@ -78,13 +78,17 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
 
 @dataclass(frozen=True)
 class _State:
-    """A point with U = -loss'(z), the edges H'(y U), the objective, what is rounded off of it, and the bound from U."""
+    """A point with U = -loss'(z), the edges H'(y U), the objective, what is rounded off of it, and the bound from u.
+
+    u is what multipliers of the problem become of U: balanced, and less the pulls of side constraints.
+    """
 
     point: SparsePoint
     U: Array
     edges: Array
     objective: float
     rounded: float
+    u: Array
     bound: float
 
 
@@ -100,7 +104,8 @@ class NewtonMaster(FastMaster):
     |ridge w - edges|^2 / (2 ridge) where w is free. With all other penalties steps are proximal (`SparseProblem`), and
     u is scaled until no edge exceeds what the penalty allows. There a loss with kinks is minimised by its neighbour of
     some width, whose multipliers are feasible for the loss itself: where a step is not what keeps the gap, the width is
-    made smaller, and in the end cutting planes go on from there.
+    made smaller, and in the end cutting planes go on from there. Side constraints that are linear in margins hold the
+    weights in every step (`HeldRows`): as those of 0 satisfy them, all points do.
 
     Parameters
     ----------
@@ -109,7 +114,8 @@ class NewtonMaster(FastMaster):
         (exponential, logistic, Huber's, counts, ..., or your own). With an l1 penalty, one that has a `curvature`, or
         on several scores a `hessian`. With ``sum_j size |w_j| + square |w_j|^2`` of weights, or of the 2-norms of those
         of a hypothesis, one that has a `curvature`. With an l1 or a squared l2 penalty and no intercept, one that has a
-        neighbour by ``smoothed(width)`` on one score, such as those of all pairs of a ranking.
+        neighbour by ``smoothed(width)`` on one score, such as those of all pairs of a ranking. With any of these
+        penalties of single weights, one of one score that has a `curvature`, under side constraints (`Loss.held`).
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
     tol : float
@@ -129,11 +135,17 @@ class NewtonMaster(FastMaster):
         Needs("curvature", "row_sizes", nonnegative=False),
         Needs("smoothed", "edge_limit", intercept=False, several=False),
         Needs("smoothed", "ridge", nonnegative=False, intercept=False, several=False),
+        Needs("held", "edge_limit", several=False),
+        Needs("held", "ridge", several=False),
+        Needs("held", "entry_sizes", several=False),
     )
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y)
         self.tolerance = InexactTolerance(self.penalty, tol, share)
+        self.sided, self.loss = self.loss if self.loss.held else None, self.loss.held or self.loss
+        self.slopes, self.prices = np.zeros((0, 0)), np.zeros(0 if self.sided is None else len(self.sided.limits))
+        """Of side constraints: how they rise with the weights, a row for each, and their multipliers."""
         self.hessian, n_outputs = find_hessian(self.loss), formulation.outputs or 1
         # multipliers, which may take long, are for the first solution
         none = np.zeros((len(y), *self.restricted.outputs))
@@ -175,6 +187,8 @@ class NewtonMaster(FastMaster):
     def add(self, columns: Sequence[Column]) -> None:
         added = self.restricted.add(columns)
         self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
+        if self.sided is not None:
+            self.slopes = self.restricted.problem.H.edges((self.restricted.y * self.sided.pulls).T).T
 
     def solve(self) -> MasterSolution:
         if self.restricted.n_columns == 0:
@@ -217,15 +231,17 @@ class NewtonMaster(FastMaster):
             if over.objective - under.bound <= tol * abs(over.objective) or not pace.allows_step():
                 break
             try:
-                point, step, decrease = problem.step(at.point, at.U, at.edges, self.damping)
+                point, step, decrease, self.prices = problem.step(
+                    at.point, at.U, at.edges, self.damping, self._hold(at.point)
+                )
             except TimeUp:
                 break
             except np.linalg.LinAlgError:
-                if not self.is_smoothed:
+                if not (self.is_smoothed or self.sided):
                     raise
-                # where hardly a pair is in the width, its curvature is rounding
+                # where hardly a pair is in the width, or a loss is flat, curvature is rounding
                 point, step, decrease = at.point, 0.0, 0.0
-            if self.is_smoothed:
+            if self.is_smoothed or self.sided:
                 decrease = self._damp(step, decrease)
             at = self._evaluate(point, smooth)
             is_better = at.objective < over.objective or at.bound > under.bound
@@ -243,8 +259,14 @@ class NewtonMaster(FastMaster):
         # new columns move scores further than the last steps did
         self.width = min(WIDEST, self.width / SHARPER)
         self.W, self.b, outputs = over.point.W, over.point.b, restricted.problem.outputs
-        best = {"w": self.W.reshape(-1, *outputs), "b": self.b.reshape(outputs), "u": under.U.reshape(-1, *outputs)}
-        if has_kinks and over.objective - under.bound > tol * abs(over.objective):
+        best = {"w": self.W.reshape(-1, *outputs), "b": self.b.reshape(outputs), "u": under.u}
+        is_short = over.objective - under.bound > tol * abs(over.objective)
+        if is_short and self.sided and pace.allows_step():
+            # too flat, or too badly scaled, for steps in rows
+            solution = restricted.problem.solve()
+            best |= {name: solution.variables[name] for name in best.keys() & solution.variables.keys()}
+            best["u"] = solution.duals["u"]
+        if has_kinks and is_short:
             planes = CuttingPlanes(restricted, self.sizes.size, 2 * self.sizes.square)
             with suppress(TimeUp):
                 planes.polish(best, over.objective, under.bound, tol, pace)
@@ -257,9 +279,10 @@ class NewtonMaster(FastMaster):
         Pairs that enter or leave are no part of the curvature.
         """
         if step > 0:
-            self.damping = max(self.damping * (CALMER if step == 1 else 1.0 if step > 0.2 else WILDER), LEAST_DAMPING)
+            least = LEAST_DAMPING if self.is_smoothed else 0.0
+            self.damping = max(self.damping * (CALMER if step == 1 else 1.0 if step > 0.2 else WILDER), least)
             return decrease
-        self.damping *= WILDER**2
+        self.damping = max(self.damping * WILDER**2, LEAST_DAMPING)
         return 0.0 if self.damping > 1e8 else np.inf
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
@@ -288,6 +311,14 @@ class NewtonMaster(FastMaster):
         rows, y_column = self.restricted.H.T, y.reshape(-1, 1)
         return SparseProblem(rows, y_column, self.sizes, self.restricted.formulation.intercept, evaluate, differentiate)
 
+    def _hold(self, at: SparsePoint) -> HeldRows | None:
+        """Return what side constraints leave of room for the weights, if there are any."""
+        if self.sided is None:
+            return None
+        limits = self.sided.limits
+        room = np.maximum(limits - self.slopes @ at.W[:, 0], 0.0)
+        return HeldRows(self.slopes, room, self.prices, np.zeros(len(at.W), dtype=bool))
+
     def _evaluate(self, point: SparsePoint, smooth: Any) -> _State:
         """Evaluate a point, and the bound from its multipliers."""
         problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
@@ -299,8 +330,11 @@ class NewtonMaster(FastMaster):
         # multipliers of the loss are in the domain of its conjugate, but for y'u = 0; those of a neighbour up to
         # rounding, which steers no step: a solution is repaired where it is evaluated, once a round
         repaired, of_repaired = u, edges
-        if problem.intercept:
+        if self.sided is not None:
+            repaired = self.sided.adopt(u, self.prices, y if problem.intercept else None)
+        elif problem.intercept:
             repaired = loss.repair(u, y)
+        if repaired is not u:
             of_repaired = problem.H.edges(y * repaired)
         # no column is outside
         largest = row_sizes(of_repaired, problem.penalty.row_norm, one_sided=problem.nonnegative).max()
@@ -308,7 +342,8 @@ class NewtonMaster(FastMaster):
         known = Edges(float(largest), float((of_repaired**2).sum()), lambda: sizes, -np.inf)
         objective = value + self.penalty.value(point.W.reshape(-1, *problem.outputs))
         bound = problem.bound(repaired, known)
-        return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, rounded, bound)
+        U, edges = u.reshape(point.F.shape), edges.reshape(point.W.shape)
+        return _State(point, U, edges, objective, rounded, u if self.sided is None else repaired, bound)
 
 
 def sum_curvatures(loss: Any, U: Array, X: Array) -> Array:

@@ -20,12 +20,6 @@ from cvxens.hypotheses import Hypothesis, Ramp
 from cvxens.tables import Feature
 from cvxens.types import Array
 
-PAIR_COST = 2.0
-"""What a unit of weight of a tree costs beside a step: of so many more trees the best has a larger edge by chance."""
-
-COLUMNS_A_ROUND = 50
-"""The most steps, and the most lines, that are answered."""
-
 
 class AdditiveTerms(Union):
     """The terms of additive models: steps and lines of single features, and functions of pairs of features.
@@ -49,7 +43,8 @@ class AdditiveTerms(Union):
     pairs : bool
         False for single features alone.
     pair_cost : float
-        What a unit of weight of a pair costs, above 0; of a step and of a line it costs 1.
+        What a unit of weight of a pair costs, above 0; of a step and of a line it costs 1. By default more, as of many
+        more trees the best has a larger edge by chance.
     interactions : collection of groups of features, optional
         The features of a pair are of one group; by default any two. An empty collection is for no pairs.
     forbidden : collection of groups of features
@@ -81,7 +76,7 @@ class AdditiveTerms(Union):
         *,
         n_bins: int = 16,
         pairs: bool = True,
-        pair_cost: float = PAIR_COST,
+        pair_cost: float = 2.0,
         interactions: Groups | None = None,
         forbidden: Groups = (),
         signs: Any = None,
@@ -94,10 +89,11 @@ class AdditiveTerms(Union):
         X, signs = kinds.X, None if signs is None else kinds.check_sides(signs)
         sided = signs is not None and bool(signs.any())
         given: Any = {"sample_weight": sample_weight}
-        steps: Any = {"features": kinds.features, "missing": missing, "columns_per_round": COLUMNS_A_ROUND, **given}
-        found: list[Any] = [QuantileStumps(X, signs=signs, **steps)]
+        # the most steps, and the most lines, that are answered
+        most: Any = {"columns_per_round": 50}
+        found: list[Any] = [QuantileStumps(X, signs=signs, features=kinds.features, missing=missing, **most, **given)]
         if ramps := list(list_ramps(X, signs, sample_weight, kinds.numeric.tolist())):
-            found.append(Pool.of(ramps, X, columns_per_round=COLUMNS_A_ROUND, negations=not sided))
+            found.append(Pool.of(ramps, X, negations=not sided, **most))
         if pairs and len(kinds.numeric) > 1 and (interactions is None or len(interactions) > 0):
             given |= {"n_bins": n_bins, "interactions": interactions, "forbidden": forbidden, "constant": False}
             given["nominal"] = np.flatnonzero(kinds.nominal).tolist()

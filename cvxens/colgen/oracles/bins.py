@@ -1,21 +1,28 @@
-"""Features cut into bins, which of them may interact, and what oracles over several at a time have in common."""
+"""Features cut into bins, which of them may interact, and what oracles over several at a time have in common.
+
+A feature in which values are missing is read twice, with these below its others and above them. So a test of one
+threshold, whichever side it sends them to, is one of a **reading**: of its **place**, the number of the threshold from
+1 on, which is also the first bin at or above it. Readings of one feature are **twins**. A hypothesis is **written** as
+readings, places and signs, as searches find it; what must not be answered with is **closed**, and all else is open.
+"""
 
 from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Priced
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
@@ -23,26 +30,14 @@ from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import whole
-
-
-def find_place(thresholds: Array, threshold: float) -> int:
-    """Return the place of a threshold among some, ascending, from 1 on; 0 if it is none of them."""
-    k = int(np.searchsorted(thresholds, threshold))
-    return k + 1 if k < len(thresholds) and thresholds[k] == threshold else 0
-
-
-NO_TREE = (-1, 0, -1, 0, -1, 0, 1)
-"""How a constant is written as a tree."""
+from cvxens.validation import limit, whole
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """A binned sample in which a feature with missing values is read twice: these below its others, and above them.
+    """A binned sample whose features with missing values are read twice, so that sums over bins know nothing of these.
 
-    So each test of one threshold that sends missing values to either side is one of a reading, and the sums over bins
-    know nothing of them. In the reading of missing values below, the first threshold is -inf: it tells them from all
-    others.
+    In the reading of missing values below, the first threshold is -inf: it tells them from all others.
 
     Examples
     --------
@@ -62,13 +57,13 @@ class Readings:
     @classmethod
     def from_bins(cls, binned: BinnedFeatures) -> Self:
         """Read a binned sample, in which a missing value has the bin one beyond the last."""
-        has_missing = np.array([rows.size > 0 for rows in binned.gone], bool)
+        has_missing = np.array([rows.size > 0 for rows in binned.missing], bool)
         features = np.repeat(np.arange(binned.n_features), 1 + has_missing)
         second = np.append(False, features[1:] == features[:-1])
         ways = np.where(has_missing[features], np.where(second, 1, -1), 0)
         codes, thresholds = binned.codes[features], []
         for k, (j, way) in enumerate(zip(features.tolist(), ways.tolist(), strict=True)):
-            own, missing = binned.thresholds[j], binned.gone[j]
+            own, missing = binned.thresholds[j], binned.missing[j]
             if way < 0:
                 # where no value is known, nothing is told apart
                 own = own if len(missing) == binned.n_samples else np.append(-np.inf, own)
@@ -100,15 +95,10 @@ class Readings:
         return np.where(self.ways, np.arange(self.n_readings) - self.ways, -1)
 
     @cached_property
-    def _numbers(self) -> dict[tuple[int, int], int]:
-        keys = zip(self.features.tolist(), self.ways.tolist(), strict=True)
-        return {key: k for k, key in enumerate(keys)}
-
-    def find(self, feature: int, way: int, threshold: float) -> tuple[int, int] | None:
-        """Return the reading that has a test, and the place of its threshold, from 1 on; None if there is none."""
-        k = self._numbers.get((feature, way))
-        place = 0 if k is None else find_place(self.thresholds[k], threshold)
-        return None if k is None or not place else (k, place)
+    def tests(self) -> dict[tuple[int, int, float], tuple[int, int]]:
+        """Reading and place of every test, by its feature, way and threshold."""
+        rows = enumerate(zip(self.features.tolist(), self.ways.tolist(), self.thresholds, strict=True))
+        return {(j, way, t): (k, i) for k, (j, way, own) in rows for i, t in enumerate(own.tolist(), 1)}
 
     def make_split(self, reading: int, place: int, sign: int) -> Stump | LevelStump:
         """Return the hypothesis that is `sign` at and above a threshold of a reading, else -sign."""
@@ -121,9 +111,9 @@ class Readings:
         """Return reading, place and sign of what `make_split` makes; None for any other hypothesis."""
         match hypothesis:
             case Stump(feature, threshold, sign, way):
-                found = self.find(feature, way, threshold)
+                found = self.tests.get((feature, way, threshold))
             case LevelStump(feature, (), sign, 1):
-                found, sign = self.find(feature, -1, -inf), -sign
+                found, sign = self.tests.get((feature, -1, -inf)), -sign
             case _:
                 return None
         return None if found is None else (*found, sign)
@@ -138,7 +128,7 @@ class Readings:
     def find_branch(self, hypothesis: Any) -> tuple[int, int, Hypothesis, Hypothesis] | None:
         """Return reading, place and halves of what `make_branch` makes; None for any other hypothesis."""
         if isinstance(hypothesis, Branch):
-            found = self.find(hypothesis.feature, hypothesis.missing, hypothesis.threshold)
+            found = self.tests.get((hypothesis.feature, hypothesis.missing, hypothesis.threshold))
             return None if found is None else (*found, hypothesis.above, hypothesis.below)
         split = self.find_split(hypothesis)
         return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
@@ -161,7 +151,7 @@ class Readings:
     def find_tree(self, tree: Any) -> tuple[tuple[int, ...], int] | None:
         """Return how a tree of depth 2 is written, and its sign, as `make_tree` has both; None for no tree of it."""
         if isinstance(tree, Constant):
-            return NO_TREE, tree.sign
+            return (-1, 0, -1, 0, -1, 0, 1), tree.sign
         root = self.find_branch(tree)
         if root is None:
             return None
@@ -176,43 +166,41 @@ class Readings:
         ends = (threshold, inf) if above else (-inf, threshold)
         return simplify(Interval(feature, *ends, missing=way == (1 if above else -1)))
 
-    def find_condition(self, condition: Interval | Among) -> tuple[int, int, int] | None:
-        """Return reading, place and side of what `make_condition` makes; None for any other condition."""
-        feature = condition.feature
-        if isinstance(condition, Among):
-            found = self.find(feature, -1, -inf) if not condition.levels else None
-            # of known values, or of missing ones
-            return None if found is None else (*found, int(not condition.missing))
-        above = condition.high == inf
-        if above == (condition.low == -inf):
-            return None
-        side = 1 if above else -1
-        way = 0 if (feature, 0) in self._numbers and not condition.missing else side if condition.missing else -side
-        found = self.find(feature, way, condition.low if above else condition.high)
-        return None if found is None else (*found, int(above))
+    @cached_property
+    def _conditions(self) -> dict[Interval | Among, tuple[int, int, int]]:
+        tests = ((*found, above) for found in self.tests.values() for above in (0, 1))
+        return {self.make_condition(*test): test for test in tests}
+
+    def find_condition(self, condition: Interval | Among) -> tuple[int, int, int]:
+        """Return reading, place and side of what `make_condition` makes; -1, 0 and 0 for any other condition."""
+        return self._conditions.get(condition, (-1, 0, 0))
 
     def _read(self, reading: int, place: int) -> tuple[int, int, float]:
         return int(self.features[reading]), int(self.ways[reading]), float(self.thresholds[reading][place - 1])
 
 
-@njit(cache=True)
-def find_places(g: int, root: tuple[int, int, bool], twins: Ints, counts: Ints) -> tuple[int, int]:
-    """Return the places of a reading, from one to below another, that split one half of the samples by a root's test.
+Side: TypeAlias = tuple[int, int, bool]
+"""The samples on one side of the test of a root: its reading and place, and True for those at or above it. Where the
+reading is -1 they are all samples."""
 
-    `root` is its reading and place, and True for what is at or above it. Of tests of one feature by its two readings,
-    those that split the half as another one of them does are left out.
+
+@njit(cache=True)
+def find_bins(g: int, side: Side, twins: Ints, counts: Ints) -> tuple[int, int]:
+    """Return the bins of a reading, from one to below another, behind which the samples on a side can be split.
+
+    Of tests of one feature by its two readings, those that split them as another one of them does are left out.
     """
-    f, place, above = root
+    f, place, above = side
     if g == f:
-        return (place + 1, counts[g] + 1) if above else (1, place)
+        return (place, counts[g]) if above else (0, place - 1)
     if f < 0 or twins[f] != g:
-        return 1, counts[g] + 1
+        return 0, counts[g]
     if f < g:
         # the root has missing values below, and its place is one more than in the other reading. Above there are none;
         # below, each threshold from the root's on tells missing values from all others, as the root's reading does
-        return (1, 1) if above else (1, max(place - 1, 1))
+        return (0, 0) if above else (0, max(place - 2, 0))
     # the root has missing values above: there, each threshold up to the root's tells them from all others
-    return (place + 1, counts[g] + 1) if above else (1, 1)
+    return (place, counts[g]) if above else (0, 0)
 
 
 Groups = Collection[Sequence[int]]
@@ -297,11 +285,14 @@ class BinnedOracle:
         if self.columns_per_round is not None:
             self.columns_per_round = whole("columns_per_round", self.columns_per_round)
         self.allowed = find_allowed(self.binned.n_features, self.interactions, self.forbidden)
+        varying, features = self.readings.counts > 0, self.readings.features
+        self.together: NDArray[np.bool_] = self.allowed[np.ix_(features, features)] & varying & varying[:, np.newaxis]
+        """Which readings vary and may be asked of one sample, (n_readings, n_readings)."""
 
     def _answer(
         self,
         weights: FixedPoint,
-        ranked: list[tuple[float, Hypothesis]],
+        found: Iterable[tuple[float, Hypothesis]],
         every: float,
         outside: float,
         exclude: Collection[Hypothesis],
@@ -312,7 +303,7 @@ class BinnedOracle:
         `every` bounds the edges of all hypotheses but the constant, and `outside` of those that are not excluded, both
         -inf if there are none. The bounds count what the rounding of s to fixed point can have cost, and of floats.
         """
-        n_outputs = len(weights.totals)
+        n_outputs, ranked = len(weights.totals), sorted(found, key=lambda pair: -pair[0])
         if self.constant:
             total, constant = price_constant(weights.totals, exclude, row_norm)
             every = max(every, total)
@@ -331,8 +322,59 @@ class BinnedOracle:
         return Priced(columns, edge_bound, outside_bound=outside_bound)
 
 
+@documented
+@dataclass(eq=False, repr=False)
+class AnytimeOracle(BinnedOracle):
+    """An oracle over a set in parts, whose search may end before all of them are searched, and still bounds the set.
+
+    Parameters
+    ----------
+    max_nodes : int, optional
+        At most so many parts of the set are searched in a call, per output, the most promising first: the boxes of a
+        list of features, or the trees of a root's feature.
+    max_seconds : float
+        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
+        runs depend on the speed of the machine.
+    """
+
+    negations: ClassVar[bool] = True
+
+    _: KW_ONLY
+    n_bins: int = 16
+    max_nodes: int | None = None
+    max_seconds: float = inf
+
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)
+        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
+        self.max_seconds = limit("max_seconds", self.max_seconds)
+
+    def _search_parts(
+        self,
+        bounds: NDArray,
+        best: float,
+        search: Callable[[slice, float], Iterable[float]],
+        n_together: int,
+        ends_at: float,
+    ) -> float:
+        """Search the parts of the set one after the other while one may be better, and return a bound on all edges.
+
+        ``search(parts, best)`` yields the edges that it finds in some of the parts; `best` is what the first of them
+        has to exceed. The `bounds` of the parts do not ascend, so one that is no larger than the best edge ends the
+        search, as the clock does.
+        """
+        done, end = 0, min(len(bounds), self.max_nodes or len(bounds))
+        while done < end and bounds[done] > best and not (done and is_over(ends_at)):
+            # so many between two looks at the best edge and the clock, whatever the number of threads
+            parts = slice(done, done + int((bounds[done : min(done + n_together, end)] > best).sum()))
+            best = max([best, *search(parts, best)])
+            done = parts.stop
+        left: float = bounds[done:].max(initial=best).item()
+        return left
+
+
 def price_constant(
-    totals: NDArray[Any], exclude: Collection[Hypothesis], row_norm: float = inf
+    totals: NDArray, exclude: Collection[Hypothesis], row_norm: float = inf
 ) -> tuple[Any, Constant | None]:
     """Return the size of the constant's edges, from these, and the constant of the better sign, None if it is excluded.
 
@@ -342,8 +384,14 @@ def price_constant(
     ((4, Constant(sign=1)), (5.0, None))
     """
     is_open, most = {Constant(1), Constant(-1)}.isdisjoint(exclude), totals[np.abs(totals).argmax()]
-    size = abs(most) if row_norm == inf else row_sizes(totals[np.newaxis].astype(np.float64), row_norm)[0]
-    return size.item(), Constant(1 if most >= 0 else -1) if is_open else None
+    size = abs(most).item() if row_norm == inf else size_edges(totals[:, np.newaxis], row_norm)[0]
+    return size, Constant(1 if most >= 0 else -1) if is_open else None
+
+
+def size_edges(edges: NDArray, row_norm: float = inf) -> list[float]:
+    """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): norms, or, of whole numbers, such."""
+    found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
+    return list(found.tolist())
 
 
 def drop_unweighted(integers: Ints, codes: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.uint8]]:

@@ -12,7 +12,7 @@ Weights are integers (`FixedPoint`), whose sums are the same in every order.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, combinations
 from math import comb, inf
@@ -22,24 +22,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, find_place, is_over, measure_edges
+from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, is_over, measure_edges, size_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint, Ints
 from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
-from cvxens.limits import map_slices, threads_for
-from cvxens.problems.duality import row_sizes
+from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.validation import whole
-
-MOST_CELLS = 2**22
-"""The cells of a table, of 8 bytes each."""
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class Boxes(BinnedOracle):
+class Boxes(AnytimeOracle):
     """All conjunctions of at most `max_length` intervals, and the constant, by branch and bound.
 
     A box is 1 or -1 where ``low <= x_j < high`` for each of its features and 0 elsewhere (`Rule`); the ends are
@@ -54,11 +49,6 @@ class Boxes(BinnedOracle):
         At most so many conditions.
     columns_per_round : int
         At most so many columns are returned: the best box of every list of features that was searched, ranked.
-    max_nodes : int, optional
-        At most so many lists of features are searched for boxes in a call, per output.
-    max_seconds : float
-        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
-        runs depend on the speed of the machine.
 
     Raises
     ------
@@ -76,20 +66,14 @@ class Boxes(BinnedOracle):
     """
 
     source: ClassVar[str] = "Eckstein & Goldberg 2012; Bentley 1984"
-    negations: ClassVar[bool] = True
 
     max_length: int = 3
     _: KW_ONLY
-    n_bins: int = 16
     columns_per_round: int = 20
-    max_nodes: int | None = None
-    max_seconds: float = inf
 
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
-        super().__post_init__(X, sample_weight)
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)
         self.max_length = whole("max_length", self.max_length)
-        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
-        self.max_seconds = validation.limit("max_seconds", self.max_seconds)
         n_features = self.binned.n_features
         varying = np.bincount(self.readings.features, self.readings.counts) > 0
         # the features of a list that is shorter have one bin
@@ -99,9 +83,10 @@ class Boxes(BinnedOracle):
         self._by_length = _list_features(np.flatnonzero(varying), self.allowed, self.max_length)
         self.lists = _keep_longest(self._by_length, self.allowed & varying, self.max_length)
         n_cells = int((self._axes.n_bins + self._axes.extra)[self.lists].prod(axis=1, dtype=np.float64).max())
-        if n_cells > MOST_CELLS:
+        # a cell has 8 bytes
+        if n_cells > (most_cells := 2**22):
             found = f"found {self.n_bins} bins of {self.max_length} features, which make tables of {n_cells:,} cells"
-            most = int(MOST_CELLS ** (1 / self.max_length))
+            most = int(most_cells ** (1 / self.max_length))
             raise InvalidInput("n_bins", found, f"give at most {most}, or a smaller max_length")
 
     @property
@@ -121,23 +106,20 @@ class Boxes(BinnedOracle):
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
         closed = [box for h in exclude if (box := self._write(h)) is not None]
-        boxes: dict[Hypothesis, float] = {}
+        boxes: dict[Rule, float] = {}
         outside: float = 0
         every: float = 0
         # by a norm over the outputs they are searched together, else one by one
         searched = weights.integers[:, np.newaxis] if row_norm == inf else weights.integers[np.newaxis]
         for integers in searched:
             found, bound = self._search(integers, closed, ends_at, row_norm)
-            for rule, size in found.items():
-                best_rule, best_size = (
-                    self._choose_output(rule, weights.integers) if len(searched) > 1 else (rule, size)
-                )
-                boxes[best_rule] = best_size
+            several = len(searched) > 1
+            boxes |= dict(self._choose_output(rule, weights.integers) for rule in found) if several else found
             outside = max(outside, bound)
-            every = max(every, bound, *(self._measure(box, integers, row_norm) for box in closed), 0)
-        ranked: list[tuple[float, Hypothesis]] = [(size, rule) for rule, size in boxes.items()]
-        ranked.sort(key=lambda pair: -pair[0])
-        return self._answer(weights, ranked, every, outside if ranked or outside else -inf, exclude, row_norm)
+            shut = (size_edges(self._sum_over(box, integers)[:, np.newaxis], row_norm)[0] for box in closed)
+            every = max([every, bound, *shut])
+        ranked = ((size, rule) for rule, size in boxes.items())
+        return self._answer(weights, ranked, every, outside if boxes or outside else -inf, exclude, row_norm)
 
     def _choose_output(self, rule: Rule, integers: Ints) -> tuple[Rule, int]:
         """Return a rule with the sign that it has under the output where its edge is largest, and that edge."""
@@ -156,49 +138,43 @@ class Boxes(BinnedOracle):
         weights, codes = drop_unweighted(integers, self._codes)
         n_threads = threads_for(weights.size * len(self.lists))
         of_sign = np.maximum(np.maximum(weights, 0).sum(axis=1), np.maximum(-weights, 0).sum(axis=1))
-        together = of_sign[0] if row_norm == inf else row_sizes(of_sign[np.newaxis].astype(np.float64), row_norm)[0]
-        bounds = np.full(len(self.lists), together)
-        # bounds by lists are found while there is time, else those of all stand
-        for first in range(0, len(self.lists), 1024):
-            if first and is_over(ends_at):
-                break
-            here = slice(first, first + 1024)
-            lists, own = self.lists[here], bounds[here]
+        bounds = np.full(len(self.lists), size_edges(of_sign[:, np.newaxis], row_norm)[0])
 
-            def bound(part: slice, lists: Ints = lists, own: NDArray = own) -> None:
-                _bound_lists(lists[part], codes, weights, self._axes, order, own[part])
+        def bound(lists: slice) -> None:
+            # while there is time, and of so many in any case; else the bound on all boxes stands
+            if lists.start < 1024 or not is_over(ends_at):
+                _bound_lists(self.lists[lists], codes, weights, self._axes, order, bounds[lists])
 
-            map_slices(bound, len(lists), n_threads, guided=True)
-        ranked = np.argsort(-bounds, kind="stable")[: self.max_nodes]
-        found: dict[Rule, float] = {}
-        best, done = bounds.dtype.type(0), 0
-        while done < len(ranked) and bounds[ranked[done]] > best and not (done and is_over(ends_at)):
-            # so many between two looks at the best edge and the clock, whatever the number of threads
-            chosen = ranked[done : done + 16]
-            chosen = chosen[bounds[chosen] > best]
-            answers = Answers(
-                np.zeros(len(chosen), bounds.dtype), np.zeros((len(chosen), self.max_length, 3), np.int64)
-            )
-            shut = _join_closed([self._close_within(k, closed) for k in chosen.tolist()], self.max_length)
+        map_in_threads(bound, [slice(k, k + 64) for k in range(0, len(bounds), 64)], n_threads)
+        # what is closed, by its runs of all features, and the box of everything, which is the constant, before it
+        n_bins, extra = self._axes
+        everything = np.stack([np.zeros_like(extra), n_bins - 1, extra], axis=1)
+        runs = np.tile(everything, (1 + len(closed), 1, 1))
+        for k, box in enumerate(closed, 1):
+            runs[k, list(box)] = list(box.values())
+        conditions = (runs != everything).any(axis=2)
+        ranked, found = np.argsort(-bounds, kind="stable"), dict[Rule, float]()
 
-            def search(
-                part: slice,
-                chosen: Ints = chosen,
-                shut: Shut = shut,
-                floor: Any = best // 2,
-                answers: Answers = answers,
-            ) -> None:
-                tasks, lists = (part.start, part.stop), self.lists[chosen]
-                _search_lists(tasks, lists, codes, weights, self._axes, shut, order, floor, answers)
+        def search(parts: slice, best: float) -> Iterator[float]:
+            chosen = ranked[parts].tolist()
+            lists, n_lists = self.lists[chosen], len(chosen)
+            answers = Answers(np.zeros(n_lists, bounds.dtype), np.zeros((n_lists, self.max_length, 3), np.int64))
+            # list by list what has no condition on another feature
+            inside = (conditions[:, lists].sum(axis=2) == conditions.sum(axis=1)[:, np.newaxis]).T
+            own = np.ascontiguousarray(np.swapaxes(runs[:, lists], 0, 1)[inside])
+            shut = Shut(own, np.append(0, inside.sum(axis=1).cumsum()))
 
-            map_slices(search, len(chosen), n_threads, guided=True)
-            for k, edge, box in zip(chosen.tolist(), answers.edges.tolist(), answers.boxes.tolist(), strict=True):
+            def search_some(some: slice) -> None:
+                tasks = (some.start, some.stop)
+                _search_lists(tasks, lists, codes, weights, self._axes, shut, order, best // 2, answers)
+
+            map_slices(search_some, n_lists, n_threads, guided=True)
+            for k, edge, box in zip(chosen, answers.edges.tolist(), answers.boxes.tolist(), strict=True):
                 if edge:
                     found[self._make_rule(k, box, 1 if edge > 0 else -1)] = abs(edge)
-                    best = max(best, bounds.dtype.type(abs(edge)))
-            done += len(chosen)
-        left = np.delete(bounds, ranked[:done])
-        return found, max(best, left.max(initial=0)).item()
+                    yield abs(edge)
+
+        return found, self._search_parts(bounds[ranked], bounds.dtype.type(0), search, 16, ends_at)
 
     def _make_rule(self, k: int, box: list[list[int]], sign: int) -> Rule:
         conditions = []
@@ -230,24 +206,12 @@ class Boxes(BinnedOracle):
         n_bins = int(self._axes.n_bins[feature])
         if isinstance(condition, Among):
             return None if condition.levels else (0, -1, 1) if missing else (0, n_bins - 1, 0)
-        low, high = condition.low, condition.high
-        first = find_place(self.binned.thresholds[feature], low) if low > -inf else 0
-        after = find_place(self.binned.thresholds[feature], high) if high < inf else n_bins
+        low, high, tests = condition.low, condition.high, self.readings.tests
+        # a reading of missing values above has all thresholds between known values, and no other
+        way = int(self._axes.extra[feature])
+        _, first = tests.get((feature, way, low), (0, 0))
+        _, after = tests.get((feature, way, high), (0, 0)) if high < inf else (0, n_bins)
         return None if (low > -inf and not first) or not after else (first, after - 1, missing)
-
-    def _close_within(self, k: int, closed: list[Box]) -> list[list[Run]]:
-        """Return the boxes that are closed in a list of features, by its features, the one of everything among them."""
-        own = self.lists[k].tolist()
-        whole_range = {
-            feature: (0, int(self._axes.n_bins[feature]) - 1, int(self._axes.extra[feature])) for feature in own
-        }
-        inside = [box for box in closed if box.keys() <= whole_range.keys()]
-        return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
-
-    def _measure(self, box: Box, integers: Ints, order: float) -> float:
-        """Return the size of the edges of a box over some outputs."""
-        edges = self._sum_over(box, integers)
-        return int(np.abs(edges).max()) if order == inf else float(row_sizes(edges[np.newaxis].astype(float), order)[0])
 
     def _sum_over(self, box: Box, integers: Ints) -> Ints:
         """Return the edges of a box over the outputs, (n_outputs,)."""
@@ -292,7 +256,7 @@ def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list
 
 
 def _keep_longest(by_length: list[Ints], allowed: NDArray[np.bool_], most: int) -> Ints:
-    """Return the lists that are part of no longer one, (n_lists, most); what is missing is the number of features."""
+    """Return the lists that are in no longer one, filled up to `most` by the number of features, for none."""
     n_features, kept = len(allowed), []
     for lists in by_length:
         longer = np.full(len(lists), False)
@@ -318,11 +282,6 @@ class Shut(NamedTuple):
 
     boxes: Ints  # (n_closed, max_length, 3)
     starts: Ints  # (n_lists + 1,)
-
-
-def _join_closed(by_list: list[list[list[Run]]], length: int) -> Shut:
-    starts = np.append(0, np.cumsum([len(own) for own in by_list]))
-    return Shut(np.array([box for own in by_list for box in own], np.int64).reshape(-1, length, 3), starts)
 
 
 # The kernels are for one output, whose edges are whole numbers and `order` None, or for a norm of this order over the

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -23,35 +23,23 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Readings, drop_unweighted, find_places, is_over
+from cvxens.colgen.oracles.bins import AnytimeOracle, Readings, Side, drop_unweighted, find_bins, size_edges
 from cvxens.colgen.oracles.depth_two_trees import find_open, rank_splits
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import NONE, FixedPoint, Ints, sum_joint, sum_pairs
+from cvxens.features import NO_BOUND, NONE, FixedPoint, Ints, sum_pairs
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
-from cvxens.problems.duality import row_sizes
-from cvxens.validation import whole
 
 Written: TypeAlias = tuple[int, ...]
 """A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
 The halves are written as in `Readings.make_tree`."""
 
-Root: TypeAlias = tuple[int, int, bool]
-"""A half of the samples: reading and place of the test, and True for what is at or above it; no reading is -1."""
-
-MOST_CELLS = 2**25
-"""The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
-
-IMPOSSIBLE = -(2**62)
-"""The size of a choice that there is none of; two of them, or one and a sum of weights, are below every edge."""
-
 
 @documented
 @dataclass(eq=False, repr=False)
-class DepthThreeTrees(BinnedOracle):
+class DepthThreeTrees(AnytimeOracle):
     """All decision trees of depth at most 3 with leaves -1 and +1, and the constant: the exact oracle over this set.
 
     The set has every tree over thresholds between the bins of all features, as `DepthTwoTrees` has those of depth 2. A
@@ -71,11 +59,6 @@ class DepthThreeTrees(BinnedOracle):
         At most so many columns are returned: the best trees of the roots' features and the constant, ranked; by default
         all that have at least half of the best edge. With one column places that cannot have the best tree are left
         out, which is faster where a tree of depth 3 nearly fits.
-    max_nodes : int, optional
-        At most so many features are searched as roots in a call, per output, the most promising first.
-    max_seconds : float
-        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
-        runs depend on the speed of the machine.
 
     Raises
     ------
@@ -97,24 +80,15 @@ class DepthThreeTrees(BinnedOracle):
     """
 
     source: ClassVar[str] = "Demirovic et al. 2022; Brita et al. 2025"
-    negations: ClassVar[bool] = True
 
-    _: KW_ONLY
-    n_bins: int = 16
-    max_nodes: int | None = None
-    max_seconds: float = inf
-
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
-        super().__post_init__(X, sample_weight)
-        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
-        self.max_seconds = validation.limit("max_seconds", self.max_seconds)
-        self._layout = _lay_out(self.readings, self.allowed)
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)
+        self._layout = _lay_out(self.readings, self.together)
         n_cells = int(self._layout.offsets[-1])
-        if n_cells > MOST_CELLS:
-            found = (
-                f"found {self.n_bins} bins, which make {n_cells:,} pairs of bins of {self.binned.n_features} features"
-            )
-            raise InvalidInput("n_bins", found, f"give fewer, for at most {MOST_CELLS:,}, or allow fewer interactions")
+        # a cell has 8 bytes, and a thread some four copies of each
+        if n_cells > (most_cells := 2**25):
+            found = f"found {self.n_bins} bins, which make {n_cells:,} pairs of bins of {len(self.allowed)} features"
+            raise InvalidInput("n_bins", found, f"give fewer, for at most {most_cells:,}, or allow fewer interactions")
 
     @cached_property
     def n_hypotheses(self) -> int:
@@ -148,54 +122,44 @@ class DepthThreeTrees(BinnedOracle):
         )
         # the norm of the edges is no more than that of the largest edges of all outputs
         bounds = np.array([bound for _, bound in answers])
-        outside = -inf if bounds.max() == NONE else _measure(bounds[:, np.newaxis], row_norm)[0]
-        every = max([outside, *_measure(shut, row_norm)])
+        outside = -inf if bounds.max() == NONE else size_edges(bounds[:, np.newaxis], row_norm)[0]
+        every = max([outside, *size_edges(shut, row_norm)])
         # of several outputs the best, of equal sizes the first
         best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0].tolist()
-        ranked: list[tuple[float, Hypothesis]] = [
+        ranked = (
             (size, self._make_tree(tree, 1 if edge >= 0 else -1))
-            for tree, edge, size in zip(trees, best, _measure(edges, row_norm), strict=True)
-        ]
-        ranked.sort(key=lambda pair: -pair[0])
+            for tree, edge, size in zip(trees, best, size_edges(edges, row_norm), strict=True)
+        )
         return self._answer(weights, ranked, every, outside, exclude, row_norm)
 
-    def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
+    def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], float]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
         n_readings = self.readings.n_readings
         (integers,), codes = drop_unweighted(integers[np.newaxis], self._layout.codes)
         layout = self._layout._replace(codes=codes)
-        sample = Half.of_zeros(layout)
         n_threads = threads_for(len(integers) * len(layout.pairs))
-        map_in_threads(partial(_sum_reading, layout, integers, sample), range(n_readings), n_threads)
+        sample = _sum_sample(layout, integers, n_threads)
         promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
         _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
-        roots = np.flatnonzero(self.readings.counts)
-        order = roots[np.argsort(-promise[roots], kind="stable")].tolist()
-        trees: list[Written] = []
-        mass, best, done = int(np.abs(integers).sum()), NONE, 0
-        end = len(order) if self.max_nodes is None else min(self.max_nodes, len(order))
-        while done < end and not (done and is_over(ends_at)):
-            # so many between two looks at the best edge and the clock, whatever the number of threads
-            chosen = order[done : min(done + 4, end)]
+        roots, trees = np.flatnonzero(self.readings.counts), list[Written]()
+        roots = roots[np.argsort(-promise[roots], kind="stable")]
+
+        def search(parts: slice, best: float) -> Iterator[int]:
             floor = best if self.columns_per_round == 1 else best // 2
-            search = partial(_search_root, layout, integers, sample, closed, floor)
-            for size, tree in map_in_threads(search, chosen, n_threads):
+            search_root = partial(_search_root, layout, integers, sample, closed, floor)
+            for size, tree in map_in_threads(search_root, roots[parts].tolist(), n_threads):
                 if tree is not None:
                     trees.append(tree)
-                    best = max(best, size)
-            done += len(chosen)
-        return trees, best if done == len(order) else mass
+                    yield size
+
+        # every root is searched, whatever the best edge is, as a run wants the trees of others too
+        bound = self._search_parts(np.full(len(roots), NO_BOUND), NONE, search, 4, ends_at)
+        return trees, min(bound, int(np.abs(integers).sum()))
 
     def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
         """Make the hypothesis of a tree as it is written, and a sign."""
         above, below = self.readings.make_tree(tree[2:9], sign), self.readings.make_tree(tree[9:16], sign * tree[16])
         return self.readings.make_branch(tree[0], tree[1], above, below)
-
-
-def _measure(edges: Ints, row_norm: float) -> list[float]:
-    """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): whole numbers, but for norms."""
-    found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
-    return list(found.tolist())
 
 
 class TableLayout(NamedTuple):
@@ -213,8 +177,6 @@ class TableLayout(NamedTuple):
 
 def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> TableLayout:
     counts = readings.counts
-    varying = counts > 0
-    allowed = allowed[np.ix_(readings.features, readings.features)] & varying & varying[:, np.newaxis]
     pairs = np.ascontiguousarray(np.argwhere(np.triu(allowed, 1)), np.int64)
     offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))
     numbers = np.full(allowed.shape, -1)
@@ -233,6 +195,19 @@ class Half(NamedTuple):
     def of_zeros(cls, layout: TableLayout) -> Half:
         """Return the sums of no samples."""
         return cls(np.zeros(layout.starts[-1], np.int64), np.zeros(layout.offsets[-1], np.int64))
+
+
+def _sum_sample(layout: TableLayout, weights: Ints, n_threads: int) -> Half:
+    """Sum the weights of all samples."""
+    plain, sums, rest = (Half.of_zeros(layout) for _ in range(3))
+
+    def sum_reading(reading: int) -> None:
+        here, own = np.array([reading]), np.flatnonzero(layout.pairs[:, 0] == reading)
+        _add_samples(0, len(weights), layout.codes, weights, layout, here, own, plain)
+        _divide(plain, plain, layout, here, own, sums, rest)
+
+    map_in_threads(sum_reading, range(len(layout.counts)), n_threads)
+    return sums
 
 
 def _list_written(readings: Readings, exclude: Collection[Hypothesis]) -> Iterator[Written]:
@@ -264,28 +239,9 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
     return edges
 
 
-def _sum_reading(layout: TableLayout, weights: Ints, half: Half, g: int) -> None:
-    """Add the weights of a sample up, by the bins of a reading, and by those of its pairs."""
-    numbers = np.flatnonzero(layout.pairs[:, 0] == g)
-    joint = sum_joint(g, np.append(g, layout.pairs[numbers, 1]), layout.codes, layout.counts + 1, weights)
-    start = layout.counts[g] + 1
-    half.sums[layout.starts[g] : layout.starts[g + 1]] = joint[-1, :start]
-    for number in numbers.tolist():
-        own = half.tables[layout.offsets[number] : layout.offsets[number + 1]].reshape(len(joint), -1)
-        own[:] = joint[:, start : start + own.shape[1]]
-        start += own.shape[1]
-
-
-@njit(cache=True)
-def _find_bins(reading: int, root: Root, layout: TableLayout) -> tuple[int, int]:
-    """Return the bins of a reading that a half may be cut after, from one to below another."""
-    first, end = find_places(reading, root, layout.twins, layout.counts)
-    return first - 1, end - 1
-
-
 @njit(cache=True, nogil=True)
-def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, root: Root, sizes: Ints) -> int:
-    """Bound the edges of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
+def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, root: Side, sizes: Ints) -> int:
+    """Bound the edges of the trees of depth 2 with a split in a half, `NONE` if there are none.
 
     `partners` are the readings of such trees, and `own` the numbers of their pairs; `sizes` receives the largest edges
     by reading. Quarters are cut by both readings of a feature even where one cuts nothing off, so that the bound need
@@ -294,12 +250,12 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
     sums, tables = half
     starts = layout.starts
     # of the best split below each bin of a root and above it: the edge
-    low, high = np.full((2, starts[-1]), IMPOSSIBLE)
+    low, high = np.full((2, starts[-1]), NONE)
     far = np.int64(2**62)
     least, most, least_above, most_above = np.empty((4, 256), np.int64)
     for g in partners:
         # splits by one reading
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         mine = sums[starts[g] : starts[g + 1]]
         total = mine[-1]
         small, large = far, -far
@@ -315,8 +271,8 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
             small, large = min(small, mine[u]), max(large, mine[u])
     for number in own:
         g, h = layout.pairs[number]
-        first_g, end_g = _find_bins(g, root, layout)
-        first_h, end_h = _find_bins(h, root, layout)
+        first_g, end_g = find_bins(g, root, layout.twins, layout.counts)
+        first_h, end_h = find_bins(h, root, layout.twins, layout.counts)
         if first_g >= end_g and first_h >= end_h:
             continue
         of_g, of_h = sums[starts[g] : starts[g + 1]], sums[starts[h] : starts[h + 1]]
@@ -344,10 +300,10 @@ def _measure_half(layout: TableLayout, half: Half, partners: Ints, own: Ints, ro
                 at, below_v, above = starts[h] + v, of_h[v], total - of_h[v]
                 low[at] = max(low[at], below_v - 2 * least[v], 2 * most[v] - below_v)
                 high[at] = max(high[at], above - 2 * least_above[v], 2 * most_above[v] - above)
-    best = IMPOSSIBLE
+    best = NONE
     for g in partners:
-        first, end = _find_bins(g, root, layout)
-        size, total = IMPOSSIBLE, sums[starts[g + 1] - 1]
+        first, end = find_bins(g, root, layout.twins, layout.counts)
+        size, total = NONE, sums[starts[g + 1] - 1]
         for u in range(first, end):
             at = starts[g] + u
             below, above = sums[at], total - sums[at]
@@ -367,7 +323,7 @@ def _join(lower: int, upper: int, below: int, above: int) -> int:
 
 
 def _search_root(
-    layout: TableLayout, weights: Ints, sample: Half, closed: set[Written], floor: int, f: int
+    layout: TableLayout, weights: Ints, sample: Half, closed: set[Written], floor: float, f: int
 ) -> tuple[int, Written | None]:
     """Return the best open tree of a root's reading and its edge; one of an edge of at most `floor` need not be found.
 
@@ -463,7 +419,7 @@ def _divide(
 
 
 @njit(cache=True, nogil=True)
-def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, most: int) -> tuple[Ints, Ints]:
+def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Side, most: int) -> tuple[Ints, Ints]:
     """Return the trees of depth 2 of the largest edges in a half, at most so many, the largest first, and how written.
 
     The constant is among them. Edges are those of the sign that the uppermost leaf is +1.
@@ -476,7 +432,7 @@ def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, mo
     # as variables, since what is called with a literal is compiled for each
     sides = np.array([True, False])
     for g in partners:
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         for u in range(first, end):
             upper = _list_splits(layout, half, partners, root, g, u, sides[0])
             lower = _list_splits(layout, half, partners, root, g, u, sides[1])
@@ -495,11 +451,11 @@ def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Root, mo
 
 
 @njit(cache=True)
-def _count_halves(layout: TableLayout, half: Half, partners: Ints, root: Root) -> int:
+def _count_halves(layout: TableLayout, half: Half, partners: Ints, root: Side) -> int:
     """Count the trees of depth 2 in a half, h or -h, as `_rank_halves` visits them."""
     count, sides = 1, np.array([True, False])
     for g in partners:
-        first, end = _find_bins(g, root, layout)
+        first, end = find_bins(g, root, layout.twins, layout.counts)
         for u in range(first, end):
             n_above = len(_list_splits(layout, half, partners, root, g, u, sides[0]))
             n_below = len(_list_splits(layout, half, partners, root, g, u, sides[1]))
@@ -523,7 +479,7 @@ def _insert(edges: Ints, forms: Ints, count: int, edge: int, form: Ints) -> int:
 
 
 @njit(cache=True)
-def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Root, g: int, u: int, above: bool) -> Ints:
+def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Side, g: int, u: int, above: bool) -> Ints:
     """List what a quarter of the samples can be, above bin u of reading g or not: rows of reading, place and edge.
 
     No split comes first.
@@ -538,8 +494,8 @@ def _list_splits(layout: TableLayout, half: Half, partners: Ints, root: Root, g:
     for h in partners:
         if not layout.allowed[g, h]:
             continue
-        first, end = _find_bins(h, root, layout)
-        low, high = _find_bins(h, (g, u + 1, above), layout)
+        first, end = find_bins(h, root, layout.twins, layout.counts)
+        low, high = find_bins(h, (g, u + 1, above), layout.twins, layout.counts)
         first, end = max(first, low), min(end, high)
         number = layout.numbers[min(g, h), max(g, h)]
         n_bins = starts[h + 1] - starts[h] if g < h else len(own)

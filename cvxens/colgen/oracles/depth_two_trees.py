@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, find_places, measure_edges
+from cvxens.colgen.oracles.bins import BinnedOracle, Side, drop_unweighted, find_bins, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.features import NONE, FixedPoint, Ints, sum_joint
@@ -73,20 +73,13 @@ class DepthTwoTrees(BinnedOracle):
     negations: ClassVar[bool] = True
 
     @cached_property
-    def _partners(self) -> list[Ints]:
-        """The readings that each may be the root of, ascending, itself among them."""
-        readings = self.readings
-        # what never varies decides nothing
-        allowed = self.allowed[np.ix_(readings.features, readings.features)] & (readings.counts > 0)
-        return [np.flatnonzero(of_root) for of_root in allowed]
-
-    @cached_property
     def n_hypotheses(self) -> int:
         """The number of trees, h and -h counted once."""
         readings, count, nothing = self.readings, int(self.constant), np.empty(0, np.int64)
         for f in np.flatnonzero(readings.counts).tolist():
-            joint = sum_joint(f, self._partners[f], readings.codes[:, :0], readings.counts + 1, nothing)
-            halves = _measure_halves(f, joint, self._partners[f], readings.twins, readings.counts)
+            partners = np.flatnonzero(self.together[f])
+            joint = sum_joint(f, partners, readings.codes[:, :0], readings.counts + 1, nothing)
+            halves = _measure_halves(f, joint, partners, readings.twins, readings.counts)
             # a half has a constant or one of its splits, and with the two signs between them trees
             upper, lower = 1 + halves.counts.astype(object)
             count += int((2 * upper * lower - 1).sum())
@@ -103,18 +96,17 @@ class DepthTwoTrees(BinnedOracle):
         roots = np.flatnonzero(self.readings.counts).tolist()
         search = partial(self._search_root, codes, integers, self._close(exclude), row_norm)
         answers = map_in_threads(search, roots, threads_for(weights.integers.size * len(roots) ** 2))
-        found: list[tuple[float, Hypothesis]] = [
+        found = [
             (of_root.size, self.readings.make_tree((f, *of_root.tree[:6]), of_root.tree[6]))
             for f, of_root in zip(roots, answers, strict=True)
             if of_root.size > NONE
         ]
-        found.sort(key=lambda pair: -pair[0])
         every = max((of_root.largest for of_root in answers), default=NONE)
-        outside = found[0][0] if found else -inf
+        outside = max((size for size, _ in found), default=-inf)
         answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
         squares = sum(of_root.squares for of_root in answers)
         squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
-        n_terms = 4 * int(self.readings.starts[-1])
+        n_terms = 8 + 4 * int(self.readings.starts[-1])
         return replace(answer, edge_square_sum=weights.bound_squares(squares, float(self.n_hypotheses), n_terms))
 
     def _close(self, exclude: Collection[Hypothesis]) -> Closed:
@@ -130,7 +122,7 @@ class DepthTwoTrees(BinnedOracle):
         self, codes: NDArray[np.uint8], integers: Ints, closed: Closed, order: float, root: int
     ) -> BestTree:
         """Return the best open tree of a root's reading."""
-        partners, twins, counts = self._partners[root], self.readings.twins, self.readings.counts
+        partners, twins, counts = np.flatnonzero(self.together[root]), self.readings.twins, self.readings.counts
         # sums of what is below any place of the root and any of a partner, (n_outputs, n_places + 1, n_bins)
         joint = np.stack([sum_joint(root, partners, codes, counts + 1, own) for own in integers])
         halves = [_measure_halves(root, own, partners, twins, counts) for own in joint]
@@ -234,8 +226,8 @@ def _measure_halves(root: int, joint: Ints, partners: Ints, twins: Ints, counts:
                 total = everything[counts[partners[0]]] - total
             reading, at, edge, size, squares, start = -1, 0, 0, NONE, 0.0, 0
             for g in partners:
-                low, high = find_places(g, (root, place, half == 0), twins, counts)
-                for k in range(start + low - 1, start + high - 1):
+                low, high = find_bins(g, (root, place, half == 0), twins, counts)
+                for k in range(start + low, start + high):
                     here = total - 2 * (everything[k] - below[k] if half == 0 else below[k])
                     squares += float(here) * float(here)
                     if abs(here) > size:
@@ -249,8 +241,8 @@ def _measure_halves(root: int, joint: Ints, partners: Ints, twins: Ints, counts:
 
 
 @njit(cache=True, nogil=True)
-def _list_splits(half: tuple[int, int, bool], joint: Ints, partners: Ints, twins: Ints, counts: Ints) -> Ints:
-    """List what a half can be, as `find_places` has it: rows of reading, place and edges, no split first."""
+def _list_splits(half: Side, joint: Ints, partners: Ints, twins: Ints, counts: Ints) -> Ints:
+    """List the splits of a half, behind the bins of `find_bins`: rows of reading, place and edges, no split first."""
     n_outputs, n_bins, n_cells = joint.shape
     found, count = np.empty((1 + n_cells, 2 + n_outputs), np.int64), 0
     for o in range(n_outputs):
@@ -261,8 +253,8 @@ def _list_splits(half: tuple[int, int, bool], joint: Ints, partners: Ints, twins
         found[0, 0], found[0, 1], found[0, 2 + o] = -1, 0, total
         count, start = 1, 0
         for g in partners:
-            low, high = find_places(g, half, twins, counts)
-            for k in range(start + low - 1, start + high - 1):
+            low, high = find_bins(g, half, twins, counts)
+            for k in range(start + low, start + high):
                 found[count, 0], found[count, 1] = g, k - start + 1
                 found[count, 2 + o] = total - 2 * (everything[k] - below[k] if half[2] else below[k])
                 count += 1

@@ -31,9 +31,6 @@ from cvxens.validation import finite_array, one_each, one_of
 MISSING, KNOWN = -1, -2
 """What a group is that is no level: the samples whose value is missing, and those where it is not."""
 
-MOST_ENUMERATED = 16
-"""The groups up to which all subsets are listed, where a norm over outputs ranks them."""
-
 COLUMNS_PER_TEST = 10
 """At most so many hypotheses of one test are answered with; each is the best for another group or output."""
 
@@ -216,9 +213,10 @@ class LevelTest:
         if not self._any_side:
             # integers of any size: numpy's have 64 bits, and there may be more groups
             return [1 << k for k in range(n_groups)], 2 * np.eye(n_groups, dtype=np.int64) - 1
-        if n_groups > MOST_ENUMERATED:
+        # where a norm over outputs ranks the subsets, all of them are listed
+        if n_groups > (most := 16):
             found = f"found subsets of {n_groups} levels, under a penalty on the rows of several outputs' weights"
-            raise InvalidInput("levels", found, f"take levels='one', or features of at most {MOST_ENUMERATED} levels")
+            raise InvalidInput("levels", found, f"take levels='one', or features of at most {most} levels")
         bits = np.arange(1, self._all)
         members = bits[:, np.newaxis] >> np.arange(n_groups) & 1
         sizes = members.sum(axis=1)

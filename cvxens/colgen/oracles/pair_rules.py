@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cached_property, partial
 from math import inf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,11 @@ from cvxens.colgen.oracles.levels import check_sides
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.features import FixedPoint, Ints, sum_joint
-from cvxens.hypotheses import Among, Constant, Hypothesis, Rule
+from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
 from cvxens.limits import map_in_threads, threads_for
+
+Closed: TypeAlias = dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]
+"""By the readings of rules that must not be answered with: places and sides of their conditions."""
 
 
 @documented
@@ -63,15 +66,12 @@ class PairRules(BinnedOracle):
         varying = np.flatnonzero(readings.counts)
         alone = np.stack([varying, np.full_like(varying, -1)], axis=1)
         # the two readings of a feature are in no rule
-        allowed = self.allowed[np.ix_(readings.features, readings.features)]
-        a, b = np.nonzero(np.triu(allowed & (readings.features != readings.features[:, np.newaxis])))
-        both = (readings.counts[a] > 0) & (readings.counts[b] > 0)
+        both = np.triu(self.together & (readings.features != readings.features[:, np.newaxis]))
         # single features first, which are preferred among equal edges
-        self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
+        self.pairs: Ints = np.concatenate([alone, np.argwhere(both)]).astype(np.int64)
         self.sides = check_sides(signs, self.binned.n_features)
         self.negations = not self.sides.any()
         self._sides = self.sides[readings.features]
-        self._number = {(a, b): k for k, (a, b) in enumerate(self.pairs.tolist())}
         # the first places of those that read missing values as below tell whether the value is known
         self._unsided = (readings.ways < 0) & (readings.counts > 0)
 
@@ -98,17 +98,25 @@ class PairRules(BinnedOracle):
         """
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         integers, codes = drop_unweighted(weights.integers, self.readings.codes)
-        search = partial(self._search_pair, codes, integers, self._close(exclude), row_norm)
+        closed: Closed = {}
+        for rule in exclude:
+            found = sorted(map(self.readings.find_condition, rule.intervals)) if isinstance(rule, Rule) else []
+            if found:
+                asked, places, sides = zip(*found, strict=True)
+                closed.setdefault(asked, []).append((places, sides))
+        search = partial(self._search_pair, codes, integers, closed, row_norm)
         answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
         sizes = np.array([answer.size for answer in answers])
         ranked = np.argsort(-sizes, kind="stable")[: self.columns_per_round].tolist()
-        rules: list[tuple[float, Hypothesis]] = [
-            (answers[k].size, self._make_rule(k, answers[k].rule)) for k in ranked if answers[k].size > -inf
+        rules = [
+            (answers[k].size, Rule(self._list_conditions(k, answers[k].rule), answers[k].sign))
+            for k in ranked
+            if answers[k].size > -inf
         ]
         squares = np.array([answer.squares for answer in answers]).sum(axis=0)
         if self.constant:
             squares += float((weights.totals.astype(np.float64) ** 2).sum())
-        n_terms = 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
+        n_terms = 8 + 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
         given = float(self.n_hypotheses), n_terms
         square_sum, rising = (weights.bound_squares(float(total), *given) for total in squares)
         every = max((answer.largest for answer in answers), default=-inf)
@@ -116,7 +124,14 @@ class PairRules(BinnedOracle):
         answer = self._answer(weights, rules, every, outside, exclude, row_norm)
         return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
 
-    def _search_pair(self, codes: NDArray[np.uint8], integers: Ints, closed: Ints, order: float, pair: int) -> BestRule:
+    def _search_pair(
+        self,
+        codes: NDArray[np.uint8],
+        integers: Ints,
+        closed: Closed,
+        order: float,
+        pair: int,
+    ) -> BestRule:
         """Return the best open rule of a feature, or of a pair of them."""
         (a, b), n_bins = self.pairs[pair].tolist(), self.readings.counts + 1
         # sums below the places of both; of one feature alone, everything is below
@@ -146,35 +161,23 @@ class PairRules(BinnedOracle):
             sizes = np.where(kept, sizes, -inf)
         squares = tuple(float(np.square(own).sum(axis=0, where=kept).sum()) for own in (edges, counted))
         largest = float(sizes.max())
-        for _, i, above, j, other in closed[closed[:, 0] == pair].tolist():
-            sizes[i - 1, max(j - 1, 0), above if b < 0 else 2 * above + other] = -inf
-        i, j, side = (int(k) for k in np.unravel_index(sizes.argmax(), sizes.shape))
+        for places, sides in closed.get((a,) if b < 0 else (a, b), ()):
+            if b < 0:
+                sizes[places[0] - 1, 0, sides[0]] = -inf
+            else:
+                sizes[places[0] - 1, places[1] - 1, 2 * sides[0] + sides[1]] = -inf
+        i, j, side = map(int, np.unravel_index(sizes.argmax(), sizes.shape))
+        rule = (i + 1, int(above_a[side] > 0)), (j + 1, int(above_b[side] > 0))
         own = edges[:, i, j, side]
         sign = (
             own[np.abs(own).argmax()] if self.negations or order < inf or not signs[i, j, side] else signs[i, j, side]
         )
-        rule = (i + 1, int(above_a[side] > 0), 0 if b < 0 else j + 1, int(above_b[side] > 0), 1 if sign >= 0 else -1)
-        return BestRule(float(sizes[i, j, side]), largest, squares, rule)
+        return BestRule(float(sizes[i, j, side]), largest, squares, rule, 1 if sign >= 0 else -1)
 
-    def _close(self, exclude: Collection[Hypothesis]) -> Ints:
-        """Return the rules of the set among some hypotheses, as rows of number of the pair and both conditions."""
-        rows = []
-        for rule in exclude:
-            if not isinstance(rule, Rule) or not 1 <= len(rule.intervals) <= 2:
-                continue
-            found = [self.readings.find_condition(condition) for condition in rule.intervals]
-            conditions = sorted(condition for condition in found if condition is not None)
-            if len(conditions) == len(found):
-                conditions += [(-1, 0, 0)] * (len(conditions) == 1)
-                (a, *first), (b, *second) = conditions
-                if (number := self._number.get((a, b))) is not None:
-                    rows.append([number, *first, *second])
-        return np.array(sorted(rows), np.int64).reshape(-1, 5)
-
-    def _make_rule(self, pair: int, rule: tuple[int, ...]) -> Rule:
-        readings, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule
-        places = zip(readings, ((i, above_i), (j, above_j)), strict=True)
-        return Rule(tuple(self.readings.make_condition(k, *place) for k, place in places if k >= 0), sign)
+    def _list_conditions(self, pair: int, rule: Sequence[tuple[int, int]]) -> tuple[Interval | Among, ...]:
+        """Return the conditions of a rule of a pair of readings, by place and side of each."""
+        readings = zip(self.pairs[pair].tolist(), rule, strict=True)
+        return tuple(self.readings.make_condition(k, *place) for k, place in readings if k >= 0)
 
 
 class BestRule(NamedTuple):
@@ -183,4 +186,5 @@ class BestRule(NamedTuple):
     size: float  # its edge, or the norm of its edges; -inf where there is none
     largest: float  # the largest, open or closed
     squares: tuple[float, ...]  # the sum of squared edges, and of those above 0 where rules have one sign
-    rule: tuple[int, ...]  # place and side of both conditions, and the sign
+    rule: tuple[tuple[int, int], ...]  # place and side of both conditions
+    sign: int

@@ -65,7 +65,7 @@ class Stumps:
         found, as are the bounds; on large samples the best of another feature may be known but nearly.
     square_sum : bool
         False if `Priced.edge_square_sum` is never wanted, as penalties on the squared weights want it for their bound:
-        inf is returned. Else it is summed over all thresholds when it is first read.
+        inf is returned. Else it is summed over all thresholds, but where `price` is told that it is not needed.
     features : sequence of Feature, optional
         What the columns are: those with categories hold the codes 0, 1, ... of these. By default all are numeric.
     missing : {"side", "zero"}
@@ -153,7 +153,7 @@ class Stumps:
         """The set in an exact proof; None with signs, costs, silence on missing values, or subsets of levels."""
         tests = {test.feature: test for test in self.tests.tests}
         silent = any(
-            rows.size and not way for rows, way in zip(self.features.gone, self.features.ways.tolist(), strict=True)
+            rows.size and not way for rows, way in zip(self.features.missing, self.features.ways.tolist(), strict=True)
         )
         subsets = any(test.subsets and len(test.groups) > 2 for test in tests.values())
         if silent or subsets or not self.negations or self.has_costs:
@@ -202,13 +202,14 @@ class Stumps:
         s: Any,
         exclude: Collection[Hypothesis] = (),
         row_norm: float = inf,
+        square_sum: bool = True,
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
         ``n_samples * 2**-60 * sum |s|``, and of costs and norms that of a few operations; `edge_square_sum` is sharp to
-        about ``n_samples * 2**-52``.
+        about ``n_samples * 2**-52``, or inf without `square_sum`.
         """
         weights = FixedPoint.from_weights(s, self.features.n_samples)
         known = [_without_cost(hypothesis) for hypothesis in exclude] if self.has_costs else exclude
@@ -254,14 +255,10 @@ class Stumps:
         ]
         edge_bound = weights.raised(max(every, default=0.0), share)
         outside_bound = weights.raised(max(outside, default=0.0), share)
-        if not self.square_sum:
+        if not (square_sum and self.square_sum):
             return Priced(columns, edge_bound, outside_bound=outside_bound)
-        return Priced.with_squares_later(
-            columns,
-            edge_bound,
-            outside_bound,
-            lambda: self._bound_square_sums(weights, asked, tests),
-        )
+        squares, rising = self._bound_square_sums(weights, asked, tests)
+        return Priced(columns, edge_bound, squares, outside_bound, rising_square_sum=rising)
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
         """Return stumps by feature, place among those where its value changes, and sign; -1 is the constant."""
@@ -279,7 +276,7 @@ class Stumps:
         for stump in exclude:
             if isinstance(stump, Stump):
                 for k in np.flatnonzero(features.columns == stump.feature).tolist():
-                    if not features.gone[k].size or features.ways[k] == stump.missing:
+                    if not features.missing[k].size or features.ways[k] == stump.missing:
                         thresholds[k].append(stump.threshold)
         places = [
             np.searchsorted(features.entry_values[features.entries(k)], own) for k, own in enumerate(thresholds) if own
@@ -425,8 +422,7 @@ class Stumps:
 
     def _bound_square_sums(self, weights: FixedPoint, asked: Asked, tests: Sequence[FoundTests]) -> tuple[float, float]:
         """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
-        n_outputs, places = len(weights.totals), self.features.n_distinct - 1
-        rounding = (self.features.n_samples + self.features.n_features + len(tests) + 8) * EPSILON
+        places, n_terms = self.features.n_distinct - 1, self.features.n_samples + self.features.n_features + len(tests)
         of_tests = [float(self.of_features[test.feature]) ** 2 for test in self.tests.tests]
         try:
             counted = sum(f * test.n_hypotheses for f, test in zip(of_tests, self.tests.tests, strict=True))
@@ -434,14 +430,13 @@ class Stumps:
         except OverflowError:
             # more subsets of levels than floats can count
             return inf, inf
-        # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(sum of factor^2 over all edges)
-        n_edges = (float(places @ self.factors**2) + counted + self.constant) * n_outputs
-        length = np.sqrt(n_edges * (1 + rounding))
+        # an edge that counts for its factor is off by that times the error
+        n_edges = float(places @ self.factors**2) + counted + self.constant
 
         def bound(of_features: Array) -> float:
             total = float((of_features * self.factors**2).sum()) + squares_of_tests
             total += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
-            return weights.real_square((np.sqrt(total * (1 + rounding)) + weights.error * length) ** 2)
+            return weights.bound_squares(total, n_edges, n_terms)
 
         squares = self._sum_squares(asked)
         rising = squares.copy()
