@@ -51,6 +51,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/fuzz/fuzz.py problems $(CERTIFIED) $(FIRST)
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
 	$(VENV)/bin/python tests/colgen/gaps_and_levels.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal --hypothesis-profile fuzz -m hypothesis tests
 
 # what fits into an hour on two cores, the pages included, or with SPLITS=100 all of it, from where it was left
 reproduce: $(VENV)/.plot

@@ -8,6 +8,7 @@ start inherit the environment.
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import joblib
@@ -33,6 +34,10 @@ for variable, value in THREADS.items():
 ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
+# the workers and the processes that tests start read what the first of them has compiled
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # a shell that starts a command in the background has it ignore Ctrl-C, which tests send
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -40,12 +45,15 @@ settings.register_profile(
     "cvxens",
     # random, and derandomised where CI is set: the profile that hypothesis itself begins with
     parent=settings.get_profile(settings.get_current_profile_name()),
+    # seeds are new in every run; many in one are `make fuzz`, but for tests that ask for a number of their own
+    max_examples=25,
     # no test fails for the time that it takes
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     # a failure on another machine can be reproduced from what was printed
     print_blob=True,
 )
+settings.register_profile("fuzz", parent=settings.get_profile("cvxens"), max_examples=500)
 settings.load_profile("cvxens")
 
 

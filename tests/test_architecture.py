@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections import defaultdict
 from enum import Enum
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -226,8 +227,14 @@ def name_of(path):
     return ".".join(part for part in parts if part != "__init__")
 
 
-MODULES = {name_of(path): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
-PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TEST_FILES = sorted(TESTS.rglob("test_*.py"))
+
+
+@cache
+def parse(path):
+    """Read a file where a test asks for it: every worker collects all tests, and one of them runs these."""
+    return ast.parse(path.read_text())
 
 
 def room(module):
@@ -238,17 +245,17 @@ def below(module, places):
     return any(module == place or (place and module.startswith(f"{place}.")) for place in places)
 
 
-def imported(tree):
-    """(statement, full name) of everything imported, whether a module or a name in one."""
-    for node in ast.walk(tree):
+@cache
+def imported(module):
+    """The full names of everything that a module imports, whether they are modules or names in one."""
+    names = []
+    for node in ast.walk(parse(MODULES[module])):
         if isinstance(node, ast.Import):
-            yield from ((node, alias.name) for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide where a name is from"
-            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
-
-
-IMPORTED = {module: list(imported(tree)) for module, tree in MODULES.items()}
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
 
 
 def own(name):
@@ -262,7 +269,7 @@ def own(name):
 
 
 def own_imports(module):
-    return {target for _, name in IMPORTED[module] if (target := own(name)) is not None}
+    return {target for name in imported(module) if (target := own(name)) is not None}
 
 
 def functions(tree):
@@ -277,17 +284,16 @@ def test_the_rooms_are_in_one_order():
     assert set(TopologicalSorter(ROOMS).static_order()) == ROOMS.keys()
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_run_one_way_between_rooms(module):
-    others = {target for target in own_imports(module) if room(target) != room(module)}
-    assert {target for target in others if room(target) not in ROOMS[room(module)]} == set()
+def test_imports_run_one_way_between_rooms():
+    others = {(module, name) for module in MODULES for name in own_imports(module) if room(name) != room(module)}
+    assert {(module, name) for module, name in others if room(name) not in ROOMS[room(module)]} == set()
 
 
-@pytest.mark.parametrize("module", WITHIN)
-def test_imports_run_one_way_within_a_room(module):
-    inside = {name for name in MODULES if below(name, [module])}
-    targets = {target for name in inside for target in own_imports(name) if room(target) == room(module)}
-    assert {target for target in targets if not below(target, WITHIN[module])} == set()
+def test_imports_run_one_way_within_a_room():
+    inside = [(module, name) for module in WITHIN for name in MODULES if below(name, [module])]
+    targets = {(module, target) for module, name in inside for target in own_imports(name)}
+    of_room = {(module, target) for module, target in targets if room(target) == room(module)}
+    assert {(module, target) for module, target in of_room if not below(target, WITHIN[module])} == set()
 
 
 def test_no_import_is_circular_those_of_types_alone_included():
@@ -297,44 +303,36 @@ def test_no_import_is_circular_those_of_types_alone_included():
     assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_libraries_stay_where_they_belong(library):
-    users = {module for module in MODULES for _, name in IMPORTED[module] if name.partition(".")[0] == library}
-    assert {module for module in users if not below(module, LIBRARIES[library])} == set()
+def test_libraries_stay_where_they_belong():
+    users = {(module, name.partition(".")[0]) for module in MODULES for name in imported(module)}
+    kept = {(module, library) for module, library in users if library in LIBRARIES}
+    assert {library for _, library in kept} == LIBRARIES.keys()
+    assert {(module, library) for module, library in kept if not below(module, LIBRARIES[library])} == set()
 
 
 def test_cvxpy_is_reached_through_modelling_and_in_problems_and_colgen_only():
-    users = {module for module in MODULES for _, name in IMPORTED[module] if name.endswith(".modelling.cp")}
+    users = {module for module in MODULES for name in imported(module) if name.endswith(".modelling.cp")}
     assert {room(module) for module in users} <= {"problems", "colgen"}
     assert "colgen.loop" not in users
 
 
 def test_dynamic_imports_are_those_of_lazy_loader():
-    lazy = {module for module, path in PATHS.items() if "lazy_loader." in path.read_text()}
+    lazy = {module for module, path in MODULES.items() if "lazy_loader." in path.read_text()}
     assert lazy <= {"", "problems.modelling"}
-    assert {module for module, path in PATHS.items() if "importlib" in path.read_text()} == set()
+    assert {module for module, path in MODULES.items() if "importlib" in path.read_text()} == set()
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_says_what_it_is(module):
-    assert ast.get_docstring(MODULES[module])
-    assert NOT_NAMES.isdisjoint(module.split("."))
+def test_a_module_says_what_it_is():
+    assert [module for module, path in MODULES.items() if not ast.get_docstring(parse(path))] == []
+    assert [module for module in MODULES if not NOT_NAMES.isdisjoint(module.split("."))] == []
 
 
-# the checker of proofs is run by itself
-@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"proofs.checker"}))
-def test_nothing_prints_but_the_command_line(module):
-    calls = [node for node in ast.walk(MODULES[module]) if isinstance(node, ast.Call)]
-    assert [call.lineno for call in calls if ast.unparse(call.func) == "print"] == []
-
-
-def public_things():
-    for package in PUBLIC:
-        module = import_module(f"cvxens.{package}")
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if inspect.isclass(thing) or inspect.isfunction(thing):
-                yield pytest.param(name, thing, id=f"{package}.{name}")
+def test_nothing_prints_but_the_command_line():
+    nodes = ((module, node) for module, path in MODULES.items() for node in ast.walk(parse(path)))
+    calls = [(module, node) for module, node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    printing = {module for module, call in calls if call.func.id == "print"}
+    # the checker of proofs is run by itself
+    assert printing <= {"proofs.checker"}
 
 
 def needs_no_example(thing):
@@ -345,11 +343,14 @@ def _is_enum(thing):
     return inspect.isclass(thing) and issubclass(thing, Enum)
 
 
-@pytest.mark.parametrize(("name", "thing"), list(public_things()))
-def test_what_is_public_is_documented_and_shown(name, thing):
-    text = inspect.getdoc(thing)
-    assert text
-    assert ("Examples\n--------" in text) != (needs_no_example(thing) or name in SHOWN_ELSEWHERE)
+@pytest.mark.parametrize("package", PUBLIC)
+def test_what_is_public_is_documented_and_shown(package):
+    module = import_module(f"cvxens.{package}")
+    public = {name: getattr(module, name) for name in module.__all__}
+    texts = {name: inspect.getdoc(it) for name, it in public.items() if inspect.isclass(it) or inspect.isfunction(it)}
+    assert [name for name, text in texts.items() if not text] == []
+    shown = {name for name, text in texts.items() if "Examples\n--------" in text}
+    assert shown == {name for name in texts if not needs_no_example(public[name]) and name not in SHOWN_ELSEWHERE}
 
 
 def test_what_is_shown_elsewhere_exists():
@@ -369,18 +370,15 @@ def asserts(function, asserting):
     return False
 
 
-TEST_FILES = sorted(TESTS.rglob("test_*.py"))
-TEST_TREES = {path: ast.parse(path.read_text()) for path in TEST_FILES}
-SUPPORT = [ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py")) if path not in TEST_TREES]
-SHARED = {f.name for tree in SUPPORT for f in functions(tree) if asserts(f, ())}
-
-
-@pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_every_test_checks_something(path):
-    local = {f.name for f in functions(TEST_TREES[path]) if not f.name.startswith("test_") and asserts(f, SHARED)}
-    tests = [f for f in functions(TEST_TREES[path]) if f.name.startswith("test_")]
-    assert tests
-    assert [f.name for f in tests if not asserts(f, SHARED | local)] == []
+def test_every_test_checks_something():
+    support = [parse(path) for path in sorted(TESTS.rglob("*.py")) if path not in TEST_FILES]
+    shared = {f.name for tree in support for f in functions(tree) if asserts(f, ())}
+    for path in TEST_FILES:
+        found = functions(parse(path))
+        local = {f.name for f in found if not f.name.startswith("test_") and asserts(f, shared)}
+        tests = [f for f in found if f.name.startswith("test_")]
+        assert tests, path
+        assert [f.name for f in tests if not asserts(f, shared | local)] == []
 
 
 def test_test_files_have_names_of_their_own():
@@ -388,7 +386,8 @@ def test_test_files_have_names_of_their_own():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_no_test_is_left_out(path):
-    marks = {ast.unparse(node) for node in ast.walk(TEST_TREES[path]) if isinstance(node, ast.Attribute)}
-    assert marks.isdisjoint({f"pytest.{mark}" for mark in ("skip", "xfail", "mark.skip", "mark.skipif", "mark.xfail")})
+def test_no_test_is_left_out():
+    nodes = ((path.name, node) for path in TEST_FILES for node in ast.walk(parse(path)))
+    marks = {(name, ast.unparse(node)) for name, node in nodes if isinstance(node, ast.Attribute)}
+    left_out = {f"pytest.{mark}" for mark in ("skip", "xfail", "mark.skip", "mark.skipif", "mark.xfail")}
+    assert {(name, mark) for name, mark in marks if mark in left_out} == set()

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
@@ -95,7 +95,6 @@ def test_threads_only_where_there_is_work_for_them(n_entries, most):
     assert threads_for(n_entries) == most
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1), kind=st.sampled_from([np.asarray, csc_array]), n_bins=st.sampled_from([None, 2, 5])
 )

@@ -5,7 +5,7 @@ from math import inf, isclose, pi
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel
@@ -205,7 +205,6 @@ def test_formulas_are_those_of_logic(connective, rule, sign):
     np.testing.assert_array_equal(nothing(X), np.full(40, sign * (1.0 if connective is AND else -1.0)))
 
 
-@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), m=st.integers(1, 9), n_features=st.integers(1, 12))
 def test_projections_of_equal_rows_are_equal_to_the_last_bit(seed, n, m, n_features):
     random = np.random.default_rng(seed)

@@ -65,48 +65,36 @@ print(*{name.partition(".")[0] for name in sys.modules.keys() - lazy})
 
 
 def loaded_by(*statements):
-    """Packages in memory after the statements, in a process of their own; a lazy module only counts when it is used."""
-    script = "\n".join([*statements, SHOW])
+    """Packages in memory after each statement, in one new process; a lazy module only counts when it is used."""
+    script = "".join(f"{statement}\n{SHOW}" for statement in statements)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
-    return set(done.stdout.split())
+    return [set(line.split()) for line in done.stdout.splitlines()]
 
 
-def test_importing_cvxens_loads_no_library():
-    loaded = loaded_by("import cvxens", "dir(cvxens)")
-    assert "cvxens" in loaded
-    assert loaded.isdisjoint({"cvxpy", "matplotlib", "numba", "sklearn", "highspy", "scipy"})
-
-
-def test_importing_every_room_loads_no_library_that_few_need():
-    loaded = loaded_by(*(f"import cvxens.{room}" for room in ROOMS))
-    assert "numba" in loaded
-    assert loaded.isdisjoint({"cvxpy", "matplotlib", "onnx", "highspy"})
+def test_attributes_load_what_they_need_and_modelling_a_problem_loads_cvxpy():
+    problem = "cvxens.problems.SVMDual([[1, 0], [0, 1]], [1, -1], 1.0)"
+    statements = ["import cvxens; dir(cvxens)", "cvxens.datasets.make_twonorm", "cvxens.certify", problem]
+    package, generator, certify, formulated, modelled = loaded_by(*statements, f"{problem}.problem")
+    assert "cvxens" in package
+    assert package.isdisjoint({"cvxpy", "matplotlib", "numba", "sklearn", "highspy", "scipy"})
+    assert generator.isdisjoint({"cvxpy", "matplotlib", "numba", "sklearn"})
+    assert certify.isdisjoint({"cvxpy", "matplotlib", "numba"})
+    assert formulated.isdisjoint({"cvxpy", "matplotlib", "numba"})
+    assert "cvxpy" in modelled
 
 
 FIT = "cvxens.{}.fit([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]], [0, 1, 1, 0])"
 
 
-def test_highs_is_loaded_by_linear_programs_and_by_nothing_else():
-    without = ["AdaBoostClassifier(n_rounds=2)", "InfiniteEnsembleSVC()", "MultiBoostClassifier()", "RhoSVC()"]
-    assert "highspy" not in loaded_by("import cvxens", *map(FIT.format, without))
-    assert "highspy" in loaded_by("import cvxens", FIT.format("LPBoostClassifier()"))
-
-
-@pytest.mark.parametrize(
-    ("statement", "needs_not"),
-    [
-        ("cvxens.certify", {"cvxpy", "matplotlib", "numba"}),
-        ("cvxens.problems.SVMDual([[1, 0], [0, 1]], [1, -1], 1.0)", {"cvxpy", "matplotlib", "numba"}),
-        ("cvxens.datasets.make_twonorm", {"cvxpy", "matplotlib", "numba", "sklearn"}),
-    ],
-)
-def test_attributes_load_what_they_need(statement, needs_not):
-    assert loaded_by("import cvxens", statement).isdisjoint(needs_not)
-
-
-def test_modelling_a_problem_loads_cvxpy():
-    problem = "cvxens.problems.SVMDual([[1, 0], [0, 1]], [1, -1], 1.0).problem"
-    assert "cvxpy" in loaded_by("import cvxens", problem)
+def test_rooms_load_no_library_that_few_need_and_highs_is_loaded_by_linear_programs_alone():
+    others = ["AdaBoostClassifier(n_rounds=2)", "InfiniteEnsembleSVC()", "MultiBoostClassifier()", "RhoSVC()"]
+    rooms = "; ".join(f"import cvxens.{room}" for room in ROOMS)
+    fits = (FIT.format(estimator) for estimator in [*others, "LPBoostClassifier()"])
+    imported, *without, with_linear_programs = loaded_by(rooms, *fits)
+    assert "numba" in imported
+    assert imported.isdisjoint({"cvxpy", "matplotlib", "onnx", "highspy"})
+    assert all("highspy" not in loaded for loaded in without)
+    assert "highspy" in with_linear_programs
 
 
 def test_every_name_of_the_package_resolves():

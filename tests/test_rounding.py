@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens import rounding
@@ -17,7 +17,6 @@ def exact(a, b):
     return sum((Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.data(), st.integers(1, 7), st.integers(1, 4))
 def test_products_are_within_their_errors_of_the_exact_ones(data, m, n):
     A = np.array(data.draw(st.lists(entries, min_size=n * m, max_size=n * m))).reshape(n, m)
@@ -28,7 +27,6 @@ def test_products_are_within_their_errors_of_the_exact_ones(data, m, n):
             assert abs(Fraction(value) - exact(row, x)) <= Fraction(error)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(entries, entries), min_size=1, max_size=9))
 def test_a_dot_product_is_rounded_once_however_its_terms_cancel(pairs):
     a, b = map(np.array, zip(*pairs, strict=True))
@@ -93,7 +91,6 @@ def test_the_error_of_a_sum_grows_with_its_terms_as_in_the_worst_order(n):
     assert missed <= sum_error(n + 1, 1.0 + missed) <= 3 * missed + 1e-15
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(entries, min_size=1, max_size=50))
 def test_sums_are_within_their_error(terms):
     computed = float(np.sum(np.array(terms)))

@@ -38,11 +38,6 @@ class Measured:
     is_equal: NDArray[np.bool_]
 
     @property
-    def holds(self) -> bool:
-        """True if all hold but for rounding."""
-        return bool((self.excess <= HELD * self.sizes).all())
-
-    @property
     def lacking(self) -> Array:
         """How far each is to fall for inequalities to hold with some room; 0 where that is not due."""
         room = np.where(self.is_equal, 0.0, ROOM * self.sizes)
@@ -103,9 +98,22 @@ def _check_values(argument: str, part: Any) -> None:
 
 def measure(constraints: Sequence[Any]) -> Measured:
     """Measure constraints at the values that their variables have."""
-    parts = [_measure_one(constraint) for constraint in constraints]
-    excess, sizes, is_equal = zip(*parts, strict=True) if parts else ([np.zeros(0)],) * 3
-    return Measured(np.concatenate(excess), np.concatenate(sizes), np.concatenate(is_equal).astype(bool))
+    none, excess = np.zeros(0), [_find_excess(one) for one in constraints]
+    is_equal = [np.full(len(own), _inner_of(one)[1]) for one, own in zip(constraints, excess, strict=True)]
+    sizes = np.concatenate([none, *(_find_sizes_of(one) for one in constraints)])
+    return Measured(np.concatenate([none, *excess]), sizes, np.concatenate([none, *is_equal]) > 0)
+
+
+def are_held(constraints: Sequence[Any]) -> bool:
+    """Return True if all hold but for rounding at the values that their variables have.
+
+    Sizes take derivatives, and are those of what is exceeded alone.
+    """
+    for constraint in constraints:
+        excess = _find_excess(constraint)
+        if (excess > 0).any() and not (excess <= HELD * _find_sizes_of(constraint)).all():
+            return False
+    return True
 
 
 def find_slopes(constraints: Sequence[Any], variables: Sequence[Any]) -> Array:
@@ -133,17 +141,21 @@ def _inner_of(constraint: Any) -> tuple[Any, bool]:
     return (-constraint.args[0], False) if name == "NonNeg" else (None, False)
 
 
-def _measure_one(constraint: Any) -> tuple[Array, Array, Array]:
+def _find_excess(constraint: Any) -> Array:
+    """Return by how much a constraint is exceeded, entry by entry."""
     inner, is_equal = _inner_of(constraint)
     with np.errstate(all="ignore"):
-        if inner is not None:
-            excess, sizes = np.ravel(inner.value, order="F").astype(float), _find_sizes(inner)
-            excess = np.abs(excess) if is_equal else excess
-        else:
-            sizes = np.array([sum(float(_find_sizes(part).sum()) for part in constraint.args)])
-            excess = np.array([_exceed(constraint)])
+        excess = np.array([_exceed(constraint)]) if inner is None else np.ravel(inner.value, order="F").astype(float)
     # what is not defined is exceeded
-    return np.where(np.isnan(excess), np.inf, excess), sizes, np.full(len(excess), is_equal)
+    return np.where(np.isnan(excess), np.inf, np.abs(excess) if is_equal else excess)
+
+
+def _find_sizes_of(constraint: Any) -> Array:
+    """Return the size of every entry of a constraint, or of a cone's altogether."""
+    inner, _ = _inner_of(constraint)
+    with np.errstate(all="ignore"):
+        sizes = [_find_sizes(part) for part in (constraint.args if inner is None else [inner])]
+    return np.array([sum(float(own.sum()) for own in sizes)]) if inner is None else sizes[0]
 
 
 def _exceed(constraint: Any) -> float:

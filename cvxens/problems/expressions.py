@@ -17,6 +17,7 @@ from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
     Measured,
+    are_held,
     find_slopes,
     measure,
     read_constraints,
@@ -58,7 +59,7 @@ def _evaluate(term: Term, fixed: Sequence[Any] = ()) -> float:
 def _minimise_over_own(term: Term, fixed: Sequence[Any] = ()) -> bool:
     """Give all but fixed variables their best values at which constraints hold but for rounding; False if none do."""
     alone, held = _split(term.constraints, fixed)
-    if not measure(alone).holds:
+    if not are_held(alone):
         return False
     known = {variable.id for variable in fixed}
     own = {v.id: v for part in (term.expression, *held) for v in part.variables() if v.id not in known}
@@ -108,7 +109,7 @@ def _correct(constraints: Sequence[Any], variables: Sequence[Any], least: float 
         steps = np.split(step_of_all, np.cumsum([v.size for v in variables])[:-1])
         for v, step in zip(variables, steps, strict=True):
             v.value = v.project(v.value + np.reshape(step, v.shape, order="F"))
-    return measure(constraints).holds
+    return are_held(constraints)
 
 
 def name_variables(term: Term, argument: Any) -> dict[str, Any]:
@@ -226,10 +227,6 @@ class ConicLoss(Loss):
         """Return how what `measure` measures rises with the margins: a row, shaped as z, for every number."""
         return np.zeros((0, *z.shape))
 
-    def is_held(self, z: Array) -> bool:
-        """Return True if the constraints on margins alone hold, however terms are added up."""
-        return self.measure(z).holds
-
     def shortfall(self, z: Array, u: Array) -> float:
         """Bound what the value at margins that miss constraints by rounding is too low by.
 
@@ -303,6 +300,10 @@ class StatedLoss(ConicLoss):
     def measure(self, z: Array) -> Measured:
         self._at(z)
         return measure(self._split(z.shape)[0])
+
+    def is_held(self, z: Array) -> bool:
+        self._at(z)
+        return are_held(self._split(z.shape)[0])
 
     def find_slopes(self, z: Array) -> Array:
         stated = self._at(z)

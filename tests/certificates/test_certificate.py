@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.certificates import ROUNDING, Certificate, relative
@@ -16,6 +16,7 @@ def between(primal, dual, **changed):
     return Certificate.between(primal, dual, **{"residuals": {}, "repair": {}, **changed})
 
 
+@settings(max_examples=100)
 @given(primal=finite, dual=finite, maximise=st.booleans(), rounding=st.none() | st.floats(0, 1e3))
 def test_the_gap_is_primal_less_dual_in_the_sense_of_the_problem_and_the_rounding(primal, dual, maximise, rounding):
     certificate = between(primal, dual, maximise=maximise, rounding=rounding)
@@ -80,6 +81,7 @@ def test_equal_values_and_zero_have_no_gap():
         assert certificate.holds(0.0)
 
 
+@settings(max_examples=100)
 @given(gap=st.floats(1e-3, 1e3), size=st.floats(1e-3, 1e3), unit=st.sampled_from([1e-290, 1e-30, 1.0, 1e30, 1e290]))
 def test_a_relative_gap_does_not_depend_on_the_unit_of_the_objective(gap, size, unit):
     assert relative(gap * unit, -size * unit) == pytest.approx(gap / size, rel=1e-12)

@@ -35,7 +35,7 @@ def sample(seed, n=8, m=2):
     return rng.normal(size=(n, m)).round(3), y
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seeds, offsets)
 def test_an_offset_that_an_intercept_absorbs_costs_no_digits(seed, offset):
     H, y = sample(seed)
@@ -54,7 +54,7 @@ def test_an_offset_that_an_intercept_absorbs_costs_no_digits(seed, offset):
     assert given_b.gap >= truth.primal - truth.dual - 1e-9
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(seeds, offsets)
 def test_a_reference_solves_data_far_from_zero_as_those_near_it(seed, offset):
     H, y = sample(seed)
@@ -83,7 +83,6 @@ def exact_p2(K, y, u, b, C, *, offset):
     return half - sum(u), -half - slack
 
 
-@settings(deadline=None, max_examples=40)
 @given(seeds, st.sampled_from([0.0, 1e6, 1e10, 1e12]), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_p2_is_certified_within_its_rounding_of_exact_values(seed, offset, C):
     H, y = sample(seed)
@@ -108,7 +107,6 @@ def exact_least_squares(K, y, gamma, c, s):
     return primal, s @ y - Fraction(m, 4) * (s @ s) - (s @ (K @ s)) / (4 * gamma)
 
 
-@settings(deadline=None, max_examples=40)
 @given(seeds, st.sampled_from([0.0, 1e6, 1e12]), st.sampled_from([1e-12, 1e-6, 1e-1]), st.booleans())
 def test_least_squares_are_certified_within_their_rounding_of_exact_values(seed, offset, gamma, at_optimum):
     H, y = sample(seed)

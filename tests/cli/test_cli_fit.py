@@ -208,11 +208,11 @@ def test_ctrl_c_outside_of_a_fit(capsys, tmp_path, csv, monkeypatch):
     assert (status, out, err.strip()) == (130, "", "interrupted")
 
 
-def test_a_process_of_its_own(tmp_path, csv):
+def test_a_process_of_its_own_hands_a_model_to_another(capsys, tmp_path, csv):
     command = ["-c", "from cvxens.cli import main; main()"]
     environment = {**os.environ, "COLUMNS": "200"}
     fitted = python(*command, "fit", csv, "--model", "LPBoostClassifier", "--out", tmp_path / "m", env=environment)
     assert (fitted.returncode, fitted.stderr) == (0, "")
-    predicted = python(*command, "predict", tmp_path / "m", csv)
-    assert predicted.returncode == 0
-    assert predicted.stdout.split()[1:] == load_model(tmp_path / "m").predict(small()[0]).tolist()
+    status, out, _ = run(capsys, "predict", tmp_path / "m", csv)
+    assert status == 0
+    assert out.split()[1:] == load_model(tmp_path / "m").predict(small()[0]).tolist()

@@ -41,7 +41,7 @@ def rebuilt(boosted, X, y):
     return y * boosted.decision_function(X) / boosted.weights.sum()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(samples())
 def test_the_loss_falls_by_the_root_of_one_less_edge_squared(sample):
     rows = adaboost(Stumps(sample[0]), sample[1], n_rounds=12).history
@@ -50,7 +50,7 @@ def test_the_loss_falls_by_the_root_of_one_less_edge_squared(sample):
     assert_allclose(np.diff(losses), factors, rtol=1e-9, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(samples())
 def test_sample_weights_are_the_gradient_and_the_edge_after_a_round_is_0(sample):
     X, y = sample
@@ -60,7 +60,7 @@ def test_sample_weights_are_the_gradient_and_the_edge_after_a_round_is_0(sample)
         assert after.u @ (y * now.round.hypothesis(X)) == pytest.approx(0, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(samples(), st.integers(1, 30))
 def test_the_margin_is_below_the_largest_and_the_bound_above(sample, n_rounds):
     X, y = sample
@@ -75,7 +75,7 @@ def test_the_margin_is_below_the_largest_and_the_bound_above(sample, n_rounds):
     assert_allclose(boosted.margins, rebuilt(boosted, X, y) if boosted.hypotheses else 0, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(samples(), st.sampled_from([0.2, 0.35]))
 def test_adaboost_star_is_within_nu_of_the_optimum_after_its_bound(sample, nu):
     X, y = sample

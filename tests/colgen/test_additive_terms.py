@@ -34,7 +34,7 @@ def every_column(X, pair_cost):
     return np.stack([*columns, ones], axis=1)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
     random = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_lines_and_ramps_have_weighted_standard_deviations_as_units():
     assert not list(list_ramps(np.array([[0.0], [1.0]])))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_of_a_sample_with_gaps_and_levels_answers_are_those_of_a_list_of_all(seed):
     random = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_iris
@@ -24,7 +24,6 @@ SAMPLES = arrays(np.float64, (12, 2), elements=ENTRIES).filter(
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(SAMPLES, st.integers(1, 5), st.integers(0, 2**20))
 def test_products_are_those_of_the_array(X, n_thresholds, seed):
     oracle = QuantileStumps(X, n_thresholds=n_thresholds)
@@ -50,7 +49,6 @@ def test_products_are_the_same_bits_on_any_number_of_threads():
     assert all(np.array_equal(a, b) for a, b in zip(alone, (columns.scores(w), columns.edges(s)), strict=True))
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**20), st.sampled_from([1e-3, 1.0, 1e3]), st.booleans())
 def test_conjugate_gradients_find_what_the_closed_form_does(seed, C, weighted):
     random = np.random.default_rng(seed)

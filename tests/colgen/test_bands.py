@@ -93,7 +93,7 @@ def find_band(seed, within):
     return X, y, find_bands(FORMULATIONS["soft margin"], Stumps, X, y, within=within, features=[0], points=3, tol=0.5)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10**6), sample=st.integers(0, 3), within=st.sampled_from([0.01, 0.3]))
 def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
     X, y, bands = find_band(sample, within)

@@ -144,7 +144,6 @@ def assert_between(run, truth, formulation, slack=1e-9):
     assert run.ending is not Ending.VIOLATED
 
 
-@settings(deadline=None, max_examples=40)
 @given(cases(), st.sampled_from(list(PROBLEMS)), st.sampled_from(list(ORACLES)), st.integers(0, 2), st.data())
 def test_linear_programs_are_between_their_bounds_in_every_round(case, name, oracle, master, data):
     X, y, start = case
@@ -171,7 +170,7 @@ ELASTIC = Formulation(Hinge(0.2), ElasticNet(0.3, 0.5), intercept=True)
     ],
     ids=["squares", "squares, silent", "elastic net by the reference"],
 )
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(case=cases(), tol=st.sampled_from([1e-6, 1e-2, 0.2]))
 @pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 def test_squares_are_between_their_bounds_in_every_round(formulation, oracle, master, case, tol):

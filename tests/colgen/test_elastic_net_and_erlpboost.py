@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import assert_optimum, solve_all
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Formulation, column_generation, formulations
@@ -69,7 +69,6 @@ def test_every_finite_oracle_proves_it(oracle):
     assert run.certificate.proven
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 0.3, 4.0]), st.booleans())
 def test_no_bound_is_above_the_optimum_whatever_is_known(seed, l2, told):
     X, y = drawn(seed, 12)

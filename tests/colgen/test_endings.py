@@ -7,7 +7,7 @@ from math import inf, nextafter
 import numpy as np
 import pytest
 from brute_force import Table, noisy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Ending, Round, column_generation, formulations
@@ -164,7 +164,6 @@ def test_a_finished_run_is_asked_for_its_rounding_under_a_larger_tolerance(tmp_p
     assert run.history[-1].relative_gap > part.history[-1].relative_gap
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(2, 5000), st.integers(0, 2**32 - 1))
 def test_prices_add_up_to_1_but_for_their_own_rounding(n, seed):
     labels = np.where(np.arange(n) % 2, 1.0, -1.0)

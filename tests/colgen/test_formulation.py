@@ -66,7 +66,7 @@ def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, inter
     certified = Formulation(LOSSES[loss].certified, PENALTIES[penalty].certified, intercept=intercept)
     assert_optimum(column_generation(certified, Stumps(X), y, tol=1e-7), optimum)
     parts = LOSSES[loss], PENALTIES[penalty]
-    for i, j in ((0, 0), (0, 1), (1, 0)):
+    for i, j in ((0, 0), (1, 0)):
         mixed = Formulation(
             (parts[0].expression, parts[0].certified)[i],
             (parts[1].expression, parts[1].certified)[j],
@@ -215,7 +215,7 @@ margins = st.lists(st.floats(-4, 4), min_size=4, max_size=4).map(np.array)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(z=margins)
 def test_an_expression_is_evaluated_as_it_is_stated(name, z):
     assert ExpressionLoss(LOSSES[name].expression).value(z) == pytest.approx(LOSSES[name].certified.value(z), rel=1e-12)

@@ -59,7 +59,7 @@ FAR = {
     ("loss", "penalty", "held"),
     [
         *((*pair, h) for h in CONSTRAINTS for pair in (("hinge", "l1"), ("logistic", "l1"), ("squared hinge", "l2"))),
-        *((loss, penalty, h) for h in FAR for loss in ("hinge", "exponential") for penalty in PENALTIES),
+        *((*pair, h) for h in FAR for pair in (("hinge", "l1"), ("exponential", "l2"))),
     ],
 )
 def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
@@ -141,7 +141,7 @@ def test_other_failures_at_the_start_are_what_the_solvers_said():
 margins = st.lists(st.floats(-0.6, 0.15), min_size=N, max_size=N).map(np.array)
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(z=margins)
 def test_a_constrained_loss_is_the_loss_where_it_is_feasible(z):
     for loss in (Hinge(0.7), Logistic(0.7), SquaredHinge(0.7)):

@@ -18,7 +18,7 @@ def problem(seed, n=40, n_features=3, n_outputs=1):
     return random.standard_normal((n, n_features)), random.standard_normal((n, n_outputs))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), pool=st.integers(1, 150), n_outputs=st.integers(1, 3))
 def test_a_fixed_pool_is_priced_exactly(seed, pool, n_outputs):
     X, s = problem(seed, n_outputs=n_outputs)
@@ -51,7 +51,6 @@ def test_a_large_pool_embodies_the_gaussian_kernel():
     np.testing.assert_allclose(priced.edge_square_sum / 20000, norm / 2, rtol=0.05)
 
 
-@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_gradient_of_the_edge(seed):
     X, s = problem(seed)
@@ -61,7 +60,6 @@ def test_the_gradient_of_the_edge(seed):
     np.testing.assert_allclose(edge_and_gradient(X, s[:, 0], at)[0], s[:, 0] @ Wave(tuple(at[:3]), at[3])(X), rtol=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_edge_never_falls_with_more_steps(seed):
     X, s = problem(seed)
@@ -71,7 +69,7 @@ def test_the_edge_never_falls_with_more_steps(seed):
     assert edges[-1] > edges[0]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_outputs=st.integers(1, 2), shift=st.sampled_from([0.0, 100.0]))
 def test_refinement_raises_the_edges_of_the_pool(seed, n_outputs, shift):
     X, s = problem(seed, n_outputs=n_outputs)

@@ -19,13 +19,13 @@ from cvxens.trees import Feature
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(seeds)
 def test_every_edge_and_bound_by_brute_force(seed):
     check_pricing(seed)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(seeds)
 def test_the_best_outside(seed):
     random, sample, s = case(seed)
@@ -48,7 +48,7 @@ def test_the_best_outside(seed):
         assert_allclose(priced.outside_bound, priced.columns[0].edge, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seeds, st.sampled_from([1.0, 2.0, 3.0]))
 def test_norms_over_outputs(seed, order):
     _, sample, s = case(seed)
@@ -59,7 +59,7 @@ def test_norms_over_outputs(seed, order):
     assert_allclose(priced.columns[0].edge, largest, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seeds, st.sampled_from([1.0, 2.0, inf]))
 def test_quantile_stumps_of_few_values_are_all_of_them(seed, order):
     _, sample, s = case(seed)
@@ -78,7 +78,7 @@ def test_quantile_stumps_of_few_values_are_all_of_them(seed, order):
     assert_allclose([c.edge for c in without.columns], [c.edge for c in found.columns[3:]], atol=1e-10)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seeds)
 def test_costs_and_sides(seed):
     random, sample, s = case(seed, most_outputs=1)
@@ -98,7 +98,7 @@ def test_costs_and_sides(seed):
     assert_allclose(priced.rising_square_sum, (np.maximum(edges, 0) ** 2).sum(), rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seeds)
 def test_the_optimum_is_that_over_a_list_of_all(seed):
     random = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def test_the_optimum_is_that_over_a_list_of_all(seed):
     assert_allclose(run.certificate.dual, optimum, rtol=1e-7)
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(seeds)
 def test_the_optimum_with_squared_weights(seed):
     """Of the l2 penalty, under which all hypotheses of positive edge have a weight."""

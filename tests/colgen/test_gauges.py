@@ -59,7 +59,7 @@ def stumps_by_feature(X):
 @pytest.mark.parametrize(
     ("loss", "weight"), [(Hinge(1.0), 1.5), (Hinge(0.5), 0.3), (Logistic(1.0), 0.8), (Logistic(2.0), 0.5)], ids=str
 )
-@settings(deadline=None, max_examples=2)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 10**6))
 def test_multiple_kernel_learning_is_proven_at_the_optimum(seed, loss, weight, intercept):
     X, y = sample(seed)
@@ -82,7 +82,7 @@ def test_multiple_kernel_learning_is_proven_at_the_optimum(seed, loss, weight, i
     [(Hinge(1.0), 0.0), (Logistic(1.0), 0.0), (Logistic(1.0), 0.5)],
     ids=["hinge", "group", "sparse"],
 )
-@settings(deadline=None, max_examples=2)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 10**6))
 def test_group_lassos_over_all_stumps_are_proven_at_the_optimum(seed, loss, entries):
     X, y = sample(seed)
@@ -95,7 +95,6 @@ def test_group_lassos_over_all_stumps_are_proven_at_the_optimum(seed, loss, entr
     assert run.certificate.primal == pytest.approx(truth(stumps_by_feature(X), y, loss, 1.5, norms), rel=2e-6)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     arrays(float, st.integers(1, 6), elements=st.floats(-2, 2, width=16)),
     st.sampled_from([0.3, 1.0, 4.0]),
@@ -112,7 +111,6 @@ def test_the_dual_norm_is_the_largest_product_on_the_ball(edges, weight, entries
         assert t == pytest.approx(float(edges @ combination) / gauge if gauge else 0.0, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6), entries=st.sampled_from([0.0, 0.7]), outputs=st.integers(1, 2))
 def test_atoms_are_in_their_balls_and_no_function_there_has_a_larger_edge(seed, entries, outputs):
     X, _ = sample(seed, n=12)
@@ -139,7 +137,7 @@ def test_atoms_are_in_their_balls_and_no_function_there_has_a_larger_edge(seed, 
         assert (s.T @ (balls.matrices[m] @ c) / norm).max() <= balls.price(s).edge_bound
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_grams_are_the_squares_of_edges(seed):
     X, _ = sample(seed, n=15)
@@ -151,7 +149,7 @@ def test_grams_are_the_squares_of_edges(seed):
 
 
 @pytest.mark.parametrize("balanced", [True, False])
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_the_dual_over_balls_is_solved_to_nine_digits(seed, balanced):
     X, y = sample(seed, n=20)

@@ -92,7 +92,7 @@ def programs(draw):
     return rng.integers(-4, 5, n).astype(float), rows, rng.integers(0, 6, m).astype(float)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(programs())
 def test_any_program_agrees_with_scipy_after_every_row(case):
     cost, rows, upper = case

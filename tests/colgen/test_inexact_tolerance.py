@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from brute_force import PlainTable, Table, all_stumps, noisy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Formulation, MasterSolution, Priced, column_generation, formulations
@@ -60,7 +60,6 @@ def test_columns_that_nobody_has_priced_are_weighed_finely_and_none_is_ever_coar
     assert tolerance.next(5) == pytest.approx(FINE**2)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.floats(0, 100), st.floats(0, 0.9))
 def test_asked_again_with_nothing_new_it_comes_to_be_exact(edge, share):
     tolerance = InexactTolerance(SquaredL2(), 1e-9, share)

@@ -12,7 +12,7 @@ from brute_force import (
     noisy,
     soft_minimum_program,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -32,7 +32,6 @@ H = all_stumps(X)
 PRICES = st.sampled_from([1e-6, 1e-3, 0.05, 0.5, 1.0, 20.0, 1e3, 1e6])
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     degenerate(30, 6),
     PRICES,
@@ -54,7 +53,6 @@ def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, i
     assert 0 <= run.u.min() <= run.u.max() <= C
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     degenerate(30, 6),
     st.sampled_from([0.05, 0.3, 0.7, 0.999, 1.0]),

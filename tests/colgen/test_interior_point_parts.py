@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
@@ -111,7 +111,6 @@ def optimum(program):
     [(program_of, [0.01, 1.0, 5.0, 100.0], 1e-8), (game_of, [0.2, 0.5, 0.9], 1e-6)],
     ids=["largest sum", "least limit"],
 )
-@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(1, 6), n_free=st.integers(0, 1), data=st.data())
 def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(make, numbers, tol, seed, n_rows, n_free, data):
     rng = np.random.default_rng(seed)

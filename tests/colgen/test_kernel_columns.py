@@ -1,7 +1,7 @@
 from functools import partial
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel
@@ -12,7 +12,6 @@ from cvxens.hypotheses import KernelColumn
 grid = st.integers(-2, 2).map(float)
 
 
-@settings(deadline=None, max_examples=40)
 @given(data=st.data(), n=st.integers(1, 8), k=st.integers(1, 2))
 def test_prices_the_column_of_every_sample(data, n, k):
     X = data.draw(arrays(float, (n, 2), elements=grid))

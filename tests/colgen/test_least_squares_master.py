@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from brute_force import as_columns, interrupted
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -28,7 +28,6 @@ def normal_equations(H, L, C):
     return np.linalg.solve(G.T @ G + np.eye(H.shape[1]) / C, G.T @ (L - L.mean(axis=0)))
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 6), min_size=1, max_size=8))
 def test_a_factor_grown_in_blocks_is_the_factor_at_once(seed, sizes):
     n = sum(sizes)

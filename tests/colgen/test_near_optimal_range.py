@@ -49,7 +49,7 @@ LOSSES = {
 }
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(LOSSES)), st.sampled_from([1e-3, 0.05, 0.5]))
 @example(142, "intercept", 1e-3)
 @example(363971528, "intercept", 0.05)

@@ -62,7 +62,7 @@ def test_the_smallest_set_whose_hypotheses_all_point_the_wrong_way():
 @pytest.mark.parametrize("penalty", [L1(), SquaredL2(), ElasticNet(0.5, 0.5)], ids=lambda p: type(p).__name__)
 @pytest.mark.parametrize("loss", [Hinge(0.7), Logistic(0.7)], ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("oracle", [OneSided, Undeclared])
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6))
 def test_free_weights_reach_the_optimum_over_all_columns(seed, oracle, loss, penalty):
     X, y = noisy(20, 2, seed)
@@ -92,7 +92,6 @@ def test_what_an_oracle_declares_is_believed():
     assert with_signs(with_signs(table)).oracle is table
 
 
-@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), outputs=st.integers(1, 3))
 def test_the_bounds_are_those_of_both_signs_and_no_hypothesis_comes_twice(seed, outputs):
     rng = np.random.default_rng(seed)
@@ -153,7 +152,6 @@ def test_columns_that_stay_open_hide_no_others(penalty, seed):
 
 
 @pytest.mark.parametrize("signs", [[0, 0], [1, 0], [1, -1]])
-@settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 10**6), row_norm=st.sampled_from([1.0, 2.0]))
 def test_rows_of_weights_of_one_sign_are_priced_by_their_edges_above_0(signs, seed, row_norm):
     """An oracle ranks by the norm of all edges of a row; with w >= 0 those of h above 0 count, and those of -h."""

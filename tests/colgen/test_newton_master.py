@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from brute_force import all_stumps, as_columns, assert_optimum, interrupted, noisy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
@@ -63,7 +63,6 @@ def gap(formulation, H, y, found):
     return primal - loss.dual_value(found.u / max(1.0, edges.max() / penalty.weight))
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     shape=st.tuples(st.integers(1, 8), st.integers(1, 3)),
@@ -92,7 +91,6 @@ def test_models_are_minimised(seed, shape, shared, nonnegative):
 
 
 @of_every
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), SHAPES, st.floats(-4, 3), st.tuples(st.booleans(), st.booleans()))
 def test_the_duality_gap_closes(loss, penalty, seed, shape, exponent, forms):
     (intercept, nonnegative), (H, y) = forms, drawn(seed, *shape)
@@ -104,7 +102,6 @@ def test_the_duality_gap_closes(loss, penalty, seed, shape, exponent, forms):
     assert not intercept or abs(y @ found.u) <= 1e-9 * found.u.sum()
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 25), st.floats(-2, 2), st.booleans())
 def test_the_duality_gap_of_several_classes_closes(seed, J, exponent, nonnegative):
     formulation, y = of_three(10.0**exponent, nonnegative=nonnegative, seed=seed)
@@ -260,7 +257,6 @@ KINDS = {
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**6), st.sampled_from(list(KINDS)), st.integers(2, 40), st.integers(1, 50), st.floats(-4, 3))
 def test_the_gap_of_hinges_closes_whatever_the_columns(nonnegative, seed, kind, n, J, exponent):
     """By the definition of both objectives of LL08 P1; where w >= 0, negative edges take nothing off the bound."""
@@ -317,7 +313,6 @@ def test_shrinking_leaves_the_solution_alone():
     assert 0 < np.count_nonzero((point.u > 1e-9) & (point.u < 2 - 1e-9)) <= 4
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.floats(-50, 50), st.floats(-50, 50), st.floats(0, 5))
 def test_roots_are_found_from_anywhere(root, start, kink):
     def slope(t):

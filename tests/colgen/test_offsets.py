@@ -6,7 +6,7 @@ from math import fsum, inf
 import numpy as np
 import pytest
 from brute_force import assert_optimum, linear_program
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations
@@ -85,7 +85,6 @@ def _ridge_by_fractions(table, run):
     return float(loss / 2 + 10**6 * sum(w * w for w in weights) / 2)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(-9, 9), st.booleans())
 def test_multipliers_are_balanced_to_the_last_bit(seed, n, exponent, near):
     rng = np.random.default_rng(seed)
@@ -105,7 +104,6 @@ def test_multipliers_are_balanced_to_the_last_bit(seed, n, exponent, near):
     np.testing.assert_array_equal(several, 0.0)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 3.0, 1e8, -1e15]))
 def test_edges_of_columns_with_offsets_are_exact_but_for_their_range(seed, offset):
     rng = np.random.default_rng(seed)
@@ -149,7 +147,6 @@ def test_hard_margins_that_can_be_reached_are_never_said_not_to_be(size):
     assert not_separable(DenseColumns(table), labels, False, False) is None
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([HighsMaster, CvxpyMaster]))
 @pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 def test_not_separable_is_said_only_with_a_proof(seed, intercept, master):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import laplacian_kernel
 
@@ -32,7 +32,6 @@ def draw(seed: int, n_outputs: int) -> tuple[np.ndarray, np.ndarray, np.random.G
 
 
 @pytest.mark.parametrize("name", SINGLE)
-@settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n_outputs=st.integers(1, 3), limit=st.integers(1, 5))
 def test_the_best_of_the_others_in_their_order(name, seed, n_outputs, limit):
     X, s, rng = draw(seed, n_outputs)
@@ -57,7 +56,6 @@ def perceptrons(X, directions):
 
 
 @pytest.mark.parametrize("duplicates", [False, True])
-@settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n_outputs=st.integers(1, 2))
 def test_the_best_perceptron_outside_of_every_direction(duplicates, seed, n_outputs):
     X, s, rng = draw(seed, n_outputs)

@@ -34,7 +34,7 @@ def sample(seed, n=18):
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("name", LOSSES)
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(
     seed=st.integers(0, 10**6),
     exponents=st.lists(st.integers(-15, 8), min_size=3, max_size=3),

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import all_stumps, assert_optimum, noisy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
@@ -28,7 +28,6 @@ PHI = {
     PairwiseSquaredHinge: lambda m: max(0.0, 1 - m) ** 2 / 2,
 }
 every = pytest.mark.parametrize("kind", PHI, ids=lambda kind: kind.__name__)
-cases = settings(deadline=None, max_examples=25)
 seeds = st.integers(0, 10**6)
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
@@ -50,7 +49,6 @@ def over_pairs(loss, f, phi):
 
 
 @every
-@cases
 @given(seed=seeds)
 def test_values_and_slopes_are_those_of_all_pairs(kind, seed):
     loss, f = make_case(seed, kind)
@@ -69,7 +67,6 @@ def test_values_and_slopes_are_those_of_all_pairs(kind, seed):
 
 
 @every
-@cases
 @given(seed=seeds)
 def test_fenchels_equality_holds_at_multipliers_of_scores(kind, seed):
     loss, f = make_case(seed, kind)
@@ -84,7 +81,6 @@ def test_fenchels_equality_holds_at_multipliers_of_scores(kind, seed):
     assert loss.violation(loss.multipliers(f) + 1.0) > 1e-3
 
 
-@cases
 @given(seed=seeds)
 def test_gale_and_rysers_condition_is_that_there_is_a_flow(seed):
     random = np.random.default_rng(seed)

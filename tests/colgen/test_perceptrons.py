@@ -15,7 +15,6 @@ from cvxens.kernels import Perceptron as PerceptronKernel
 grid = st.integers(-2, 2).map(float)
 
 
-@settings(deadline=None, max_examples=50)
 @given(data=st.data(), n=st.integers(2, 8), k=st.integers(1, 2), m=st.integers(1, 5))
 def test_given_directions_are_searched_exactly(data, n, k, m):
     X = data.draw(arrays(float, (n, 2), elements=grid).filter(lambda X: np.ptp(X, axis=0).any()))
@@ -32,7 +31,7 @@ def test_given_directions_are_searched_exactly(data, n, k, m):
         assert (s.T @ column.values).max() == column.edge
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), n_directions=st.integers(1, 140), n_outputs=st.integers(1, 2))
 def test_a_fixed_pool_is_priced_exactly(seed, n_directions, n_outputs):
     random = np.random.default_rng(seed)
@@ -52,7 +51,7 @@ def test_a_fixed_pool_is_priced_exactly(seed, n_directions, n_outputs):
         assert (s.T @ column.values).max() == pytest.approx(column.edge, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_features=st.integers(1, 3), n_outputs=st.integers(1, 2))
 def test_sampled_pairs_are_priced_exactly(seed, n_features, n_outputs):
     random = np.random.default_rng(seed)
@@ -107,7 +106,6 @@ def test_on_a_line_perceptrons_are_the_stumps():
     assert priced.edge_square_sum == pytest.approx(1.0**2 + 3.0**2 + 1.0**2, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
 @given(data=st.data(), n=st.integers(1, 8))
 def test_a_line_search_finds_the_best_step(data, n):
     a, g, s = (data.draw(arrays(float, n, elements=grid)) for _ in range(3))
@@ -120,7 +118,7 @@ def test_a_line_search_finds_the_best_step(data, n):
     assert s[~fixed] @ np.sign(a + t * g)[~fixed] == max(edges, default=0.0)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_epoch_of_training_raises_the_edge(seed):
     random = np.random.default_rng(seed)
@@ -133,7 +131,7 @@ def test_every_epoch_of_training_raises_the_edge(seed):
     assert edges[-1] > edges[0]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(data=st.data(), n_outputs=st.integers(1, 2))
 def test_training_raises_the_edges_of_the_sampled(data, n_outputs):
     seed = data.draw(st.integers(0, 99))

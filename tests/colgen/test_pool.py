@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -17,7 +17,6 @@ def shift(X):
 small = st.integers(-3, 3).map(float)
 
 
-@settings(deadline=None, max_examples=60)
 @given(data=st.data(), n=st.integers(1, 6), m=st.integers(1, 8), k=st.integers(1, 3), limit=st.integers(1, 9))
 def test_prices_every_column_with_ties_and_outputs(data, n, m, k, limit):
     H = data.draw(arrays(float, (n, m), elements=small))
@@ -34,7 +33,6 @@ def test_prices_every_column_with_ties_and_outputs(data, n, m, k, limit):
         assert (s.T @ column.values).max() == column.edge
 
 
-@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_bounds_cover_the_rounding_of_the_product(seed):
     random = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csc_array
@@ -13,7 +13,6 @@ SAMPLES = arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float)).fi
 WEIGHTS = arrays(np.float64, (12, 2), elements=st.floats(-1, 1))
 
 
-@settings(deadline=None, max_examples=60)
 @given(SAMPLES, WEIGHTS, st.integers(1, 5), st.booleans())
 def test_bounds_and_columns_by_brute_force(X, s, n_thresholds, sparse):
     oracle = QuantileStumps(csc_array(X) if sparse else X, n_thresholds=n_thresholds, columns_per_round=3)
@@ -28,7 +27,6 @@ def test_bounds_and_columns_by_brute_force(X, s, n_thresholds, sparse):
         assert column.edge == pytest.approx((s.T @ column.values).max(), abs=slack)
 
 
-@settings(deadline=None, max_examples=30)
 @given(SAMPLES, WEIGHTS, st.integers(1, 3))
 def test_what_is_inside_is_left_out_in_either_sign(X, s, n_thresholds):
     oracle = QuantileStumps(X, n_thresholds=n_thresholds)

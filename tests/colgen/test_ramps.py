@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
@@ -45,7 +45,6 @@ def measure(edges, row_norm):
     return float(edges.max() if row_norm == np.inf else np.linalg.norm(edges, row_norm))
 
 
-@settings(deadline=None, max_examples=80)
 @given(cases(), st.booleans(), st.lists(st.floats(0, 1), max_size=3), st.sampled_from([np.inf, 1.0, 2.0]), st.data())
 def test_no_ramp_at_any_threshold_is_better_than_the_bound_and_the_best_one_is_found(
     case, constant, places, row_norm, data

@@ -29,7 +29,7 @@ def pairs_of(grades, rng):
     [(Hinge(0.1), L1()), (SquaredHinge(0.1), L1()), (Logistic(0.1), L1(0.5)), (Hinge(0.1), SquaredL2())],
     ids=["hinge", "squared hinge", "logistic", "ranking machine"],
 )
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 def test_ranking_by_pairs_reaches_the_optimum_over_all_stumps(seed, loss, penalty):
     X, _ = noisy(16, 2, seed)
@@ -46,7 +46,7 @@ def test_ranking_by_pairs_reaches_the_optimum_over_all_stumps(seed, loss, penalt
     assert loss.value(margins) + penalty.value(run.weights) == pytest.approx(run.certificate.primal, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 def test_bags_of_samples_with_an_intercept(seed):
     X, _ = noisy(40, 2, seed)
@@ -60,7 +60,6 @@ def test_bags_of_samples_with_an_intercept(seed):
     assert run.certificate.primal == pytest.approx(solve_all(M, y, Hinge(0.8), L1(0.2), intercept=True), rel=2e-6)
 
 
-@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6), outputs=st.integers(1, 2), row_norm=st.sampled_from([1.0, 2.0, np.inf]))
 def test_the_bounds_hold_for_the_combined_columns(seed, outputs, row_norm):
     rng = np.random.default_rng(seed)

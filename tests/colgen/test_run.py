@@ -340,7 +340,6 @@ def test_hypotheses_of_tiny_values_separate_as_well():
     assert run.certificate.proven
 
 
-@settings(deadline=None, max_examples=60)
 @given(degenerate(), st.sampled_from([0.05, 0.5, 1.0, 20.0]), st.booleans())
 def test_soft_margins_on_degenerate_data(sample, C, intercept):
     Z, labels = sample
@@ -349,7 +348,6 @@ def test_soft_margins_on_degenerate_data(sample, C, intercept):
     assert_optimum(column_generation(formulation, Stumps(Z), labels, tol=1e-9), optimum, rel=1e-8, gap=1e-8)
 
 
-@settings(deadline=None, max_examples=40)
 @given(degenerate(), st.sampled_from([1.0, 1.5, 2.5, 100.0]))
 def test_lpboost_on_degenerate_data(sample, share):
     Z, labels = sample
@@ -361,7 +359,6 @@ def test_lpboost_on_degenerate_data(sample, share):
     assert run.weights.sum() == pytest.approx(1.0)
 
 
-@settings(deadline=None, max_examples=40)
 @given(degenerate(), st.booleans())
 def test_hard_margins_on_degenerate_data(sample, intercept):
     Z, labels = sample
@@ -377,7 +374,7 @@ def test_hard_margins_on_degenerate_data(sample, intercept):
     assert np.abs(all_stumps(Z).T @ (labels * raised.value.farkas)).max() < 1e-6
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(degenerate(), st.sampled_from([0.05, 1.0]))
 def test_squared_penalties_on_degenerate_data(sample, C):
     Z, labels = sample
@@ -389,7 +386,6 @@ def test_squared_penalties_on_degenerate_data(sample, C):
     assert_optimum(column_generation(formulations.svm(C), Stumps(Z), labels, tol=1e-7), optimum)
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     sample=degenerate(),
     loss=st.sampled_from([Exponential, Logistic, SquaredHinge]),

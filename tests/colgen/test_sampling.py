@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -30,7 +30,6 @@ def test_on_a_line_there_is_one_direction():
     np.testing.assert_array_equal(unit_directions(generator(0), 50, 1), [[1.0]])
 
 
-@settings(deadline=None, max_examples=50)
 @given(n_directions=st.integers(1, 3000), n_samples=st.integers(1, 3_000_000))
 def test_chunks_cover_every_direction_once(n_directions, n_samples):
     parts = [np.arange(n_directions)[chunk] for chunk in chunks(n_directions, n_samples)]

@@ -46,7 +46,7 @@ def test_linear_masters_reach_the_optimum_and_hold_exactly(master, eps, nonnegat
     assert abs(f[HALF].mean() - f[~HALF].mean()) <= (eps or 1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.floats(0, 1), st.floats(0.1, 2))
 def test_any_multipliers_of_the_constraints_bound_the_optimum(seed, eps, C):
     """D(v) - limits'pi at u = v - pulls'pi is at most l(z) + u'z wherever the constraints hold."""
@@ -83,7 +83,7 @@ def test_digits_of_weights_that_are_0_do_not_keep_equal_means_from_the_reference
         assert_optimum(column_generation(Formulation(loss, L1()), Stumps(X), y, tol=1e-6, **options), 2.0)
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(st.integers(0, 10**6))
 def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ LOSSES = {
 PENALTIES = (L1(), SquaredL2(0.1), ElasticNet(1.0, 0.5))
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(sorted(LOSSES)),

@@ -135,7 +135,7 @@ def test_a_warm_start_goes_on_from_the_last_learners():
     assert len(after) > len(before)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.1, 1.0, 100.0]), n_samples=st.integers(4, 25))
 def test_the_inverse_updated_by_20_is_that_of_11(seed, C, n_samples):
     """With prices of the samples, in rounds of several columns, beyond the number of samples."""
@@ -155,7 +155,7 @@ def test_the_inverse_updated_by_20_is_that_of_11(seed, C, n_samples):
         np.testing.assert_allclose(solution.w, G.T @ inverse @ (L - b), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), n_columns=st.integers(1, 6), C=st.floats(0.05, 5.0))
 def test_claim_iv_1_and_the_two_parts_of_9(seed, n_columns, C):
     """The optimum over W equals the first two terms of (9); the gap over all is the third, 1/2 sum edge^2."""
@@ -183,7 +183,7 @@ def test_claim_iv_1_and_the_two_parts_of_9(seed, n_columns, C):
         np.testing.assert_allclose(weights[W], H[:, W].T @ (y * u), atol=1e-4)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6))
 def test_claim_iv_2_over_a_negation_complete_set_6_is_8(seed):
     Z, y = noisy(seed=seed)

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 from brute_force import PlainTable, Table, all_stumps, assert_optimum, linear_program, noisy, soft_minimum_program
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -25,7 +25,6 @@ RULES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(RULES, st.sampled_from([HighsMaster, InteriorPointMaster]), st.sampled_from([0.02, 0.4, 30.0]), st.booleans())
 def test_soft_margins_reach_the_same_optimum_with_valid_bounds(rule, master, C, told):
     rng = np.random.default_rng(int(1000 * C) + told)

@@ -15,7 +15,7 @@ from brute_force import (
     noisy,
     soft_minimum_program,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen import Column, Ending, Priced, column_generation, formulations, iterate
@@ -65,7 +65,6 @@ def solve(name, oracle, start=(), **options):
     return column_generation(case.formulation, oracle, case.y, **{"tol": 1e-8, "start": start, **options})
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.sampled_from(list(CASES)),
     st.sampled_from([Table, PlainTable]),

@@ -50,7 +50,6 @@ def sum_exactly(values, s):
     return [float(sum(column)) for column in zip(*products, strict=True)]
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     cases(),
     st.booleans(),
@@ -118,7 +117,7 @@ def test_many_distinct_values_are_searched_as_all_places_are(square_sum, count):
     assert max(best) <= priced.edge_bound * (1 + 1e-14) <= max(best) * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 10**6))
 def test_monotone_models_of_features_with_prices_reach_the_optimum(seed):
     rng = np.random.default_rng(seed)

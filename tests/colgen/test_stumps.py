@@ -126,7 +126,6 @@ def test_bytes_are_not_converted():
 
 
 @given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.sampled_from([-1, 1])), min_size=1, max_size=20))
-@settings(deadline=None, max_examples=100)
 def test_fixed_point_error(terms):
     weights = FixedPoint.from_weights([s for s, _ in terms], len(terms))
     exact = sum(sign * Fraction(s) for s, sign in terms)
@@ -161,7 +160,7 @@ def test_huge_weights_have_no_square_sum():
 
 @pytest.mark.parametrize("kind", [np.asarray, csc_array])
 @pytest.mark.parametrize("outputs", [(), (2,)])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), parts=st.integers(2, 5))
 def test_the_best_stumps_of_the_parts_of_a_feature(kind, outputs, seed, parts):
     """Beside the best one of every feature come others of it, with their own edges; bounds are what they were."""
@@ -206,7 +205,7 @@ def test_large_samples_have_several_columns_of_a_feature(n_samples, n_features, 
     assert Stumps(X, columns_per_round=limit, square_sum=False)._n_parts == expected
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([np.asarray, csc_array]), st.sampled_from([(), (2,)]))
 def test_only_the_best_of_all_has_to_be_the_best_of_its_feature(seed, kind, outputs):
     """Other stumps are open ones with the edges that they say, and never better; the winner and bounds are the same."""

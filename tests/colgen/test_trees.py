@@ -2,7 +2,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen.oracles import Trees
@@ -12,7 +12,6 @@ ROWS = [["a", 1.0, None], ["a", 2.0, None], ["b", None, None], ["b", 4.0, None],
 weights = st.lists(st.integers(-4, 4).map(float), min_size=6, max_size=6).filter(any)
 
 
-@settings(deadline=None, max_examples=60)
 @given(weights, st.sampled_from([None, 0.25]), st.sampled_from([1, None]))
 def test_the_column_is_a_signed_tree_with_its_edge(s, confidence, max_depth):
     s = np.array(s)
@@ -29,7 +28,6 @@ def test_the_column_is_a_signed_tree_with_its_edge(s, confidence, max_depth):
     assert column.hypothesis.tree == tree
 
 
-@settings(deadline=None, max_examples=40)
 @given(weights, st.sampled_from([0.25, 2.0, 1024.0]))
 def test_scaling_the_weights_changes_the_edge_only(s, factor):
     s = np.array(s)
@@ -39,7 +37,6 @@ def test_scaling_the_weights_changes_the_edge_only(s, factor):
     assert other.edge == pytest.approx(factor * one.edge)
 
 
-@settings(deadline=None, max_examples=40)
 @given(weights, weights)
 def test_several_outputs_get_a_tree_each_the_best_first(first, second):
     s = np.column_stack([first, second, np.zeros(6)])

@@ -26,7 +26,7 @@ def all_hypotheses(X):
 
 
 @pytest.mark.parametrize("penalty", [L1(), SquaredL2(), ElasticNet(0.4, 0.3)], ids=lambda p: type(p).__name__)
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6))
 def test_a_union_reaches_the_optimum_over_all_of_its_sets(seed, penalty):
     X, y = noisy(24, 2, seed)
@@ -89,7 +89,7 @@ def test_tables_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_a_one_sided_pool_has_its_hypotheses_alone(seed, nonnegative):
     X, y = noisy(20, 2, seed)
@@ -109,7 +109,6 @@ def cost(h):
     return 1.5 if isinstance(h, Constant) else 1.0 + 0.5 * h.feature + (h.threshold > 4)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n_excluded=st.integers(0, 30),
@@ -142,7 +141,7 @@ def test_answers_with_costs_are_those_of_brute_force(seed, n_excluded, outputs, 
 
 
 @pytest.mark.parametrize("penalty", [L1(0.7), ElasticNet(0.5, 0.4)], ids=lambda p: type(p).__name__)
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6))
 def test_costs_that_are_a_function_reach_the_weighted_optimum(seed, penalty):
     X, y = noisy(24, 2, seed)

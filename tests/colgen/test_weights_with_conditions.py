@@ -22,7 +22,7 @@ margins = arrays(float, N, elements=st.integers(-300, 300).map(lambda n: n / 100
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.4), Logistic(0.4)], ids=["hinge", "logistic"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(z=margins, offset=margins, u=margins)
 def test_fenchels_inequality_holds_with_an_offset_and_with_equality_at_the_slopes(loss, z, offset, u):
     shifted = Offset(loss, offset)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_array, csr_array, csr_matrix
@@ -23,7 +23,6 @@ def draw_sample(n_samples, n_features, positive=0.5):
     return rng.normal(size=(n_samples, n_features)), y
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([1e-300, 1e-6, 1.0, 1e6, 1e307]), st.floats(-5, 5))
 def test_features_are_scaled_to_the_unit_interval(seed, scale, offset):
     X, y = make_twonorm(20, 3, random_state=seed)

@@ -121,7 +121,7 @@ def test_every_way_to_write_a_missing_value(put, missing):
     assert load_file(put(f"a,t\n1,0\n{missing},1\n4,1\n3,0\n")).X.ravel().tolist() == [1, 3, 4, 3]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(arrays(np.float64, (4, 3), elements=st.floats(allow_nan=False, allow_infinity=False)), st.booleans())
 def test_numbers_survive_bit_for_bit(tmp_path_factory, X, columnar):
     path = tmp_path_factory.mktemp("csv") / "x.csv"
@@ -133,7 +133,7 @@ def test_numbers_survive_bit_for_bit(tmp_path_factory, X, columnar):
     assert data.y.tolist() == [0, 1, 0, 1]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(arrays(np.float64, (3, 4), elements=st.floats(-1e9, 1e9)), st.booleans())
 def test_libsvm_numbers_survive(tmp_path_factory, X, zero_based):
     X[:, [0, -1]] = 1

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.datasets import Dataset, as_signs
@@ -26,7 +26,6 @@ def test_the_larger_label_is_positive(labels, expected):
     assert as_signs(labels[:1], classes=labels).tolist() == expected[:1]
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.integers(-1000, 1000), min_size=2, max_size=2, unique=True),
     st.lists(st.booleans(), min_size=1, max_size=20),

@@ -2,7 +2,7 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.datasets import (
@@ -95,7 +95,6 @@ def test_seeds_reproduce_bit_for_bit(make):
     assert not same(make(20), make(20))
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.sampled_from([*GENERATORS, make_slope, make_three_circles, make_random_function]),
     st.integers(2, 6),

@@ -8,7 +8,7 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.inspection import partial_dependence
 
@@ -255,7 +255,6 @@ CUTS, CODES = [-1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 4.0], [0.0, 1.0, 2.0, 3
 
 
 @pytest.mark.parametrize(("learners", "values"), [(weak_learners, CUTS), (learners_of_gaps, CODES)])
-@settings(max_examples=50)
 @given(st.data(), st.integers(0, 10**6), st.booleans())
 def test_any_sum_of_weak_learners_is_taken_apart_exactly(learners, values, data, seed, with_sample):
     """Missing values and levels have cells of their own."""

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from estimator_samples import BY_MARGINS, EVERY, FEW, assert_optimal, called, every_stump, three_classes, two_classes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.base import clone
@@ -126,7 +126,6 @@ def test_several_classes_against_the_largest_hard_margin_over_all_codes(estimato
     assert model.certify(Z, y, weights=model.weights_ + 1e-3 * votes).primal <= best * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(-1, 1), min_size=3, max_size=3))
 def test_codes_of_the_largest_vote_make_any_votes(w):
     """Votes W with max |W_k| = 1 are a convex combination of codes, of no fewer: sort them, and cut between."""
@@ -140,7 +139,6 @@ def test_codes_of_the_largest_vote_make_any_votes(w):
     np.testing.assert_allclose(shares @ codes, w, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(-20, 20), min_size=4, max_size=8), st.integers(1, 40), st.integers(1, 50))
 def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge):
     """The multiples of a function are a space of one dimension, with the kernel f f' / |w|^2."""

@@ -49,7 +49,7 @@ def test_simplex_least_squares_take_three_classes_at_once():
     np.testing.assert_array_equal(fitted.predict(X), scores.argmax(axis=1))
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.lists(st.integers(0, 3), min_size=40, max_size=40), st.integers(0, 2**32 - 1))
 def test_weights_count_samples(weights, seed):
     weights = np.array(weights)

@@ -46,7 +46,7 @@ def looks(h):
     return [] if isinstance(h, Constant) else [h.feature]
 
 
-@settings(deadline=None, max_examples=16)
+@settings(max_examples=16)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([4, 30]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from estimator_samples import assert_optimal, every_stump, three_classes, two_classes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm import Booster, LGBMClassifier
 from scipy.sparse import csr_array
@@ -142,7 +142,6 @@ def test_a_model_that_is_more_than_what_was_read_is_refused(monkeypatch):
             ForeignVote.read(Library(wrong, scores), LIGHTGBM.fit(X, Y), X)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_thresholds_are_kept_to_the_last_bit(seed):
     rng = np.random.default_rng(seed)

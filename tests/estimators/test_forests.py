@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -68,7 +68,6 @@ def test_votes_of_three_classes_by_one_against_the_rest():
     assert_allclose(model.decision_function(NEW[:, :2]), votes / 7, atol=1 / 21)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 4))
 def test_more_votes_win_and_the_mean_score_where_votes_are_equal(seed, n_experts, n_classes):
     scores = np.random.default_rng(seed).integers(-3, 4, (n_experts, n_classes)).astype(float)

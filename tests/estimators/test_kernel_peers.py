@@ -161,7 +161,7 @@ WEIGHTED = [
 
 
 @pytest.mark.parametrize("estimator", WEIGHTED, ids=called)
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(weights=st.lists(st.integers(0, 3), min_size=40, max_size=40))
 def test_weights_count_samples(estimator, weights):
     weights = np.array(weights)

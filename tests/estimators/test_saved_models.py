@@ -380,7 +380,7 @@ def test_former_files_and_those_that_inflate_without_end(place, monkeypatch):
 
 
 ANY_FILE = st.sampled_from([(name, 2) for name in MODELS] + [("LPBoostClassifier", 3), ("InfiniteEnsembleSVC", 3)])
-PATIENT = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PATIENT = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def is_told_of_or_harmless(place, content):

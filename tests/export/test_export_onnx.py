@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from onnxruntime import InferenceSession
@@ -217,7 +217,6 @@ def make_vote(X, y, terms, intercept):
     return model
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     st.lists(st.tuples(st.one_of(LEARNERS, INTERACTIONS), WEIGHTS), max_size=9),
     WEIGHTS,
@@ -227,7 +226,6 @@ def test_ties_are_broken_alike(terms, intercept, X):
     assert_same(make_vote([[0.0, 0.0], [1.0, 1.0]], [0, 1], terms, intercept), X)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_any_functions_of_single_features(data):
     model = InfiniteEnsembleSVC().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
@@ -286,7 +284,6 @@ def assert_same_of_frame(model, frame):
     np.testing.assert_array_equal(label, model.predict(frame))
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.one_of(GAPPED, st.builds(Scaled, GAPPED, st.just(0.3))), WEIGHTS), max_size=7),
     WEIGHTS,

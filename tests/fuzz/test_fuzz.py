@@ -28,7 +28,7 @@ from cvxens.problems.penalties import RowNorms
 
 PARTS = {
     "attacks": (len(KINDS), 12),
-    "solvers": (len(PROBLEMS), 40),
+    "solvers": (len(PROBLEMS), 15),
     "formulations": (6, 5),
     "interactions": (4, 15),
     "problems": (3, len(FAMILIES) // 3),

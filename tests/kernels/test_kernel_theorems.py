@@ -91,7 +91,7 @@ def test_joined_sets_by_their_definition(kernel, join):
     assert kernel.total_mass() == pytest.approx(mass)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(X=inside)
 def test_theorem_8_averaged_stumps_give_the_kernel_between_samples(X):
     """New points see the average over each cell: -1 to 1 across it."""
@@ -168,7 +168,7 @@ def close_printed(X, level):
     return (2 * DELTA) ** level * sum(share**below for below in range(1, level + 1))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(X=inside, level=st.integers(1, 5))
 def test_definition_17_is_theorem_16_level_by_level_and_has_closed_forms(X, level):
     """As printed, it is a mixture of ANDs and exclusive ors; the masses are those of the hypotheses."""
@@ -191,7 +191,7 @@ def corrected_weight(level, t):
     return 1 / factorial(level) - sum((2 * t) ** j / factorial(level + j) for j in range(1, 60))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(X=inside, t=st.floats(0.05, 0.95))
 def test_theorem_18_decision_trees_are_regions_of_all_levels(X, t):
     gamma = t / DELTA
@@ -212,7 +212,7 @@ def test_theorem_18_the_weights_of_right_masses_are_positive_up_to_0_628():
     assert all(corrected_weight(level, t) > 0 for level in range(2, 20) for t in (0.1, 0.5, 0.628))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(X=inside, t=st.floats(0.05, 8.0))
 def test_footnote_5_decision_trees_are_exclusive_ors_of_stumps_for_any_gamma(X, t):
     gamma = t / DELTA
@@ -237,7 +237,7 @@ def test_ands_of_stumps_alone_have_powers_as_kernels_up_to_a_constant(level):
     np.testing.assert_allclose(total, power + delta**level * (1 - 2.0 ** (2 - level)), atol=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(X=inside)
 def test_theorems_4_and_10_simplified_kernels_differ_by_a_constant(X):
     opened = Stump().total_mass(X), (1 + 2 * OPEN) * np.ptp(X, axis=0).sum() / 2
@@ -249,7 +249,6 @@ def test_theorems_4_and_10_simplified_kernels_differ_by_a_constant(X):
         np.testing.assert_allclose(exact(X) - simplified(X), exact.total_mass(X), rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=25)
 @given(X=inside, seed=st.integers(0, 99))
 def test_the_middle_stump_kernel_counts_middle_stumps(X, seed):
     X[0], X[-1] = LOW, HIGH
@@ -285,7 +284,6 @@ def test_constant_features_add_nothing_but_their_range():
         np.testing.assert_allclose(kernel(X), alone(X[:, :1]), atol=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
 @given(X=units)
 def test_after_theorem_4_histogram_intersection_is_a_form_of_the_stump_kernel(X):
     K = HistogramIntersection()(X)
@@ -330,7 +328,7 @@ def test_kie06_13_is_the_limit_of_weak_learners_as_stumps_get_dense():
     assert errors[2] <= 2 / 1000
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(X=inside)
 def test_kie06_13_counts_features_alike(X):
     kernel = DecisionStump(LOW, HIGH)
@@ -373,7 +371,6 @@ lines = st.lists(st.integers(-40, 40), min_size=2, max_size=8, unique=True).map(
 )
 
 
-@settings(deadline=None, max_examples=30)
 @given(X=lines, scale=st.sampled_from([1.0, 2.0**-30, 2.0**40]))
 def test_theorems_5_and_11_gram_matrices_of_distinct_samples_are_pd(X, scale):
     """Also on a line, where both ends of a closed box have opposite rows: K (e_first + e_last) = 0."""
@@ -386,7 +383,7 @@ def test_theorems_5_and_11_gram_matrices_of_distinct_samples_are_pd(X, scale):
     assert abs(np.linalg.eigvalsh(closed).min()) < 1e-12 * closed.max() * len(X)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(X=lines)
 def test_section_4_1_the_constant_is_in_the_span_of_an_open_box_and_ball(X):
     ones = np.ones(len(X))

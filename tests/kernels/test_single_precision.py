@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cvxens.kernels import Gaussian, Laplacian, SimplifiedPerceptron, SimplifiedStump
@@ -13,7 +13,6 @@ def make_kernel(which, gamma):
     return makers[which]().range_free_equivalent(np.zeros((2, 1)))
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     seed=st.integers(0, 10**6),
     which=st.integers(0, 2),

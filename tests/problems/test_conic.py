@@ -96,7 +96,7 @@ def inside(name, share):
 
 
 @functions
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(share=shares)
 # where the solver first ends with fewer digits than it is asked for
 @example(
@@ -116,7 +116,7 @@ def test_bounds_are_the_conjugate_where_it_is_finite(name, share):
 
 
 @functions
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(u=shares, balanced=st.booleans(), scale=st.sampled_from([0.3, 1.0, 20.0]))
 def test_any_multipliers_are_moved_to_where_the_bound_holds_at_every_margin(name, u, balanced, scale):
     conic, (express, _) = make(name), FUNCTIONS[name]
@@ -130,7 +130,7 @@ def test_any_multipliers_are_moved_to_where_the_bound_holds_at_every_margin(name
 
 
 @functions
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(z=margins, share=st.floats(0, 1))
 @example(z=np.array([-1.0, 0.875, -3.0, 2.0, 0.25, 2.0]), share=0.0)
 def test_minus_a_subgradient_has_a_bound_that_meets_the_value(name, z, share):
@@ -147,7 +147,7 @@ def test_minus_a_subgradient_has_a_bound_that_meets_the_value(name, z, share):
 
 
 @functions
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(u=shares, balanced=st.booleans(), far=st.sampled_from([1.0, 1e4, 1e8]))
 def test_a_strict_bound_rests_on_the_size_of_no_variable(name, u, balanced, far):
     """It holds at margins of any size, up to what the slack of its multipliers makes of them."""
@@ -230,7 +230,7 @@ def equal_means(z):
     return [cp.sum(z[HALF]) == cp.sum(z[~HALF]), cp.norm(z, "inf") <= 1.5]
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(u=shares, balanced=st.booleans())
 def test_a_bound_under_constraints_is_the_constrained_minimum(u, balanced):
     conic = conic_of(FUNCTIONS["logistic"][0], (N,), equal_means)
@@ -297,7 +297,7 @@ DUALS = {
 
 
 @pytest.mark.parametrize("kind", DUALS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_what_surrounds_a_vector_of_a_dual_cone_is_in_it(kind, data):
     cones = DUALS[kind]
@@ -318,7 +318,7 @@ def test_what_surrounds_a_vector_of_a_dual_cone_is_in_it(kind, data):
 
 
 @pytest.mark.parametrize("kind", DUALS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_what_enters_a_dual_cone_is_inside_and_near(kind, data):
     cones = DUALS[kind]
@@ -345,7 +345,7 @@ def test_numbers_that_overflow_or_vanish_enter_the_dual_exponential_cone_too(a, 
     assert cone.depths(np.array([a, abs(b), 0.0])).min() < 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_the_dual_exponential_cone_is_that_of_the_relative_entropy(data):
     """(a, b, c) is in it if and only if a x + b y + c z >= 0 for all y exp(x / y) <= z, such as those with y = 1."""

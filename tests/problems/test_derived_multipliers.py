@@ -45,7 +45,7 @@ def weights_of(solution):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda penalty: type(penalty).__name__)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(seed=SEEDS, intercept=st.booleans(), nonnegative=st.booleans())
 def test_the_weights_of_an_optimum_are_proven_without_multipliers(loss, penalty, seed, intercept, nonnegative):
     H, y = table(seed)
@@ -59,7 +59,7 @@ def test_the_weights_of_an_optimum_are_proven_without_multipliers(loss, penalty,
 
 
 @pytest.mark.parametrize("loss", [SoftMinimumMargin(0.15), EntropicMinimumMargin(0.15, 5.0)], ids=["soft", "entropic"])
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(seed=SEEDS, intercept=st.booleans())
 def test_weights_on_a_simplex_are_proven_by_level_edges(loss, seed, intercept):
     H, y = table(seed)
@@ -69,7 +69,7 @@ def test_weights_on_a_simplex_are_proven_by_level_edges(loss, seed, intercept):
     assert certificate.gap < (1e-6 if isinstance(loss, SoftMinimumMargin) else 1e-3)
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(seed=SEEDS, C=st.sampled_from([0.05, 0.6]), intercept=st.booleans())
 def test_over_all_stumps_as_well(seed, C, intercept):
     random = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def test_over_all_stumps_as_well(seed, C, intercept):
     assert certify(problem, **weights_of(solve_quietly(problem))).holds(1e-5)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     seed=SEEDS,
     loss=st.sampled_from(LOSSES[:4]),

@@ -53,7 +53,7 @@ def test_the_hinges_of_an_expression_are_those_of_the_class(name):
         assert found.basis == f"the loss read as {name}"
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), n_parts=st.integers(1, 3))
 def test_random_sums_of_kinks_are_read_to_the_digit(seed, n_parts):
     random = np.random.default_rng(seed)
@@ -160,7 +160,7 @@ def test_rows_of_constraints_are_read_where_they_are_few_and_linear(held, rows):
         np.testing.assert_allclose(ours, wanted, rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 1000), name=st.sampled_from(["pinball 0.7", "slopes -1 and 1", "prices"]))
 def test_optima_are_those_of_the_class_and_proven(seed, name):
     X, (express, known) = np.random.default_rng(seed).normal(size=(N, 3)), CLASSES[name]

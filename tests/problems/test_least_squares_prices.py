@@ -25,7 +25,6 @@ counts = st.lists(st.integers(0, 3), min_size=N - 3, max_size=N - 3).map(lambda 
 scores = arrays(float, L.shape, elements=st.floats(-3, 3))
 
 
-@settings(deadline=None, max_examples=50)
 @given(counts, scores, scores)
 def test_the_loss_is_that_of_repeated_samples(times, z, u):
     weighted, repeated = SquaredError(0.3 * times, L), SquaredError(0.3, L.repeat(times, axis=0))
@@ -52,7 +51,7 @@ def test_multipliers_at_a_price_of_0_are_infeasible_unless_0():
     assert_allclose(loss.repair(u, None), [[0, 0], [1, 1], [1, -2]])
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(counts, st.sampled_from([0.01, 1.0, 30.0]))
 def test_weights_repeat_samples_in_the_problem_and_its_fast_solver(times, C):
     H = np.column_stack([X, np.sign(X - 0.05)])
@@ -94,7 +93,6 @@ def test_bad_prices_of_a_formulation(bad):
         formulations.simplex_least_squares(L, bad)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 9), min_size=1, max_size=5), counts, st.sampled_from([1e-4, 1.0]))
 def test_equations_grown_with_weights_are_those_of_repeated_samples(seed, sizes, times, ridge):
     H = np.random.default_rng(seed).normal(size=(N, sum(sizes)))
@@ -120,7 +118,7 @@ def test_a_run_over_all_stumps_is_certified_and_that_of_repeated_samples():
 EXACT = CGEnsSLSClassifier(C=0.3, oracle="stumps", tol=1e-9)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(counts)
 def test_estimators_take_weights_as_counts(times):
     kept = times > 0

@@ -76,7 +76,6 @@ def signs_of(name):
 
 
 @pytest.mark.parametrize("name", SUMS)
-@settings(deadline=None, max_examples=25)
 @given(z=margins)
 def test_values_are_sums_of_one_dimensional_losses(name, z):
     loss, phi = SUMS[name]
@@ -84,7 +83,7 @@ def test_values_are_sums_of_one_dimensional_losses(name, z):
 
 
 @pytest.mark.parametrize("name", SUMS)
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(u=margins)
 def test_dual_values_are_minus_the_conjugate_at_minus_u(name, u):
     loss, phi = SUMS[name]
@@ -97,7 +96,6 @@ def test_dual_values_are_minus_the_conjugate_at_minus_u(name, u):
 
 
 @every
-@settings(deadline=None, max_examples=40)
 @given(z=margins, u=margins)
 def test_fenchels_inequality_holds_for_any_repaired_multipliers(name, z, u):
     loss = LOSSES[name]
@@ -110,7 +108,6 @@ def test_fenchels_inequality_holds_for_any_repaired_multipliers(name, z, u):
 
 
 @pytest.mark.parametrize("name", [name for name in SUMS if name != "hinge"])
-@settings(deadline=None, max_examples=40)
 @given(z=margins)
 def test_fenchels_equality_holds_at_minus_the_slopes(name, z):
     loss, phi = SUMS[name]
@@ -127,7 +124,7 @@ def test_fenchels_equality_holds_at_minus_the_slopes(name, z):
 
 
 @pytest.mark.parametrize("name", [name for name, (loss, _) in SUMS.items() if loss.curvature is not None])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(z=arrays(float, N, elements=st.floats(-3, 3)))
 def test_curvatures_are_the_second_derivatives(name, z):
     """A difference of slopes over a short way lies between the curvatures at its ends."""
@@ -140,7 +137,6 @@ def test_curvatures_are_the_second_derivatives(name, z):
 
 
 @every
-@settings(deadline=None, max_examples=60)
 @given(f=margins, scale=st.sampled_from([0.0, 1e-6, 1.0, 1e3, 1e5]))
 def test_the_best_intercept_is_no_worse_than_any(name, f, scale):
     """Than a grid, where kinks and crossings are, and what surrounds it; at scores of any size."""
@@ -154,7 +150,6 @@ def test_the_best_intercept_is_no_worse_than_any(name, f, scale):
     assert loss.value(signs * (f + b)) <= least + 1e-7 + 1e-9 * abs(least)
 
 
-@settings(deadline=None, max_examples=40)
 @given(f=margins, scale=st.sampled_from([0.0, 1e-6, 1.0, 1e5]))
 def test_no_intercept_has_a_larger_minimum(f, scale):
     f = scale * f
@@ -171,7 +166,6 @@ def test_an_intercept_that_is_not_unique_is_halfway():
 
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if name not in {"soft minimum of all", "entropic minimum"}])
-@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_at_the_best_constant_score_the_multipliers_prove_that_it_is_best(name, data):
     """Without columns primal and dual values meet, whatever ties there are: a run may start so, and end so."""
@@ -212,7 +206,6 @@ def test_the_modelled_loss_is_the_evaluated_one(name):
 
 
 @every
-@settings(deadline=None, max_examples=40)
 @given(z=margins, way=margins, size=st.sampled_from([0.0, 1e-17, 1e-15, 1e-9, 1e-3]))
 def test_no_margins_within_the_errors_cost_more_than_their_rise(name, z, way, size):
     loss, errors = LOSSES[name], size * np.abs(way)
@@ -222,7 +215,7 @@ def test_no_margins_within_the_errors_cost_more_than_their_rise(name, z, way, si
 
 
 @pytest.mark.parametrize("name", [*KINKED, "huber", "squared", "poisson", "huberized", "cvar", "cvar of prices"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(u=margins)
 def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
     """Against the same in a hundred bits and more: numpy's long doubles where exact numbers have no logarithm."""
@@ -243,7 +236,6 @@ def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
     assert abs(float(terms.sum() - np.longdouble(loss.dual_value(u)))) <= loss.dual_rounding(u)
 
 
-@settings(deadline=None, max_examples=40)
 @given(z=margins, share=st.floats(0.1, 1.0))
 def test_cvar_is_the_mean_of_the_largest_hinges(z, share):
     """The least over every rho, and the largest over weights of the samples (Rockafellar & Uryasev)."""
@@ -258,7 +250,6 @@ def test_cvar_is_the_mean_of_the_largest_hinges(z, share):
     assert mean == pytest.approx(least, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(z=margins, D=st.sampled_from([1 / N, 0.2, 0.25, 1 / 3, 0.4, 0.5, 1.0, 3.0]))
 def test_the_soft_minimum_is_the_best_over_every_rho(z, D):
     loss = SoftMinimumMargin(D)
@@ -283,7 +274,7 @@ def test_the_hard_margin_is_a_constraint_with_a_way_in():
 
 
 @pytest.mark.parametrize("name", ["exponential", "logistic", "squared hinge"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(z=margins)
 def test_smooth_losses_compare_multipliers_with_minus_the_derivative(name, z):
     loss = LOSSES[name]
@@ -291,7 +282,7 @@ def test_smooth_losses_compare_multipliers_with_minus_the_derivative(name, z):
     assert u.max() == 0 or loss.slackness(z, u + 0.3) == pytest.approx(0.3 / u.max())
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(z=margins, share=arrays(float, N, elements=st.floats(0, 1)))
 def test_the_hinge_allows_any_multiplier_at_its_kink_only(z, share):
     loss = Hinge(0.4)
@@ -367,7 +358,6 @@ def test_targets_and_numbers_that_cannot_be(make, message):
 
 
 @every
-@settings(deadline=None, max_examples=40)
 @given(z=margins, near=st.sampled_from([0.0, 1e-6, 0.3]), share=st.floats(0, 1))
 def test_multipliers_lie_between_the_slopes_near_a_point(name, z, near, share):
     loss = LOSSES[name]

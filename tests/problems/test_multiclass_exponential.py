@@ -36,7 +36,6 @@ def by_definition(loss, F):
     )
 
 
-@settings(deadline=None, max_examples=25)
 @given(SEEDS)
 def test_values_and_slopes_are_those_of_the_definition(seed):
     loss, F = drawn(seed)
@@ -75,7 +74,7 @@ def test_an_intercept_is_refused():
             refused()
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(SEEDS)
 @example(705255)
 def test_two_classes_are_the_exponential_loss_of_one_score(seed):

@@ -43,7 +43,6 @@ CURVES = {
 
 
 @pytest.mark.parametrize("name", CURVES)
-@settings(deadline=None, max_examples=25)
 @given(t=st.floats(0, 5), x=st.floats(-3, 6))
 def test_a_conjugate_is_above_every_point_and_next_to_the_best(name, t, x):
     curve, plain = CURVES[name]
@@ -60,7 +59,7 @@ def test_a_conjugate_is_above_every_point_and_next_to_the_best(name, t, x):
 
 
 @pytest.mark.parametrize("name", CURVES)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(t=st.floats(0.001, 0.69))
 def test_slopes_are_those_of_one_sided_differences(name, t):
     curve, plain = CURVES[name]
@@ -70,7 +69,7 @@ def test_slopes_are_those_of_one_sided_differences(name, t):
 
 
 @pytest.mark.parametrize("name", ["square", "three halves", "huber"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(x=st.floats(0.01, 0.8), share=st.floats(0.001, 1))
 def test_conjugates_of_functions_without_a_kink_are_below_a_share_of_the_square(name, x, share):
     curve, v = CURVES[name][0], share * x
@@ -139,7 +138,7 @@ def check_fenchel(penalty, express, w, edges):
 
 
 @pytest.mark.parametrize("name", READ)
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_the_conjugate_of_an_expression_is_the_supremum(name, data):
     express, outputs = READ[name]
@@ -225,7 +224,7 @@ def test_the_price_of_an_expression_is_the_multiplier_whether_its_structure_is_k
         assert plain.threshold(none, none) == pytest.approx(first, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(w=rows, norm=st.sampled_from([1, 2]))
 def test_slopes_hold_the_gradient_at_weights_that_are_not_0(w, norm):
     penalty = (
@@ -244,7 +243,7 @@ def test_slopes_hold_the_gradient_at_weights_that_are_not_0(w, norm):
         assert least.flat[j] == pytest.approx(largest.flat[j], abs=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(edges=weights, outside=st.sampled_from([-np.inf, -1.0, -0.5, 0.0, 0.4]))
 def test_the_bound_over_further_hypotheses_of_one_sign_is_above_every_weighting(edges, outside):
     """P(w) = (sum w - 1)^2 has a negative price near 0, which lets hypotheses with negative edges in."""
@@ -265,7 +264,6 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@settings(deadline=None, max_examples=30)
 @given(w=weights, edges=weights, nonnegative=st.booleans())
 def test_known_penalties_have_their_conjugates(name, w, edges, nonnegative):
     penalty, plain = KNOWN[name]
@@ -280,7 +278,6 @@ def test_known_penalties_have_their_conjugates(name, w, edges, nonnegative):
     assert penalty.value(w) + penalty.conjugate(feasible) >= share * edges @ w - 1e-9
 
 
-@settings(deadline=None, max_examples=50)
 @given(edges=weights, n_inside=st.integers(0, 3), l1=st.floats(0.1, 2.0), l2=st.floats(0.1, 2.0))
 def test_an_elastic_net_takes_off_what_edges_inside_exceed_once_those_outside_are_feasible(edges, n_inside, l1, l2):
     """The conjugate at the shrunken edges of all hypotheses, those outside included."""
@@ -302,7 +299,6 @@ def test_weights_of_a_fixed_sum_are_stationary_where_the_largest_edge_is_whateve
     assert penalty.stationarity(np.array([2.0, 3.0, 0.0]), np.array(edges, float)) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
 @given(w=weights, edges=weights)
 def test_the_simplex_has_the_largest_edge_as_its_conjugate(w, edges):
     penalty = Simplex()

@@ -26,8 +26,8 @@ from cvxens.problems import (
 )
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(deadline=None, max_examples=5)
-many = settings(deadline=None, max_examples=20)
+few = settings(max_examples=5)
+many = settings(max_examples=20)
 
 
 def sample(seed, n=14, d=3):

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation, formulations
@@ -25,7 +25,6 @@ scores = st.lists(st.floats(-3, 3), min_size=8, max_size=8).map(np.array)
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-@settings(deadline=None, max_examples=60)
 @given(counts, scores)
 def test_values_and_slopes_are_those_of_repeated_samples(loss, times, z):
     weighted, repeated = loss(0.3 * times), loss(0.3)

@@ -40,7 +40,7 @@ def table_of(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000), share=st.floats(0.01, 1))
 def test_interpolated_proofs_are_never_above_the_conjugate_and_near_it(name, seed, share):
     table, (_, conjugate, largest) = table_of(name), FUNCTIONS[name]
@@ -51,7 +51,7 @@ def test_interpolated_proofs_are_never_above_the_conjugate_and_near_it(name, see
     assert table.dual_value(u) == pytest.approx(exact, abs=2e-5 * float(np.abs(conjugate(u)).sum()))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000))
 def test_multipliers_curvatures_and_repairs(seed):
     rng, table = np.random.default_rng(seed), table_of("logistic")

@@ -34,7 +34,7 @@ def test_xor_is_beyond_stumps():
     assert columns.edges(y).max() == 0
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1e-6, 1.0, 1e5]))
 def test_a_sample_under_both_labels_is_proof_whatever_the_scale_of_H(seed, size):
     random = np.random.default_rng(seed)

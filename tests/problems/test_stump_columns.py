@@ -55,7 +55,6 @@ def dense(H):
     return np.column_stack(found + [np.ones(len(H.X))] * H.constant)
 
 
-@settings(deadline=None, max_examples=80)
 @given(H=columns(), data=st.data(), outputs=st.sampled_from([(), (1,), (3,)]))
 def test_scores_and_edges_are_those_of_the_dense_matrix(H, data, outputs):
     matrix = dense(H)
@@ -74,7 +73,6 @@ def test_scores_and_edges_are_those_of_the_dense_matrix(H, data, outputs):
     np.testing.assert_allclose(both.edges(s), twice.T @ s, atol=1e-11)
 
 
-@settings(deadline=None, max_examples=40)
 @given(H=columns())
 def test_thresholds_tell_the_columns_on_the_sample(H):
     n_gaps = len(H.thresholds)
@@ -87,7 +85,7 @@ def test_thresholds_tell_the_columns_on_the_sample(H):
         assert (np.diff(H.thresholds[H.features == feature]) > 0).all()
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(H=columns(), seed=st.integers(0, 99), outputs=st.sampled_from([(), (2,)]), signed=st.booleans())
 def test_the_link_to_cvxpy_gives_the_same_scores(H, seed, outputs, signed):
     H = Signed(H) if signed else H

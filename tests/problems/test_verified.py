@@ -25,7 +25,7 @@ def state(S, errors=None):
     return Equations(every, every, [], S, 0 * S if errors is None else errors, n)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6), n=st.integers(1, 6), spare=st.integers(0, 4), size=st.sampled_from([1e-15, 1e-3, 1.0])
 )
@@ -50,7 +50,7 @@ def test_an_exact_solution_is_within_what_is_said(seed, n, spare, size):
     assert not equations.enclose(np.zeros(n)).any()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 5), near=st.sampled_from([1e-6, 1e-10, 1e-13, 1e-15, 1e-16]))
 def test_nearly_singular_blocks_are_verified_or_not_at_all(seed, n, near):
     """Their inverses in floats have few digits: what these lose is made good, or nothing is said."""
@@ -80,7 +80,7 @@ def is_regular(S):
     return True
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
 def test_entries_that_are_off_are_counted(seed, n):
     rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def test_entries_that_are_off_are_counted(seed, n):
         assert all(abs(d) <= Fraction(float(bound)) for d, bound in zip(exact, e, strict=True))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6), n=st.integers(1, 6), n_dependent=st.integers(1, 3), unit=st.sampled_from([1.0, 1e-15])
 )
@@ -125,7 +125,7 @@ def test_rows_are_given_to_equations_whose_assignment_by_cost_does_not_end():
     assert sorted(equations.rows.tolist()) == list(range(5))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6))
 def test_sums_of_columns_are_bounded_and_exactly_0_where_they_are(seed):
     rng = np.random.default_rng(seed)

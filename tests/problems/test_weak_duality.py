@@ -33,7 +33,6 @@ def some_arrays(problem, largest):
 
 
 @named
-@settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_any_arrays_enclose_the_optimum(name, data):
     problem = PROBLEMS[name]
@@ -50,7 +49,6 @@ def test_any_arrays_enclose_the_optimum(name, data):
 
 
 @named
-@settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_repaired_points_are_feasible_and_evaluate_as_in_plain_python(name, data):
     problem, case = PROBLEMS[name], CASES[name]
@@ -68,7 +66,7 @@ def test_repaired_points_are_feasible_and_evaluate_as_in_plain_python(name, data
 
 
 @named
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(data=st.data(), size=st.sampled_from([1e-300, 1e-20, 1e20, 1e160, 1e300]))
 def test_arrays_of_any_size_end_in_a_bound_or_without_a_proof(name, data, size):
     problem = PROBLEMS[name]

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.datasets import make_twonorm
@@ -33,7 +33,6 @@ def printed(value, error):
     return Published(value, error, "standard error", 100)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(numbers, min_size=10, max_size=30))
 def test_mean_and_standard_error(values):
     found = Cell.from_trials(trials(values), TABLE)
@@ -42,7 +41,6 @@ def test_mean_and_standard_error(values):
     assert found.standard_error == pytest.approx(stdev(values) / len(values) ** 0.5, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(numbers, min_size=1, max_size=9))
 def test_few_splits_deviate_by_no_less_than_the_drawing_of_the_test_samples(values):
     found = Cell.from_trials(trials(values), TABLE)
@@ -60,7 +58,6 @@ def test_one_split_of_what_is_no_share_has_no_spread():
     assert (found.mean, found.deviation, found.seconds) == (7.0, 0.0, 3.0)
 
 
-@settings(deadline=None, max_examples=100)
 @given(numbers, numbers, st.floats(0.01, 5), st.floats(0, 5))
 def test_the_verdict_takes_both_standard_errors(ours, theirs, error, published_error):
     found = cell(ours, error, printed(theirs, published_error))

@@ -21,7 +21,7 @@ def arrays(split):
     return split.X, split.y, split.X_test, split.y_test
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.sampled_from(MAKERS), st.integers(10, 60), st.floats(0, 0.5), st.integers(0, 1000))
 def test_so_many_labels_are_turned_round_and_nothing_else_changes(make, n_samples, share, seed):
     clean, noisy = (draw_split(Generated(make, n_samples, 30, mislabelled), seed) for mislabelled in (0.0, share))

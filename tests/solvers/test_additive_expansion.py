@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -25,7 +25,6 @@ KERNELS = {
 }
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.sampled_from(sorted(KERNELS)), st.integers(2, 30), st.integers(1, 4), st.integers(0, 10**6))
 def test_products_are_those_of_the_matrix_within_their_error(name, n, d, seed):
     random = np.random.default_rng(seed)

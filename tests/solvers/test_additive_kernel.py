@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
@@ -27,7 +27,6 @@ def matrix(X, scale=1.0):
     return -cdist(X * scale, X * scale, "cityblock")
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(2, 6), st.integers(0, 3))
 def test_product_is_that_with_the_matrix(seed, n_samples, n_features, decimals):
     X, scale, v = tied_sample(seed, n_samples, n_features, decimals)

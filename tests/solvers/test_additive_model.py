@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
@@ -22,7 +22,6 @@ def expansion(solution, sample, scale, Z):
     return -cdist(Z * scale, sample * scale, "cityblock") @ (solution.problem.y * solution.u) + solution.b
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4), st.integers(0, 2), st.floats(1e-3, 1e3))
 def test_the_model_is_the_kernel_expansion(seed, n_samples, n_features, decimals, C):
     rng = np.random.default_rng(seed)

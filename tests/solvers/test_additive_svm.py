@@ -26,7 +26,7 @@ def stump(X):
     return -cdist(X, X, "cityblock")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 50), st.integers(1, 4), st.integers(0, 3), st.floats(-4, 2.5))
 def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decimals, log_C):
     sample, y = make_twonorm(n_samples, n_features, random_state=seed)
@@ -226,7 +226,7 @@ def test_systems_are_solved_with_and_without_a_coarse_model(n_samples, n_feature
     assert counts[0] <= counts[1] * (0.5 if n_samples == 400 else 1)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 6))
 def test_a_coarse_model_is_symmetric_and_definite_where_weights_add_up_to_0(seed, n_samples, n_features):
     rng = np.random.default_rng(seed)

@@ -57,7 +57,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(blockwise, "WHOLE", 32)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 50), st.integers(1, 4), st.integers(0, 3), st.floats(-4, 2.5))
 @example(125, 9, 1, 2, 1.0)  # a violation of 1e-176, whose square underflows
 def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decimals, log_C):
@@ -144,7 +143,6 @@ def test_an_interrupt_in_single_precision_counts_what_is_lost(calls, small_block
     assert certificate.primal - certificate.rounding <= exact.primal <= certificate.primal + certificate.rounding
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.floats(-1, 2), st.sampled_from([np.float32, np.float64]))
 def test_a_block_is_settled_by_its_gap(seed, log_C, dtype):
     sample, y = make_twonorm(60, 3, random_state=seed)
@@ -162,7 +160,6 @@ def test_a_block_is_settled_by_its_gap(seed, log_C, dtype):
     assert_allclose(r, y - K.astype(float) @ v, atol=4 * n_steps * rounding)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.booleans(), st.lists(st.integers(0, 19), min_size=1, max_size=60))
 def test_rows_are_those_of_the_matrix(seed, own, asked):
     rng = np.random.default_rng(seed)
@@ -192,7 +189,6 @@ def test_the_steps_are_those_of_a_search_over_all_pairs(seed):
     assert_allclose(fast[1], y - K @ fast[0], atol=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.floats(0, 1))
 def test_the_gap_is_a_sum_of_terms_of_one_sign(seed, share_at_bounds):
     """At b between the largest and the smallest r: sum of (r - b)+ (high - v) + (b - r)+ (v - low)."""
@@ -214,7 +210,7 @@ def test_the_gap_is_a_sum_of_terms_of_one_sign(seed, share_at_bounds):
     assert objective - gap <= best.dual + 1e-9 * abs(best.dual)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.floats(-4, 2))
 def test_the_steps_end_where_the_gap_is_closed(seed, log_C):
     sample, y = make_twonorm(40, 3, random_state=seed)

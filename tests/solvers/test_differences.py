@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from cvxens.solvers.differences import Differences
 
 
-@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 12), k=st.integers(1, 8))
 def test_scores_are_those_of_the_columns(seed, n, k):
     """The equations of v and t have one solution for every w, and ``H w = D v + t 1`` there."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -22,7 +22,6 @@ def problem_of(K, y, gamma, member):
     return RegularizedLeastSquares(K[np.ix_(member, member)], y[member], gamma)
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([1e-6, 1e-3, 1.0, 1e4]))
 def test_every_expert_solves_its_system(seed, n_outputs, gamma):
     rng = np.random.default_rng(seed)
@@ -38,7 +37,6 @@ def test_every_expert_solves_its_system(seed, n_outputs, gamma):
         assert_array_equal(experts.coefficients[~member, e], 0)
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([1e-3, 0.1, 10.0]))
 def test_the_gap_of_any_coefficients_is_the_residual_of_the_system(seed, gamma):
     rng = np.random.default_rng(seed)

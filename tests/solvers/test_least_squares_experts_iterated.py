@@ -34,7 +34,7 @@ def test_experts_with_the_kernel_of_a_forest_are_those_of_the_closed_form(kind, 
         assert ours.gap - ours.rounding <= 1e-11 * ours.primal
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([1e-3, 1.0, 1e4]), st.booleans())
 def test_any_matrix_with_ties_and_any_number_of_outputs(seed, n_outputs, gamma, tied):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
@@ -49,7 +49,6 @@ def test_reaches_the_optimum_of_newton_and_cvxpy(kernel, lam):
     assert_allclose(K @ boosted.variables["eta"], K @ newton.variables["eta"], atol=2e-3)
 
 
-@settings(deadline=None, max_examples=40)
 @given(problems(), st.integers(0, 60))
 def test_any_round_of_a_degenerate_problem_brackets_the_optimum_of_newton(problem, rounds):
     optimum = solve_regularized_exp_loss(problem).objective
@@ -58,7 +57,6 @@ def test_any_round_of_a_degenerate_problem_brackets_the_optimum_of_newton(proble
     assert problem.certify(eta=row.eta, u=row.u).relative_gap == pytest.approx(row.relative_gap, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
 @given(problems(), st.booleans())
 def test_a_round_minimises_along_the_steepest_function(problem, normalised):
     """As printed, (17), of the functions as they are; or of those of norm 1."""
@@ -72,7 +70,6 @@ def test_a_round_minimises_along_the_steepest_function(problem, normalised):
         assert_allclose(after.eta, now.eta + now.step * direction)
 
 
-@settings(deadline=None, max_examples=30)
 @given(problems())
 def test_rounds_fall_and_say_what_the_problem_says(problem):
     rounds = list(islice(reg_adaboost_rounds(problem), 12))

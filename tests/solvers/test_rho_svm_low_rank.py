@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
@@ -33,7 +33,6 @@ def samples(draw):
 X, Y = make_threenorm(300, 4, random_state=0)
 
 
-@settings(deadline=None, max_examples=30)
 @given(samples(), st.integers(1, 30))
 def test_the_residual_is_PSD_and_0_at_the_pivots(sample, rank):
     X, _ = sample
@@ -72,7 +71,6 @@ def test_coefficients_on_the_pivots_give_the_same_scores():
     assert_allclose(by_pivots, low_rank @ c, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=30)
 @given(samples(), st.integers(1, 12), st.sampled_from([0.01, 0.3, 3.0]))
 def test_equals_the_dense_solver_and_bounds_the_exact_optimum(sample, rank, ridge):
     X, y = sample
@@ -88,7 +86,6 @@ def test_equals_the_dense_solver_and_bounds_the_exact_optimum(sample, rank, ridg
     assert svm.exact_certificate.dual <= svm.certificate.dual + low_rank.trace + 1e-12
 
 
-@settings(deadline=None, max_examples=30)
 @given(samples(), st.integers(1, 12), st.integers(0, 10**6))
 def test_any_u_is_certified_for_both_kernels(sample, rank, seed):
     X, y = sample

@@ -59,7 +59,7 @@ def kullback_leibler(a, b):
     return rel_entr(a, b).sum() - a.sum() + b.sum()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(problems())
 def test_tk07_algorithm_1_step_by_step(problem):
     """Each step from where the last one led: after tens of them, roundings have grown to per cents."""
@@ -76,7 +76,7 @@ def test_tk07_algorithm_1_step_by_step(problem):
     assert updates[-1].eta == 0
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(problems(), st.sampled_from([(0.1, 0.005), (1.0, 0.02)]))
 def test_epsilon_is_halved_for_good_and_the_objective_never_rises(problem, epsilons):
     epsilon, least = epsilons
@@ -94,7 +94,7 @@ def test_an_end_by_a_gap_that_no_epsilon_changes():
     assert len(cut) == len(everything) > 10
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(problems())
 def test_tk07_11_to_19_on_the_way(problem):
     margins, optimum = signed(*problem), solve_rho_svm(RhoSVM(*problem)).duals["u"]
@@ -144,7 +144,7 @@ def test_an_update_is_an_entropy_projection(rule):
 
 
 @pytest.mark.parametrize("rule", [adaptive_updates, growing_updates])
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(problem=problems())
 def test_updates_that_the_optimum_does_not_forbid_are_within_the_bound(rule, problem):
     margins, optimum = signed(*problem), solve_rho_svm(RhoSVM(*problem)).duals["u"]
@@ -155,7 +155,7 @@ def test_updates_that_the_optimum_does_not_forbid_are_within_the_bound(rule, pro
         assert len(allowed) <= update_bound(len(optimum), min(update.nu for update in allowed))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(problems(), st.sampled_from([0.1, 0.3]))
 def test_the_mean_of_fixed_updates_is_within_nu(problem, precision):
     margins, n = signed(*problem), len(problem[1])
@@ -173,7 +173,7 @@ def test_a_large_fixed_eta_does_not_converge_and_a_small_one_falls():
     assert all(after <= now for now, after in pairwise(small))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(problems())
 def test_multipliers_without_a_sum_go_to_those_of_the_svm(problem):
     """The rule of Cristianini et al. stands still where a_i > 0 has the margin 1, and falls with a small eta."""

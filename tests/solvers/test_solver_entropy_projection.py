@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
@@ -41,7 +41,6 @@ def test_equals_the_reference(share, equality):
     assert problem.certify(fast).holds(1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.01, 0.99))
 def test_equals_brent(seed, n, share):
     rng = np.random.default_rng(seed)
@@ -115,7 +114,6 @@ def test_a_point_next_to_a_vertex(tiny, share):
     assert solution.objective > 1
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.floats(0.001, 0.999), st.sampled_from([0.0, 1e3, 1e6]))
 def test_tilt_meets_its_target(seed, n, share, offset):
     rng = np.random.default_rng(seed)

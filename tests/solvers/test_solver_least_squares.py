@@ -23,7 +23,6 @@ def bordered(H, L, C):
     return H.T @ solved[:-1], solved[-1], solved[:-1]
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([1e-6, 0.1, 10.0, 1e4]))
 def test_slssvm_solves_its_system(seed, n_classes, C):
     rng = np.random.default_rng(seed)
@@ -61,7 +60,6 @@ def test_slssvm_of_two_classes_is_ridge_regression_of_the_labels():
     assert_allclose(solution.variables["b"], Y.mean() - X.mean(axis=0) @ w, rtol=1e-9)
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([1e-9, 1e-3, 1.0, 1e6]), st.booleans())
 def test_least_squares_solves_its_system(seed, gamma, real_targets):
     rng = np.random.default_rng(seed)
@@ -96,7 +94,7 @@ def test_a_penalty_lost_in_rounding_is_a_failure():
         solve_slssvm(SLSSVM(np.arange(1.0, 7)[:, None], np.array([[1.0], [-1.0]] * 3), 1e300))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from([1e-6, 1e-2, 10.0]))
 def test_fitted_values_are_those_of_ridge_regression(seed, n_features, gamma):
     """TT06 (6) and (7), with m gamma of (5) for the gamma there."""

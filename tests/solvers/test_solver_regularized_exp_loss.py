@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -41,7 +41,6 @@ def test_equals_the_reference(lam):
     assert problem.certify(fast).holds(1e-11)
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([1e-3, 0.1, 10.0]))
 def test_equals_scipy(seed, lam):
     rng = np.random.default_rng(seed)

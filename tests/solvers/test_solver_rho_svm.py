@@ -4,7 +4,7 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
@@ -51,7 +51,6 @@ def test_a_sample_without_a_size_is_the_optimum_by_itself(least):
     np.testing.assert_array_equal(u, [0.0, 0.0, 0.0, 1.0])
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.data(), gram_matrices())
 def test_active_set_reaches_the_optimum_from_any_start(data, Q):
     u = finish_on_active_set(Q, data.draw(positive_starts(len(Q))))
@@ -60,7 +59,6 @@ def test_active_set_reaches_the_optimum_from_any_start(data, Q):
     assert u @ Q @ u == pytest.approx(least(Q), rel=1e-9, abs=1e-11)
 
 
-@settings(deadline=None, max_examples=60)
 @given(gram_matrices(), st.sampled_from([0.0, 1e-6, 0.1, 1.0]))
 def test_every_update_stays_on_the_simplex_falls_and_brackets(Q, ridge):
     Q = Q + ridge * np.eye(len(Q))
@@ -122,7 +120,6 @@ def test_kernels_without_a_margin_have_the_optimum_0(K):
     assert solution.duals["u"].sum() == pytest.approx(1)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(-0.99, 0.99))
 def test_two_samples_in_closed_form(a, b, correlation):
     across = correlation * np.sqrt(a * b)

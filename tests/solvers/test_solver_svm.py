@@ -56,7 +56,7 @@ def test_scaling_the_kernel_is_scaling_C(scale):
     assert problem.certify(scaled).holds(1e-11)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(4, 25), st.integers(1, 4), st.sampled_from([0.01, 0.3, 2.0]))
 def test_dual_primal_and_infinite_agree(seed, n_samples, n_features, C):
     X, y = make_threenorm(n_samples, n_features, random_state=seed)
@@ -74,7 +74,6 @@ def test_dual_primal_and_infinite_agree(seed, n_samples, n_features, C):
     assert_allclose((scores - from_cells)[on_the_margin], 0, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(-1, 1), st.floats(1e-3, 1e3))
 def test_two_samples_in_closed_form(a, b, correlation, C):
     across = correlation * np.sqrt(a * b)

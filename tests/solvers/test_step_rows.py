@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -16,7 +16,6 @@ from cvxens.solvers.interior_point import ProgramRows
 from cvxens.solvers.steps import StepRow, StepRows
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), n_rows=st.integers(1, 30), n_features=st.integers(1, 4))
 def test_products_are_those_of_the_rows(seed, n_rows, n_features):
     random = np.random.default_rng(seed)

@@ -45,7 +45,6 @@ def reached(path):
     return min(path.C_max, 3 * path.C[-1] + 1)
 
 
-@settings(deadline=None, max_examples=60)
 @given(samples(), st.sampled_from(sorted(KERNELS)), st.lists(st.floats(0, 1), min_size=3, max_size=6))
 def test_every_C_is_certified(sample, kernel, shares):
     K = KERNELS[kernel](sample[0])
@@ -170,7 +169,7 @@ def test_the_best_C_has_the_fewest_errors_and_is_the_smallest_of_those():
     assert path.scores(rows).shape == (300, len(path.C))
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.sampled_from([0.02, 0.3]))
 def test_the_share_of_support_vectors_bounds_the_leave_one_out_error(seed, C):
     X, y = make_twonorm(24, 3, random_state=seed)
@@ -194,7 +193,6 @@ def by_grid(problem, n):
     return best
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([-1.0, 1.0]), st.booleans())
 def test_a_direction_is_the_minimum(seed, sign, bounded):
     rng = np.random.default_rng(seed)
@@ -222,7 +220,7 @@ def minimise_in_a_box(Q, C):
     return u
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
 def test_without_a_sample_its_margin_falls_by_its_multiplier_at_most(seed, C):
     """Evgeniou et al. (2004) for one machine: y_i f(x_i) - y_i f^i(x_i) <= u_i K_ii, so the count bounds the errors."""

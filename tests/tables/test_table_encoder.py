@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.errors import InvalidInput
@@ -88,7 +88,6 @@ def test_a_table_is_the_same_in_any_spelling(spelt, learnt_of_text, raw):
     pd.testing.assert_frame_equal(found, expected, check_index_type=False)
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.lists(st.sampled_from(["a", "b", "1", "2.50", "x y", "?"]), min_size=6, max_size=12), st.booleans())
 def test_features_are_features_already(cells, raw):
     """Coding twice is coding once."""

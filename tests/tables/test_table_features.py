@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.errors import InvalidInput
@@ -177,7 +177,6 @@ def test_match_encodes_as_the_features_say(features, X, columns):
     np.testing.assert_array_equal(match(features, X).columns, columns)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e9, 1e9)), min_size=1, max_size=10))
 def test_numbers_survive_the_way_through_text(cells):
     numbers, texts = (

@@ -4,7 +4,7 @@ import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.tables import Dates, Numerals
@@ -21,7 +21,6 @@ SPELLINGS = {
 }
 
 
-@settings(deadline=None, max_examples=40)
 @given(CENTS, st.sampled_from(sorted(SPELLINGS)), st.sampled_from(["", "%", " %"]))
 def test_a_spelling_is_recognised_and_read_back(cents, spelling, sign):
     """Two digits after the mark are certain: no thousands are separated so."""
@@ -35,7 +34,6 @@ def test_a_spelling_is_recognised_and_read_back(cents, spelling, sign):
     assert all(map(numerals.reads, texts))
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6))
 def test_numbers_as_python_writes_them_are_never_read_otherwise(values):
     texts = [repr(value) for value in values]

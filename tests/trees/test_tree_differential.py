@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from c45_problems import categories, problems
 from c45_reference import choose, flatten, grow, prune, upper_limit, vote
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -18,7 +18,6 @@ def assert_same_nodes(tree, node):
     np.testing.assert_allclose(tree.nodes.counts, [weights for _, _, weights in expected], atol=1e-9)
 
 
-@settings(deadline=None, max_examples=80)
 @given(problems(kinds=("n", "c", "k")), st.sampled_from([1.0, 2.0, 2.5]))
 def test_best_split_equals_brute_force(problem, min_cases):
     rows, labels, weights, kinds = problem
@@ -31,7 +30,6 @@ def test_best_split_equals_brute_force(problem, min_cases):
     assert (feature, None if np.isnan(cut) else cut) == (expected or (-1, None))
 
 
-@settings(deadline=None, max_examples=80)
 @given(problems(), st.sampled_from([1, 2, 99]), st.sampled_from([1.0, 2.0]), problems(max_rows=6))
 def test_grown_tree_and_its_votes_equal_brute_force(problem, max_depth, min_cases, more):
     rows, labels, weights, kinds = problem
@@ -46,7 +44,6 @@ def test_grown_tree_and_its_votes_equal_brute_force(problem, max_depth, min_case
     np.testing.assert_allclose(tree.predict_proba(asked), votes, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
 @given(problems(min_rows=10, max_rows=40), st.sampled_from([0.1, 0.25, 0.6]))
 def test_pruned_tree_equals_brute_force(problem, confidence):
     rows, labels, weights, kinds = problem
@@ -71,7 +68,6 @@ def test_the_simpler_of_two_that_predict_almost_alike_is_kept(seed):
     assert flatten(pruned, tree.classes) != flatten(strictly, tree.classes)
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(kinds=("n", "k"), gaps=False), st.sampled_from([1.0, 2.0]))
 def test_depth_one_on_numbers_is_the_stump_by_gain_ratio(problem, min_cases):
     rows, labels, weights, kinds = problem

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 from c45_problems import COLOURS, problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.trees import fit_tree
@@ -23,7 +23,6 @@ def assert_alike(a, b):
     np.testing.assert_allclose(a.nodes.counts, b.nodes.counts, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(), st.sampled_from([None, 0.25]))
 def test_a_case_twice_is_a_case_of_twice_the_weight(problem, confidence):
     rows, labels, weights, _ = problem
@@ -35,7 +34,6 @@ def test_a_case_twice_is_a_case_of_twice_the_weight(problem, confidence):
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(), st.sampled_from([None, 0.25]))
 def test_a_case_without_weight_is_no_case(problem, confidence):
     rows, labels, weights, _ = problem
@@ -44,7 +42,6 @@ def test_a_case_without_weight_is_no_case(problem, confidence):
     assert_alike(kept, more)
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(kinds=("c", "n")), st.permutations(COLOURS))
 def test_renaming_categories_changes_nothing_but_names(problem, names):
     rows, labels, weights, _ = problem
@@ -56,7 +53,6 @@ def test_renaming_categories_changes_nothing_but_names(problem, names):
     assert other.n_leaves == tree.n_leaves
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(kinds=("n",)))
 def test_numbers_count_by_order_only(problem):
     rows, labels, weights, _ = problem
@@ -66,7 +62,6 @@ def test_numbers_count_by_order_only(problem):
     np.testing.assert_allclose(tree.nodes.counts, other.nodes.counts, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(), st.sampled_from([None, 0.25]))
 def test_missing_everything_predicts_the_class_distribution(problem, confidence):
     rows, labels, weights, kinds = problem
@@ -76,7 +71,6 @@ def test_missing_everything_predicts_the_class_distribution(problem, confidence)
     np.testing.assert_allclose(found, np.array(shares) / sum(weights), atol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(problems(), st.sampled_from([1.0, 2.0, 3.5]))
 def test_weights_are_conserved_and_two_branches_have_the_minimum(problem, min_cases):
     rows, labels, weights, _ = problem
@@ -88,7 +82,6 @@ def test_weights_are_conserved_and_two_branches_have_the_minimum(problem, min_ca
         assert (children.sum(axis=1) >= min_cases - 1e-9).sum() >= 2
 
 
-@settings(deadline=None, max_examples=40)
 @given(problems())
 def test_pruning_adds_no_leaves_and_predicts_the_likeliest(problem):
     rows, labels, weights, _ = problem
@@ -100,7 +93,6 @@ def test_pruning_adds_no_leaves_and_predicts_the_likeliest(problem):
     assert pruned.predict(rows).tolist() == best
 
 
-@settings(deadline=None, max_examples=40)
 @given(problems(kinds=("n", "c"), gaps=False))
 def test_exactly_one_rule_applies_and_says_what_the_tree_says(problem):
     rows, labels, weights, _ = problem
@@ -115,7 +107,6 @@ def test_exactly_one_rule_applies_and_says_what_the_tree_says(problem):
     assert sum(rule.cases for rule in tree.rules()) == sum(weights)
 
 
-@settings(deadline=None, max_examples=30)
 @given(problems())
 def test_equal_trees_hash_alike_and_survive_pickling(problem):
     rows, labels, weights, _ = problem
@@ -138,7 +129,6 @@ def divide_plainly(column, n_branches, cut, samples, weights):
     ]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from([0.0, 1.0, 2.0, np.nan]), min_size=1, max_size=12),
     st.sampled_from([np.nan, 0.0, 1.0]),
