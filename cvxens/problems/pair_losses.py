@@ -31,7 +31,6 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
@@ -192,7 +191,7 @@ class PairLoss(OfDifferences):
     @cached_property
     def prices(self) -> Array:
         """The price of a pair of each group, (n_groups,)."""
-        return np.broadcast_to(np.asarray(self.C, np.float64), (self.n_groups,))
+        return np.full(self.n_groups, self.C, np.float64)
 
     @cached_property
     def sides(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -387,22 +386,20 @@ class PairwiseHinge(PairLoss):
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Scale supplies and demands of every group down until there is a flow, which is checked in whole numbers."""
-        balanced, repaired = self.balance(u), np.zeros(len(self.y))
-        # of grades that are nearly all distinct most groups are one pair: its flow is what both and C allow, 0 for NaN
+        from cvxens.compensated import fit_flows
+
         order, starts, middles = self.sides
-        single = (middles - starts[:-1] == 1) & (starts[1:] - middles == 1)
-        first, second = order[starts[:-1][single]], order[middles[single]]
-        flow = np.minimum(np.fmax(np.minimum(balanced[first], -balanced[second]), 0.0), self.prices[single])
-        repaired[first], repaired[second] = flow, -flow
-        for p, q, C in self.members:
-            if len(p) + len(q) > 2:
-                supplies, demands = fit_flow(balanced[p], -balanced[q], C)
-                repaired[p], repaired[q] = supplies, -demands
+        flows, repaired = (self.y * self.balance(u))[order], np.empty(len(self.y))
+        fit_flows(flows, starts, middles, self.prices)
+        repaired[order] = self.y[order] * flows
         return repaired
 
     def violation(self, u: Array) -> float:
         """Return the largest wrong sign, difference of supply and demand, or lack of capacity; relative."""
-        lacking = max((find_shortage(u[p], -u[q], C) for p, q, C in self.members), default=0.0)
+        from cvxens.compensated import find_largest_shortage
+
+        order, starts, middles = self.sides
+        lacking = find_largest_shortage((self.y * u)[order], starts, middles, self.prices)
         return max(PairLoss.violation(self, u), lacking / max(float(np.abs(u).sum()), TINY))
 
 
@@ -462,85 +459,6 @@ def curve_pairs(loss: PairLoss, z: Array, X: Array, width: float = np.inf) -> Ar
     np.add.at(of_rows, last, -price[p])
     squares = (of_p * (price[p] * (last - first))) @ of_p.T + (of_q * np.cumsum(of_rows)[:-1]) @ of_q.T
     return np.asarray(squares - cross - cross.T)
-
-
-def find_shortage(supplies: NDArray[Any], demands: NDArray[Any], capacity: float) -> float:
-    """Return how much of the supplies cannot reach the demands, where every pair carries at most the capacity.
-
-    The least cut has the k largest supplies on one side, for some k, and what the demands can take from k samples.
-
-    Examples
-    --------
-    >>> find_shortage(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0), find_shortage(np.ones(2), np.ones(2), 1.0)
-    (1.0, 0.0)
-    """
-    # from so many samples on a demand is met as a whole; more of them would overflow whole numbers
-    enough = int(demands.max(initial=0) // capacity) + 1
-    reach = capacity * np.minimum(np.arange(1, len(supplies) + 1), enough)
-    largest, demands = np.cumsum(np.sort(supplies)[::-1]), np.sort(demands)
-    small = np.searchsorted(demands, reach, "right")
-    totals = np.concatenate([np.zeros(1, demands.dtype), np.cumsum(demands)])
-    takes = totals[small] + reach * (len(demands) - small)
-    return float(max((largest - takes).max(), 0))
-
-
-def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, Array]:
-    """Scale supplies and demands down until a flow within the capacities meets both exactly, by as little as it takes.
-
-    They are rounded down to a grid on which sums are exact, so that the conditions hold in real numbers.
-
-    Examples
-    --------
-    >>> fit_flow(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 2.0)
-    (array([3., 1.]), array([2., 2.]))
-    >>> supplies, demands = fit_flow(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0)
-    >>> supplies.round(6), demands.round(6)
-    (array([2., 1.]), array([1.5, 1.5]))
-    """
-    # no sample has more than the capacity of all its pairs
-    supplies, demands = np.minimum(supplies, capacity * len(demands)), np.minimum(demands, capacity * len(supplies))
-    size = float(min(supplies.sum(), demands.sum()))
-    if not 0 < size < np.inf:
-        return np.zeros(len(supplies)), np.zeros(len(demands))
-    supplies, demands = supplies * (size / supplies.sum()), demands * (size / demands.sum())
-    # bits of the sum of supplies, counted in units of a grid on which sums of them are exact
-    bits = 52
-    exponent = bits - int(np.frexp(size)[1])
-    # a capacity beyond all of them together is as good as none
-    units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (bits + 1)))
-
-    def try_share(share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        check_time()
-        a = np.ldexp(share * supplies, exponent).astype(np.int64)
-        b = np.ldexp(share * demands, exponent).astype(np.int64)
-        surplus = int(a.sum() - b.sum())
-        (a, b) = (take_units(a, surplus), b) if surplus > 0 else (a, take_units(b, -surplus))
-        return (a, b) if find_shortage(a, b, units) == 0 else None
-
-    found, low, high = try_share(1.0), 0.0, 1.0
-    # the first share that supplies and demands are scaled down by: most of what rounding them to the grid may exceed
-    lost = 2.0**-42
-    while found is None and lost < 1:
-        high, low, lost = 1 - lost / 4, 1 - lost, 4 * lost
-        found = try_share(low)
-    if found is not None and low > 0 and high - low > 1e-9:
-        for _ in range(40):
-            middle = (low + high) / 2
-            between = try_share(middle)
-            low, high, found = (middle, high, between) if between is not None else (low, middle, found)
-    a, b = found if found is not None else (np.zeros(len(supplies), np.int64), np.zeros(len(demands), np.int64))
-    return np.ldexp(a.astype(np.float64), -exponent), np.ldexp(b.astype(np.float64), -exponent)
-
-
-def take_units(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
-    """Take a few units away from whole numbers, from the largest ones first and evenly; none falls below 0."""
-    units = units.copy()
-    while surplus > 0:
-        largest = np.argsort(-units, kind="stable")[: max(1, min(surplus, int(np.count_nonzero(units))))]
-        each = np.minimum(units[largest], max(surplus // len(largest), 1))
-        units[largest] -= each
-        surplus -= int(each.sum())
-    return units
 
 
 @documented
