@@ -162,6 +162,7 @@ def iterate(
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
     first, on_one_thread = time.perf_counter(), partial(_find_libraries().limit, limits=1, user_api="blas")
+    n_idle = 0
     for number in count(1):
         began = time.perf_counter()
         with on_one_thread():
@@ -197,7 +198,9 @@ def iterate(
             raise cut
         if new := columns.choose(priced, solution) or columns.price_past_duplicates(priced, solution):
             master.add(new)
-        elif solution.exact:
+        n_idle = 0 if new else n_idle + 1
+        # other multipliers may have a bound under no condition
+        if solution.exact and n_idle > (incumbent.tries if incumbent.condition else 0):
             return
 
 
@@ -207,17 +210,18 @@ _find_libraries = cache(ThreadpoolController)
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
-    """Return the lowest objective, the latest of equal ones, with the highest bound, the first of equal finite ones.
+    """Return the lowest objective, the latest of equal ones, with the best bound, the first of equal finite ones.
 
-    A bound under no condition that is within `tol` of the objective is enough, whatever others there are.
+    Of bounds within `tol` of the objective, and then of those that are not, one under no condition comes before all
+    others; else the highest is the best.
     """
     if incumbent is None:
         return new
     primal = new if new.solution.objective <= incumbent.solution.objective else incumbent
 
-    def rank(dual: Incumbent) -> tuple[bool, float]:
-        is_enough = not dual.condition and relative_gap(primal.solution.objective, dual.bound) <= tol
-        return is_enough, dual.bound
+    def rank(dual: Incumbent) -> tuple[bool, bool, float]:
+        is_enough = relative_gap(primal.solution.objective, dual.bound) <= tol
+        return is_enough, not dual.condition and dual.bound > -inf, dual.bound
 
     dual = new if rank(new) > rank(incumbent) or incumbent.bound == -inf else incumbent
     return Incumbent(primal.columns, primal.solution, dual.bound, dual.u, dual.priced, dual.condition)
@@ -786,6 +790,7 @@ class Search:
             clock.restart()
         elif self.begin is not None:
             self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
+        n_doubtful = 0
         for raw_step in iterate(
             self.master,
             self.oracle,
@@ -808,6 +813,9 @@ class Search:
             bounded = step.incumbent.bounded
             ending = limits.reached(self.history, self.formulation.sense, bounded=bounded, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
+            if ending is Ending.OPTIMAL and step.incumbent.condition and n_doubtful < step.incumbent.tries:
+                # a proof may be a round or two away
+                n_doubtful, ending = n_doubtful + 1, None
             if ending is None and limits.min_edge and step.solution.exact:
                 inside = {column.hypothesis for column in step.columns}
                 outside = (column.edge for column in step.priced.columns if column.hypothesis not in inside)
