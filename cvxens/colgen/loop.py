@@ -52,7 +52,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
-from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, in_time, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -329,13 +329,15 @@ class _Columns:
         with copies, hypotheses with the values of others: so these are left out too, until the answer has none.
         """
         left_out = {column.hypothesis: column for column in self._exclude(solution)[0]}
-        while not (new := self.choose(priced, solution)) and priced.edge_bound < inf:
+        # answers that show copies alone, from which on they count as having no end
+        for _ in in_time(range(1000)):
+            new = self.choose(priced, solution)
             improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
-            if improving.keys() <= left_out.keys():
-                break
+            if new or priced.edge_bound == inf or improving.keys() <= left_out.keys():
+                return new
             left_out |= improving
             priced = self._ask(solution, tuple(left_out.values()))
-        return new
+        return []
 
     def _find_edges(self, solution: MasterSolution) -> Array:
         """Return the edges of the columns in the master, one or a row of them for each."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from math import inf
 
 import numpy as np
@@ -26,6 +26,7 @@ from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster,
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Stump
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1, ElasticNet
@@ -382,3 +383,15 @@ def test_a_bound_under_no_condition_is_kept_but_for_one_within_the_tolerance(con
     *_, last = iterate(master, Fixed(TABLE, answer), condition=lambda *_: next(told), tol=tol)
     assert last.number == n_rounds
     assert (last.incumbent.bound, last.incumbent.condition) == kept
+
+
+def test_a_set_with_copies_without_end_comes_to_an_end():
+    thresholds = count(1.5, 2.0**-20)
+
+    class Copies(Fixed):
+        def price(self, s, exclude=()):
+            return Priced([Column(Stump(1, next(thresholds), 1), TABLE, 1.0)], 1.0)
+
+    (*_, last) = iterate(Scripted(2 * S, free=True), Copies(TABLE, None))
+    assert last.number == 2
+    assert len(last.columns) == 1
