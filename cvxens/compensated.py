@@ -199,14 +199,3 @@ def fit_flows(flows: Array, starts: NDArray[np.intp], middles: NDArray[np.intp],
         else:
             fitted = fit_flow(supplies, demands, prices[k])
             supplies[:], demands[:] = fitted[0], fitted[1]
-
-
-@njit(cache=True, nogil=True)
-def find_largest_shortage(flows: Array, starts: NDArray[np.intp], middles: NDArray[np.intp], prices: Array) -> float:
-    """Return the largest shortage of the groups that have supplies and demands; they are listed as in `fit_flows`."""
-    largest = 0.0
-    for k in range(len(middles)):
-        supplies, demands = flows[starts[k] : middles[k]], flows[middles[k] : starts[k + 1]]
-        if len(supplies) and len(demands):
-            largest = max(largest, find_shortage(supplies, demands, prices[k]))
-    return largest

@@ -52,7 +52,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
-from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, in_time, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -161,8 +161,7 @@ def iterate(
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    first, on_one_thread = time.perf_counter(), partial(_find_libraries().limit, limits=1, user_api="blas")
-    n_idle = 0
+    first, n_idle, on_one_thread = time.perf_counter(), 0, partial(_find_libraries().limit, limits=1, user_api="blas")
     for number in count(1):
         began = time.perf_counter()
         with on_one_thread():
@@ -198,9 +197,8 @@ def iterate(
             raise cut
         if new := columns.choose(priced, solution) or columns.price_past_duplicates(priced, solution):
             master.add(new)
-        n_idle = 0 if new else n_idle + 1
         # other multipliers may have a bound under no condition
-        if solution.exact and n_idle > (incumbent.tries if incumbent.condition else 0):
+        if solution.exact and (n_idle := 0 if new else n_idle + 1) > (incumbent.tries if incumbent.condition else 0):
             return
 
 
@@ -330,11 +328,12 @@ class _Columns:
         """
         left_out = {column.hypothesis: column for column in self._exclude(solution)[0]}
         # answers that show copies alone, from which on they count as having no end
-        for _ in in_time(range(1000)):
+        for _ in range(1000):
             new = self.choose(priced, solution)
             improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
             if new or priced.edge_bound == inf or improving.keys() <= left_out.keys():
                 return new
+            check_time()
             left_out |= improving
             priced = self._ask(solution, tuple(left_out.values()))
         return []
@@ -754,7 +753,7 @@ class Search:
         self.kept: Incumbent | None = None
         self.last: Step | None = None
         self._evaluated: tuple[Incumbent, Restricted, float] | None = None
-        self._largest, self._n_measured = 0.0, 0
+        self._largest, self._n_measured, self._n_doubtful = 0.0, 0, 0
         self._began = 0.0
         """The seconds of the rounds that a file has."""
 
@@ -792,7 +791,6 @@ class Search:
             clock.restart()
         elif self.begin is not None:
             self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
-        n_doubtful = 0
         for raw_step in iterate(
             self.master,
             self.oracle,
@@ -815,9 +813,9 @@ class Search:
             bounded = step.incumbent.bounded
             ending = limits.reached(self.history, self.formulation.sense, bounded=bounded, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
-            if ending is Ending.OPTIMAL and step.incumbent.condition and n_doubtful < step.incumbent.tries:
+            if ending is Ending.OPTIMAL and step.incumbent.condition and self._n_doubtful < step.incumbent.tries:
                 # a proof may be a round or two away
-                n_doubtful, ending = n_doubtful + 1, None
+                self._n_doubtful, ending = self._n_doubtful + 1, None
             if ending is None and limits.min_edge and step.solution.exact:
                 inside = {column.hypothesis for column in step.columns}
                 outside = (column.edge for column in step.priced.columns if column.hypothesis not in inside)

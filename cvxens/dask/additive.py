@@ -548,8 +548,7 @@ class AdditiveSearch:
         prices = rows.prices * (n_near / np.maximum(kept, 1))[(rows.y > 0).astype(np.intp)]
         made = integrate(knots, edges)
         others = Others(
-            interpolate(rows.values, rows.codes, knots, made, 0.0),
-            float(np.ldexp(float(totals.sum()), self.exponent)),
+            interpolate(rows.values, rows.codes, knots, made, 0.0), float(np.ldexp(float(totals.sum()), self.exponent))
         )
         settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
         problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)

@@ -20,13 +20,7 @@ from numpy.typing import NDArray
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
-from cvxens.dask.crossover import (
-    MOST_CELLS,
-    UNDECIDED,
-    DualProgram,
-    combine_splits,
-    split_samples,
-)
+from cvxens.dask.crossover import MOST_CELLS, UNDECIDED, DualProgram, combine_splits, split_samples
 from cvxens.dask.drawn import Start
 from cvxens.dask.shards import ShardedSample, combine_extremes
 from cvxens.dask.tallies import Ints, to_float

@@ -16,15 +16,7 @@ from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import (
-    REMEDIES,
-    Regressor,
-    check_shape,
-    estimator,
-    rounds_of,
-    time_limit,
-    warn_of_gap,
-)
+from cvxens.estimators.base import REMEDIES, Regressor, check_shape, estimator, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, certify_ensemble
 from cvxens.estimators.explanations import list_machine_terms

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
 
 __all__ = ["GradedPairs", "PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
 
@@ -70,9 +72,9 @@ class GradedPairs:
     0.667
     """
 
-    rows: NDArray[np.intp]
+    rows: Indices
     y: Array
-    groups: NDArray[np.intp]
+    groups: Indices
     shares: Array
 
     @classmethod
@@ -116,16 +118,9 @@ class GradedPairs:
         """The number of pairs."""
         return int(np.bincount(self.groups, self.y > 0) @ np.bincount(self.groups, self.y < 0))
 
-    def list_all(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    def list_all(self) -> tuple[Indices, Indices, Array]:
         """Return the samples of the higher and of the lower grades of all pairs, and what each pair counts."""
-        order = np.lexsort((-self.y, self.groups))
-        above, below = (np.bincount(self.groups, self.y * sign > 0).astype(np.intp) for sign in (1, -1))
-        starts = np.cumsum(above + below) - above - below
-        # the pairs of a group in rows, one for each sample of the higher grades
-        first = np.repeat(order[self.y[order] > 0], np.repeat(below, above))
-        sizes = above * below
-        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        second = order[np.repeat(starts + above, sizes) + place % np.repeat(below, sizes)]
+        first, second, sizes = list_pairs(*sort_sides(self.y > 0, self.groups))
         return self.rows[first], self.rows[second], np.repeat(self.shares, sizes)
 
     def concordance(self, scores: Array) -> float:
@@ -142,6 +137,25 @@ class GradedPairs:
         lower = before - before[tie[first]][of_tie]
         won = np.bincount(of_tie, ups * (lower + downs / 2))
         return float(won @ self.shares)
+
+
+def sort_sides(positive: NDArray[np.bool_], groups: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return all samples, group by group and the positives first; where each group begins, and its negatives."""
+    starts = np.append(0, np.cumsum(np.bincount(groups)))
+    return (
+        np.lexsort((~positive, groups)),
+        starts,
+        starts[:-1] + np.bincount(groups[positive], minlength=len(starts) - 1),
+    )
+
+
+def list_pairs(order: Indices, starts: Indices, middles: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return the positives and the negatives of all pairs, in rows of one positive, and how many each group has."""
+    above, below = middles - starts[:-1], starts[1:] - middles
+    is_positive = np.arange(len(order)) < np.repeat(middles, above + below)
+    first, sizes = np.repeat(order[is_positive], np.repeat(below, above)), above * below
+    place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return first, order[np.repeat(middles, sizes) + place % np.repeat(below, sizes)], sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,20 +208,9 @@ class PairLoss(OfDifferences):
         return np.full(self.n_groups, self.C, np.float64)
 
     @cached_property
-    def sides(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """All samples, group by group and the positives first; where each group begins, and its negatives."""
-        n_of = np.bincount(self.groups, minlength=self.n_groups)
-        n_positive = np.bincount(self.groups[self.positive], minlength=self.n_groups)
-        starts = np.concatenate([[0], np.cumsum(n_of)])
-        return np.lexsort((~self.positive, self.groups)), starts, starts[:-1] + n_positive
-
-    @cached_property
-    def members(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp], float]]:
-        """The positives, the negatives and the price of every group that has both."""
-        order, starts, middles = self.sides
-        both = (starts[:-1] < middles) & (middles < starts[1:])
-        cuts = zip(starts[:-1][both], middles[both], starts[1:][both], self.prices[both], strict=True)
-        return [(order[start:middle], order[middle:end], float(C)) for start, middle, end, C in cuts]
+    def sides(self) -> tuple[Indices, Indices, Indices]:
+        """The samples as `sort_sides` lists them."""
+        return sort_sides(self.positive, self.groups)
 
     @property
     def n_pairs(self) -> int:
@@ -225,12 +228,11 @@ class PairLoss(OfDifferences):
         if self.n_pairs > 1_000_000:
             found = f"found {self.n_pairs:,} pairs for a model of each of them"
             raise InvalidInput("y", found, "leave out the master, or give an L1 or SquaredL2 penalty")
-        pairs = [(np.repeat(p, len(q)), np.tile(q, len(p)), np.full(len(p) * len(q), C)) for p, q, C in self.members]
-        first, second, prices = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        first, second, sizes = list_pairs(*self.sides)
         rows, signs = np.arange(len(first)), np.ones(len(first))
         shape = (len(first), len(self.y))
         D = csr_array((signs, (rows, first)), shape) - csr_array((signs, (rows, second)), shape)
-        return Term(self._model(D @ z, prices))
+        return Term(self._model(D @ z, np.repeat(self.prices, sizes)))
 
     def centre(self, z: Array) -> Array:
         """Return scores less the means of their groups, which all differences have in common."""
@@ -238,7 +240,7 @@ class PairLoss(OfDifferences):
         return z - means[self.groups]
 
     @cached_property
-    def _negatives_first(self) -> NDArray[np.intp]:
+    def _negatives_first(self) -> Indices:
         """All samples, the negatives before the positives."""
         return np.argsort(self.positive, kind="stable")
 
@@ -248,12 +250,12 @@ class PairLoss(OfDifferences):
         return self.groups.astype(np.min_scalar_type(self.n_groups))
 
     @cached_property
-    def _sorted(self) -> deque[tuple[Array, NDArray[np.intp]]]:
+    def _sorted(self) -> deque[tuple[Array, Indices]]:
         """Keys, and the samples in their order: a step asks for value, slopes and curvature at the same scores."""
         # orders of samples that are remembered
         return deque(maxlen=4)
 
-    def sort(self, f: Array, beyond: float = 0.0) -> NDArray[np.intp]:
+    def sort(self, f: Array, beyond: float = 0.0) -> Indices:
         """Return the order of groups and in them of ``f_p - 1 + beyond`` and f_q, of equal ones the positives last."""
         key = np.where(self.positive, f - (1 - beyond), f)
         for known, order in self._sorted:
@@ -287,10 +289,10 @@ class PairLoss(OfDifferences):
         )
         return found
 
-    def count_below(self, f: Array, beyond: float) -> NDArray[np.intp]:
+    def count_below(self, f: Array, beyond: float) -> Indices:
         """Count, for every positive, the negatives of groups before its own, and those of its own with s <= beyond."""
         order = self.sort(f, beyond)
-        found: NDArray[np.intp] = np.empty(len(f), np.intp)
+        found: Indices = np.empty(len(f), np.intp)
         found[order] = np.cumsum(~self.positive[order])
         return found[self.positive]
 
@@ -320,8 +322,8 @@ class PairLoss(OfDifferences):
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip signs, and make supply and demand of every group equal in real numbers."""
         balanced, repaired = self.balance(u), np.zeros(len(self.y))
-        for p, q, _ in self.members:
-            both = np.concatenate([p, q])
+        order, starts, _ = self.sides
+        for both in np.split(order, starts[1:-1]):
             repaired[both] = balance_exactly(balanced[both], np.ones(len(both)))
         return repaired
 
@@ -396,11 +398,12 @@ class PairwiseHinge(PairLoss):
 
     def violation(self, u: Array) -> float:
         """Return the largest wrong sign, difference of supply and demand, or lack of capacity; relative."""
-        from cvxens.compensated import find_largest_shortage
+        from cvxens.compensated import find_shortage
 
         order, starts, middles = self.sides
-        lacking = find_largest_shortage((self.y * u)[order], starts, middles, self.prices)
-        return max(PairLoss.violation(self, u), lacking / max(float(np.abs(u).sum()), TINY))
+        flows, groups = (self.y * u)[order], zip(starts[:-1], middles, starts[1:], self.prices, strict=True)
+        lacking = [find_shortage(flows[a:b], flows[b:c], price) for a, b, c, price in groups if a < b < c]
+        return max(PairLoss.violation(self, u), max(lacking, default=0.0) / max(float(np.abs(u).sum()), TINY))
 
 
 @dataclass(frozen=True, eq=False)

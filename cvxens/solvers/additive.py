@@ -40,19 +40,9 @@ from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
-__all__ = [
-    "SOLVERS",
-    "AdditiveKernel",
-    "AdditiveModel",
-    "AdditiveSVM",
-    "Cells",
-    "StumpEnsemble",
-    "solve_additive_svm",
-]
+__all__ = ["SOLVERS", "AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
 
-SOLVERS: Mapping[str, str] = {
-    "solve_additive_svm": "LL08 P2; proximal Newton steps",
-}
+SOLVERS: Mapping[str, str] = {"solve_additive_svm": "LL08 P2; proximal Newton steps"}
 """The functions of this room, and where they are from."""
 
 Order: TypeAlias = NDArray[np.int32]

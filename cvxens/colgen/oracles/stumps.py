@@ -197,12 +197,7 @@ class Stumps:
             return not self.sides[self.features.columns == stump.feature].any()
         return isinstance(stump, Constant | LevelStump)
 
-    def price(
-        self,
-        s: Any,
-        exclude: Collection[Hypothesis] = (),
-        row_norm: float = inf,
-    ) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
@@ -257,10 +252,7 @@ class Stumps:
         if not self.square_sum:
             return Priced(columns, edge_bound, outside_bound=outside_bound)
         return Priced.with_squares_later(
-            columns,
-            edge_bound,
-            outside_bound,
-            lambda: self._bound_square_sums(weights, asked, tests),
+            columns, edge_bound, outside_bound, lambda: self._bound_square_sums(weights, asked, tests)
         )
 
     def make_stumps(self, features: Ints, places: Ints, signs: Ints) -> list[Stump | Constant]:
