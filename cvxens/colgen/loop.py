@@ -217,9 +217,8 @@ def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbe
         return new
     primal = new if new.solution.objective <= incumbent.solution.objective else incumbent
 
-    def rank(dual: Incumbent) -> tuple[bool, bool, float]:
-        is_enough = relative_gap(primal.solution.objective, dual.bound) <= tol
-        return is_enough, not dual.condition and dual.bound > -inf, dual.bound
+    def rank(at: Incumbent) -> tuple[bool, bool, float]:
+        return relative_gap(primal.solution.objective, at.bound) <= tol, not at.condition and at.bound > -inf, at.bound
 
     dual = new if rank(new) > rank(incumbent) or incumbent.bound == -inf else incumbent
     return Incumbent(primal.columns, primal.solution, dual.bound, dual.u, dual.priced, dual.condition)
@@ -950,10 +949,13 @@ class Search:
             return
         size = float(solution.u.sum())
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
-        largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
-        # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
-        max_edge = last.priced.edge_bound / size
-        if max_edge <= edge_rounding(len(solution.u), largest):
+        known = (*last.columns, *last.priced.columns)
+        largest = np.array([float(np.abs(column.values).max()) for column in known])
+        edges = _measure_edges(np.array([column.edge_under(solution.s) for column in known]), solution)
+        # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas); what is rounding of one column
+        # may be an edge of another one, in other units
+        max_edge, rounding = last.priced.edge_bound / size, edge_rounding(len(solution.u), 1.0)
+        if max_edge <= rounding * largest.max(initial=0.0) and (edges <= rounding * size * largest).all():
             prover = None
             if (statement := state_set(self.formulation, self.oracle)) is not None:
                 prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
