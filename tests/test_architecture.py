@@ -27,7 +27,7 @@ ROOMS = {
     "compensated": {"types"},
     "rounding": {"types", "compensated"},
     "certificates": BASE,
-    "problems": BASE | {"certificates", "features"},
+    "problems": BASE | {"compensated", "certificates", "features"},
     "hypotheses": BASE | {"features", "tables", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
     "effects": BASE | {"hypotheses", "features", "tables", "trees"},

@@ -53,7 +53,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
-from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -162,7 +162,7 @@ def iterate(
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    first, on_one_thread = time.perf_counter(), partial(_find_libraries().limit, limits=1, user_api="blas")
+    first, n_idle, on_one_thread = time.perf_counter(), 0, partial(_find_libraries().limit, limits=1, user_api="blas")
     for number in count(1):
         began = time.perf_counter()
         with on_one_thread():
@@ -198,7 +198,8 @@ def iterate(
             raise cut
         if new := columns.choose(priced, solution) or columns.price_past_duplicates(priced, solution):
             master.add(new)
-        elif solution.exact:
+        # other multipliers may have a bound under no condition
+        if solution.exact and (n_idle := 0 if new else n_idle + 1) > (incumbent.tries if incumbent.condition else 0):
             return
 
 
@@ -208,17 +209,17 @@ _find_libraries = cache(ThreadpoolController)
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
-    """Return the lowest objective, the latest of equal ones, with the highest bound, the first of equal finite ones.
+    """Return the lowest objective, the latest of equal ones, with the best bound, the first of equal finite ones.
 
-    A bound under no condition that is within `tol` of the objective is enough, whatever others there are.
+    Of bounds within `tol` of the objective, and then of those that are not, one under no condition comes before all
+    others; else the highest is the best.
     """
     if incumbent is None:
         return new
     primal = new if new.solution.objective <= incumbent.solution.objective else incumbent
 
-    def rank(dual: Incumbent) -> tuple[bool, float]:
-        is_enough = not dual.condition and relative_gap(primal.solution.objective, dual.bound) <= tol
-        return is_enough, dual.bound
+    def rank(at: Incumbent) -> tuple[bool, bool, float]:
+        return relative_gap(primal.solution.objective, at.bound) <= tol, not at.condition and at.bound > -inf, at.bound
 
     dual = new if rank(new) > rank(incumbent) or incumbent.bound == -inf else incumbent
     return Incumbent(primal.columns, primal.solution, dual.bound, dual.u, dual.priced, dual.condition)
@@ -330,13 +331,16 @@ class _Columns:
         with copies, hypotheses with the values of others: so these are left out too, until the answer has none.
         """
         left_out = {column.hypothesis: column for column in self._exclude(solution)[0]}
-        while not (new := self.choose(priced, solution)) and priced.edge_bound < inf:
+        # answers that show copies alone, from which on they count as having no end
+        for _ in range(1000):
+            new = self.choose(priced, solution)
             improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
-            if improving.keys() <= left_out.keys():
-                break
+            if new or priced.edge_bound == inf or improving.keys() <= left_out.keys():
+                return new
+            check_time()
             left_out |= improving
             priced = self._ask(solution, tuple(left_out.values()))
-        return new
+        return []
 
     def _find_edges(self, solution: MasterSolution) -> Array:
         """Return the edges of the columns in the master, one or a row of them for each."""
@@ -752,7 +756,7 @@ class Search:
         self.kept: Incumbent | None = None
         self.last: Step | None = None
         self._evaluated: tuple[Incumbent, Restricted, float] | None = None
-        self._largest, self._n_measured = 0.0, 0
+        self._largest, self._n_measured, self._n_doubtful = 0.0, 0, 0
         self._began = 0.0
         """The seconds of the rounds that a file has."""
 
@@ -815,6 +819,9 @@ class Search:
             bounded = step.incumbent.bounded
             ending = limits.reached(self.history, self.formulation.sense, bounded=bounded, time_over=clock.left <= 0)
             ending = clock.ending if ending is Ending.MAX_TIME else ending
+            if ending is Ending.OPTIMAL and step.incumbent.condition and self._n_doubtful < step.incumbent.tries:
+                # a proof may be a round or two away
+                self._n_doubtful, ending = self._n_doubtful + 1, None
             if ending is None and limits.min_edge and step.solution.exact:
                 inside = {column.hypothesis for column in step.columns}
                 outside = (column.edge for column in step.priced.columns if column.hypothesis not in inside)
@@ -949,10 +956,13 @@ class Search:
             return
         size = float(solution.u.sum())
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
-        largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
-        # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
-        max_edge = last.priced.edge_bound / size
-        if max_edge <= edge_rounding(len(solution.u), largest):
+        known = (*last.columns, *last.priced.columns)
+        largest = np.array([float(np.abs(column.values).max()) for column in known])
+        edges = _measure_edges(np.array([column.edge_under(solution.s) for column in known]), solution)
+        # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas); what is rounding of one column
+        # may be an edge of another one, in other units
+        max_edge, rounding = last.priced.edge_bound / size, edge_rounding(len(solution.u), 1.0)
+        if max_edge <= rounding * largest.max(initial=0.0) and (edges <= rounding * size * largest).all():
             prover = None
             if (statement := state_set(self.formulation, self.oracle)) is not None:
                 prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
 from math import inf, isfinite
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -347,6 +347,7 @@ class Incumbent:
     u: Array  # the multipliers that the bound is from
     priced: Priced  # the oracle's answer to them
     condition: str = ""  # under which alone the bound holds, in a few words; mostly empty
+    tries: ClassVar[int] = 3  # rounds beyond the end of a run that a bound under a condition has, to be proven
 
     @property
     def bounded(self) -> bool:

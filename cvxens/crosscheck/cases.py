@@ -162,10 +162,7 @@ CASES: Mapping[type[Problem], tuple[Callable[[Sample], Problem], str]] = {
     SVMPrimal: (place_svm_primal, "all stumps"),
     SVMDual: (lambda s: SVMDual(s.stump_kernel, s.y, 1 / s.mean_diagonal), "stump kernel"),
     HardMarginBoosting: (lambda s: HardMarginBoosting(Signed(StumpColumns(s.X)), s.y), "all stumps"),
-    SoftMarginBoosting: (
-        lambda s: SoftMarginBoosting(Signed(StumpColumns(s.X)), s.y, 20 / len(s.y)),
-        "all stumps",
-    ),
+    SoftMarginBoosting: (lambda s: SoftMarginBoosting(Signed(StumpColumns(s.X)), s.y, 20 / len(s.y)), "all stumps"),
     InfiniteSVM: (lambda s: InfiniteSVM(Stump().cells(s.X), s.y, 1 / s.mean_diagonal), "all stumps, cells"),
     LPBoost: (place_lpboost, "all stumps, D = C/U of P4"),
     RhoSVM: (lambda s: RhoSVM(s.softened_kernel, s.y), "stump kernel, squared slacks"),

@@ -99,7 +99,10 @@ class Knots(NamedTuple):
         after = np.stack([np.searchsorted(own, high, side="right") for own, (_, high) in pairs])
         held = sample.low <= sample.high
         width = np.where(sample.low < sample.high, sample.high - sample.low, np.inf)
-        per_unit = np.where(held, after - before, 0) / width
+        with np.errstate(over="ignore"):
+            per_unit = np.where(held, after - before, 0) / width
+        # a quotient that overflows would make no number of a knot: from the first one of a bin on all are looked at
+        per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
         before, low = np.where(held, before, 0).astype(np.int64), np.where(held, sample.low, 0.0)
         return cls(values, counts, before, low, per_unit, all(own is not None for own in known))
 
@@ -537,8 +540,7 @@ class AdditiveSearch:
         prices = rows.prices * (n_near / np.maximum(kept, 1))[(rows.y > 0).astype(np.intp)]
         made = integrate(knots, edges)
         others = Others(
-            interpolate(rows.values, rows.codes, knots, made, 0.0),
-            float(np.ldexp(float(totals.sum()), self.exponent)),
+            interpolate(rows.values, rows.codes, knots, made, 0.0), float(np.ldexp(float(totals.sum()), self.exponent))
         )
         settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
         problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)

@@ -46,15 +46,7 @@ from cvxens.problems import Problem
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
-from cvxens.solvers.blockwise import (
-    WHOLE,
-    KernelFunction,
-    KernelRows,
-    KernelSVM,
-    expand,
-    solve_blockwise,
-    solve_prices,
-)
+from cvxens.solvers.blockwise import WHOLE, KernelFunction, KernelRows, KernelSVM, expand, solve_blockwise, solve_prices
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array
 

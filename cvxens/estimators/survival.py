@@ -280,7 +280,4 @@ def find_baseline(loss: CoxPartialLikelihood, f: Array) -> dict[str, Array]:
     """Return the times of a sample with scores f, and Breslow's cumulative hazard of the score 0 at them."""
     times = np.unique(loss.times)
     hazards = np.concatenate([[0.0], np.exp(loss.log_hazards(f))])
-    return {
-        "unique_times_": times,
-        "cumulative_hazard_": hazards[np.searchsorted(loss.event_times, times, "right")],
-    }
+    return {"unique_times_": times, "cumulative_hazard_": hazards[np.searchsorted(loss.event_times, times, "right")]}

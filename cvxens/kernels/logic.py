@@ -19,15 +19,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import AND, OR, XOR, Connective, Constant, Formula, Hypothesis
-from cvxens.kernels.kernel import (
-    OPEN,
-    Compound,
-    Kernel,
-    Product,
-    check_ranges_known,
-    close_ranges,
-    normalise_masses,
-)
+from cvxens.kernels.kernel import OPEN, Compound, Kernel, Product, check_ranges_known, close_ranges, normalise_masses
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair

@@ -26,18 +26,7 @@ if TYPE_CHECKING:
 Names: TypeAlias = Sequence[Any] | None
 """Names of all features, or None for x[0], x[1], ..."""
 
-PALETTE = (
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#832db6",
-    "#94a4a2",
-    "#a96b59",
-    "#e76300",
-    "#b9ac70",
-    "#717581",
-    "#92dadd",
-)
+PALETTE = ("#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#94a4a2", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")
 """Colours that colour-blind people can tell apart (M. A. Petroff, *Accessible color sequences*, 2021)."""
 
 NEGLIGIBLE = 1e-6

@@ -504,7 +504,7 @@ class SquaredHinge(SumOverSamples):
         return self.C / 2 * np.maximum(1 - z, 0) ** 2
 
     def dual_terms(self, u: Array) -> Array:
-        return u - u * u / (2 * self.C)
+        return u - halve_product(u, u, self.C)
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.maximum(1 - z, 0)
@@ -544,7 +544,7 @@ class HuberizedHinge(SumOverSamples):
         return self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)
 
     def dual_terms(self, u: Array) -> Array:
-        return u - self.d * u * u / (2 * self.C)
+        return u - halve_product(self.d * u, u, self.C)
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.clip((1 - z) / self.d, 0, 1)
@@ -952,7 +952,7 @@ class SquaredError(Loss):
     def dual_terms(self, u: Array) -> Array:
         """Return ``U_ik L_ik`` and ``-U_ik^2 / (2 C_i)``, where U_i is 0 at a price of 0."""
         C = self.prices
-        return np.stack([u * self.L, -u * u / np.where(C > 0, 2 * C, 1.0)])
+        return np.stack([u * self.L, -halve_product(u, u, np.where(C > 0, C, 0.5))])
 
     def multipliers(self, z: Array) -> Array:
         return self.prices * (self.L - z)
@@ -1151,6 +1151,12 @@ def find_balance(pull: Callable[[float], float], kinks: Array) -> Array:
 def excess(values: Array) -> float:
     """Return the largest positive entry, 0 where there is none."""
     return max(0.0, float(values.max(initial=0.0)))
+
+
+def halve_product(a: Array, b: Array, C: float | Array) -> Array:
+    """Return a b / (2 C); of a product that underflows, though that may be no small number, by the quotient of b."""
+    is_tiny = np.abs(a * b) < TINY
+    return np.where(is_tiny, a * (np.where(is_tiny, b, 0.0) / (2 * C)), a * b / (2 * C))
 
 
 def raise_to_one(z: Array) -> float:

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,13 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
 
 __all__ = ["GradedPairs", "PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
 
@@ -71,9 +72,9 @@ class GradedPairs:
     0.667
     """
 
-    rows: NDArray[np.intp]
+    rows: Indices
     y: Array
-    groups: NDArray[np.intp]
+    groups: Indices
     shares: Array
 
     @classmethod
@@ -117,16 +118,9 @@ class GradedPairs:
         """The number of pairs."""
         return int(np.bincount(self.groups, self.y > 0) @ np.bincount(self.groups, self.y < 0))
 
-    def list_all(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    def list_all(self) -> tuple[Indices, Indices, Array]:
         """Return the samples of the higher and of the lower grades of all pairs, and what each pair counts."""
-        order = np.lexsort((-self.y, self.groups))
-        above, below = (np.bincount(self.groups, self.y * sign > 0).astype(np.intp) for sign in (1, -1))
-        starts = np.cumsum(above + below) - above - below
-        # the pairs of a group in rows, one for each sample of the higher grades
-        first = np.repeat(order[self.y[order] > 0], np.repeat(below, above))
-        sizes = above * below
-        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        second = order[np.repeat(starts + above, sizes) + place % np.repeat(below, sizes)]
+        first, second, sizes = list_pairs(*sort_sides(self.y > 0, self.groups))
         return self.rows[first], self.rows[second], np.repeat(self.shares, sizes)
 
     def concordance(self, scores: Array) -> float:
@@ -143,6 +137,25 @@ class GradedPairs:
         lower = before - before[tie[first]][of_tie]
         won = np.bincount(of_tie, ups * (lower + downs / 2))
         return float(won @ self.shares)
+
+
+def sort_sides(positive: NDArray[np.bool_], groups: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return all samples, group by group and the positives first; where each group begins, and its negatives."""
+    starts = np.append(0, np.cumsum(np.bincount(groups)))
+    return (
+        np.lexsort((~positive, groups)),
+        starts,
+        starts[:-1] + np.bincount(groups[positive], minlength=len(starts) - 1),
+    )
+
+
+def list_pairs(order: Indices, starts: Indices, middles: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return the positives and the negatives of all pairs, in rows of one positive, and how many each group has."""
+    above, below = middles - starts[:-1], starts[1:] - middles
+    is_positive = np.arange(len(order)) < np.repeat(middles, above + below)
+    first, sizes = np.repeat(order[is_positive], np.repeat(below, above)), above * below
+    place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return first, order[np.repeat(middles, sizes) + place % np.repeat(below, sizes)], sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,23 +205,12 @@ class PairLoss(OfDifferences):
     @cached_property
     def prices(self) -> Array:
         """The price of a pair of each group, (n_groups,)."""
-        return np.broadcast_to(np.asarray(self.C, np.float64), (self.n_groups,))
+        return np.full(self.n_groups, self.C, np.float64)
 
     @cached_property
-    def sides(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """All samples, group by group and the positives first; where each group begins, and its negatives."""
-        n_of = np.bincount(self.groups, minlength=self.n_groups)
-        n_positive = np.bincount(self.groups[self.positive], minlength=self.n_groups)
-        starts = np.concatenate([[0], np.cumsum(n_of)])
-        return np.lexsort((~self.positive, self.groups)), starts, starts[:-1] + n_positive
-
-    @cached_property
-    def members(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp], float]]:
-        """The positives, the negatives and the price of every group that has both."""
-        order, starts, middles = self.sides
-        both = (starts[:-1] < middles) & (middles < starts[1:])
-        cuts = zip(starts[:-1][both], middles[both], starts[1:][both], self.prices[both], strict=True)
-        return [(order[start:middle], order[middle:end], float(C)) for start, middle, end, C in cuts]
+    def sides(self) -> tuple[Indices, Indices, Indices]:
+        """The samples as `sort_sides` lists them."""
+        return sort_sides(self.positive, self.groups)
 
     @property
     def n_pairs(self) -> int:
@@ -226,12 +228,11 @@ class PairLoss(OfDifferences):
         if self.n_pairs > 1_000_000:
             found = f"found {self.n_pairs:,} pairs for a model of each of them"
             raise InvalidInput("y", found, "leave out the master, or give an L1 or SquaredL2 penalty")
-        pairs = [(np.repeat(p, len(q)), np.tile(q, len(p)), np.full(len(p) * len(q), C)) for p, q, C in self.members]
-        first, second, prices = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        first, second, sizes = list_pairs(*self.sides)
         rows, signs = np.arange(len(first)), np.ones(len(first))
         shape = (len(first), len(self.y))
         D = csr_array((signs, (rows, first)), shape) - csr_array((signs, (rows, second)), shape)
-        return Term(self._model(D @ z, prices))
+        return Term(self._model(D @ z, np.repeat(self.prices, sizes)))
 
     def centre(self, z: Array) -> Array:
         """Return scores less the means of their groups, which all differences have in common."""
@@ -239,7 +240,7 @@ class PairLoss(OfDifferences):
         return z - means[self.groups]
 
     @cached_property
-    def _negatives_first(self) -> NDArray[np.intp]:
+    def _negatives_first(self) -> Indices:
         """All samples, the negatives before the positives."""
         return np.argsort(self.positive, kind="stable")
 
@@ -249,12 +250,12 @@ class PairLoss(OfDifferences):
         return self.groups.astype(np.min_scalar_type(self.n_groups))
 
     @cached_property
-    def _sorted(self) -> deque[tuple[Array, NDArray[np.intp]]]:
+    def _sorted(self) -> deque[tuple[Array, Indices]]:
         """Keys, and the samples in their order: a step asks for value, slopes and curvature at the same scores."""
         # orders of samples that are remembered
         return deque(maxlen=4)
 
-    def sort(self, f: Array, beyond: float = 0.0) -> NDArray[np.intp]:
+    def sort(self, f: Array, beyond: float = 0.0) -> Indices:
         """Return the order of groups and in them of ``f_p - 1 + beyond`` and f_q, of equal ones the positives last."""
         key = np.where(self.positive, f - (1 - beyond), f)
         for known, order in self._sorted:
@@ -288,10 +289,10 @@ class PairLoss(OfDifferences):
         )
         return found
 
-    def count_below(self, f: Array, beyond: float) -> NDArray[np.intp]:
+    def count_below(self, f: Array, beyond: float) -> Indices:
         """Count, for every positive, the negatives of groups before its own, and those of its own with s <= beyond."""
         order = self.sort(f, beyond)
-        found: NDArray[np.intp] = np.empty(len(f), np.intp)
+        found: Indices = np.empty(len(f), np.intp)
         found[order] = np.cumsum(~self.positive[order])
         return found[self.positive]
 
@@ -321,8 +322,8 @@ class PairLoss(OfDifferences):
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip signs, and make supply and demand of every group equal in real numbers."""
         balanced, repaired = self.balance(u), np.zeros(len(self.y))
-        for p, q, _ in self.members:
-            both = np.concatenate([p, q])
+        order, starts, _ = self.sides
+        for both in np.split(order, starts[1:-1]):
             repaired[both] = balance_exactly(balanced[both], np.ones(len(both)))
         return repaired
 
@@ -387,23 +388,22 @@ class PairwiseHinge(PairLoss):
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Scale supplies and demands of every group down until there is a flow, which is checked in whole numbers."""
-        balanced, repaired = self.balance(u), np.zeros(len(self.y))
-        # of grades that are nearly all distinct most groups are one pair: its flow is what both and C allow, 0 for NaN
+        from cvxens.compensated import fit_flows
+
         order, starts, middles = self.sides
-        single = (middles - starts[:-1] == 1) & (starts[1:] - middles == 1)
-        first, second = order[starts[:-1][single]], order[middles[single]]
-        flow = np.minimum(np.fmax(np.minimum(balanced[first], -balanced[second]), 0.0), self.prices[single])
-        repaired[first], repaired[second] = flow, -flow
-        for p, q, C in self.members:
-            if len(p) + len(q) > 2:
-                supplies, demands = fit_flow(balanced[p], -balanced[q], C)
-                repaired[p], repaired[q] = supplies, -demands
+        flows, repaired = (self.y * self.balance(u))[order], np.empty(len(self.y))
+        fit_flows(flows, starts, middles, self.prices)
+        repaired[order] = self.y[order] * flows
         return repaired
 
     def violation(self, u: Array) -> float:
         """Return the largest wrong sign, difference of supply and demand, or lack of capacity; relative."""
-        lacking = max((find_shortage(u[p], -u[q], C) for p, q, C in self.members), default=0.0)
-        return max(PairLoss.violation(self, u), lacking / max(float(np.abs(u).sum()), TINY))
+        from cvxens.compensated import find_shortage
+
+        order, starts, middles = self.sides
+        flows, groups = (self.y * u)[order], zip(starts[:-1], middles, starts[1:], self.prices, strict=True)
+        lacking = [find_shortage(flows[a:b], flows[b:c], price) for a, b, c, price in groups if a < b < c]
+        return max(PairLoss.violation(self, u), max(lacking, default=0.0) / max(float(np.abs(u).sum()), TINY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -462,85 +462,6 @@ def curve_pairs(loss: PairLoss, z: Array, X: Array, width: float = np.inf) -> Ar
     np.add.at(of_rows, last, -price[p])
     squares = (of_p * (price[p] * (last - first))) @ of_p.T + (of_q * np.cumsum(of_rows)[:-1]) @ of_q.T
     return np.asarray(squares - cross - cross.T)
-
-
-def find_shortage(supplies: NDArray[Any], demands: NDArray[Any], capacity: float) -> float:
-    """Return how much of the supplies cannot reach the demands, where every pair carries at most the capacity.
-
-    The least cut has the k largest supplies on one side, for some k, and what the demands can take from k samples.
-
-    Examples
-    --------
-    >>> find_shortage(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0), find_shortage(np.ones(2), np.ones(2), 1.0)
-    (1.0, 0.0)
-    """
-    # from so many samples on a demand is met as a whole; more of them would overflow whole numbers
-    enough = int(demands.max(initial=0) // capacity) + 1
-    reach = capacity * np.minimum(np.arange(1, len(supplies) + 1), enough)
-    largest, demands = np.cumsum(np.sort(supplies)[::-1]), np.sort(demands)
-    small = np.searchsorted(demands, reach, "right")
-    totals = np.concatenate([np.zeros(1, demands.dtype), np.cumsum(demands)])
-    takes = totals[small] + reach * (len(demands) - small)
-    return float(max((largest - takes).max(), 0))
-
-
-def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, Array]:
-    """Scale supplies and demands down until a flow within the capacities meets both exactly, by as little as it takes.
-
-    They are rounded down to a grid on which sums are exact, so that the conditions hold in real numbers.
-
-    Examples
-    --------
-    >>> fit_flow(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 2.0)
-    (array([3., 1.]), array([2., 2.]))
-    >>> supplies, demands = fit_flow(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0)
-    >>> supplies.round(6), demands.round(6)
-    (array([2., 1.]), array([1.5, 1.5]))
-    """
-    # no sample has more than the capacity of all its pairs
-    supplies, demands = np.minimum(supplies, capacity * len(demands)), np.minimum(demands, capacity * len(supplies))
-    size = float(min(supplies.sum(), demands.sum()))
-    if not 0 < size < np.inf:
-        return np.zeros(len(supplies)), np.zeros(len(demands))
-    supplies, demands = supplies * (size / supplies.sum()), demands * (size / demands.sum())
-    # bits of the sum of supplies, counted in units of a grid on which sums of them are exact
-    bits = 52
-    exponent = bits - int(np.frexp(size)[1])
-    # a capacity beyond all of them together is as good as none
-    units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (bits + 1)))
-
-    def try_share(share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        check_time()
-        a = np.ldexp(share * supplies, exponent).astype(np.int64)
-        b = np.ldexp(share * demands, exponent).astype(np.int64)
-        surplus = int(a.sum() - b.sum())
-        (a, b) = (take_units(a, surplus), b) if surplus > 0 else (a, take_units(b, -surplus))
-        return (a, b) if find_shortage(a, b, units) == 0 else None
-
-    found, low, high = try_share(1.0), 0.0, 1.0
-    # the first share that supplies and demands are scaled down by: most of what rounding them to the grid may exceed
-    lost = 2.0**-42
-    while found is None and lost < 1:
-        high, low, lost = 1 - lost / 4, 1 - lost, 4 * lost
-        found = try_share(low)
-    if found is not None and low > 0 and high - low > 1e-9:
-        for _ in range(40):
-            middle = (low + high) / 2
-            between = try_share(middle)
-            low, high, found = (middle, high, between) if between is not None else (low, middle, found)
-    a, b = found if found is not None else (np.zeros(len(supplies), np.int64), np.zeros(len(demands), np.int64))
-    return np.ldexp(a.astype(np.float64), -exponent), np.ldexp(b.astype(np.float64), -exponent)
-
-
-def take_units(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
-    """Take a few units away from whole numbers, from the largest ones first and evenly; none falls below 0."""
-    units = units.copy()
-    while surplus > 0:
-        largest = np.argsort(-units, kind="stable")[: max(1, min(surplus, int(np.count_nonzero(units))))]
-        each = np.minimum(units[largest], max(surplus // len(largest), 1))
-        units[largest] -= each
-        surplus -= int(each.sum())
-    return units
 
 
 @documented

@@ -34,7 +34,6 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import check_time
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
-from cvxens.problems.pair_losses import take_units
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array
 
@@ -256,6 +255,8 @@ def _share(room: NDArray[np.int64], weights: Array, raised: int) -> NDArray[np.i
 
     In proportion to the room; or, where they fall and none has any, to the weights.
     """
+    from cvxens.compensated import take_units
+
     parts = room / room.sum() if room.any() else weights / weights.sum()
     if raised <= 0:
         # multipliers may fall without bound
@@ -263,4 +264,5 @@ def _share(room: NDArray[np.int64], weights: Array, raised: int) -> NDArray[np.i
         found[int(np.argmax(parts))] += raised - int(found.sum())
         return found
     found = np.minimum(np.ceil(raised * parts).astype(np.int64), room)
-    return take_units(found, int(found.sum()) - raised)
+    take_units(found, int(found.sum()) - raised)
+    return found

@@ -21,7 +21,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import BoundedSlopes, best_of_hinges, excess, find_balance
+from cvxens.problems.losses import BoundedSlopes, best_of_hinges, excess, find_balance, halve_product
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -255,7 +255,7 @@ class HuberError(SumOverTargets):
         return self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))
 
     def dual_terms(self, u: Array) -> Array:
-        return np.stack([self.t * u, -u * u / (2 * self.C)])
+        return np.stack([self.t * u, -halve_product(u, u, self.C)])
 
     def multipliers(self, z: Array) -> Array:
         return self.C * np.clip(self.t - z, -self.delta, self.delta)

@@ -30,12 +30,7 @@ from cvxens.types import Array
 
 
 def prove_inseparable(
-    formulation: Formulation,
-    X: Any,
-    y: Any,
-    *,
-    over: str = "stumps and constant",
-    layout: Layout | None = None,
+    formulation: Formulation, X: Any, y: Any, *, over: str = "stumps and constant", layout: Layout | None = None
 ) -> Proof:
     """Prove in rational numbers that no weighted vote over a set of hypotheses has a margin above 0 on every sample.
 

@@ -182,11 +182,7 @@ def _list_columns(
 
 
 def _state_program(
-    document: Document,
-    y: Array,
-    names: Sequence[str],
-    columns: Sequence[Sequence[Fraction]],
-    votes: Sequence[Fraction],
+    document: Document, y: Array, names: Sequence[str], columns: Sequence[Sequence[Fraction]], votes: Sequence[Fraction]
 ) -> LinearProgram:
     """State the program over columns, with the point and the multipliers of the proof."""
     form, model, n, k = document["formulation"], document["model"], len(y), len(columns)

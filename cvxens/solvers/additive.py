@@ -40,19 +40,9 @@ from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
-__all__ = [
-    "SOLVERS",
-    "AdditiveKernel",
-    "AdditiveModel",
-    "AdditiveSVM",
-    "Cells",
-    "StumpEnsemble",
-    "solve_additive_svm",
-]
+__all__ = ["SOLVERS", "AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
 
-SOLVERS: Mapping[str, str] = {
-    "solve_additive_svm": "LL08 P2; proximal Newton steps",
-}
+SOLVERS: Mapping[str, str] = {"solve_additive_svm": "LL08 P2; proximal Newton steps"}
 """The functions of this room, and where they are from."""
 
 Order: TypeAlias = NDArray[np.int32]
@@ -986,8 +976,11 @@ class ProximalSearch:
             return Ending.MAX_STEPS
         if time_is_up():
             return Ending.MAX_TIME
-        # after so many points without progress rounding is to blame
-        return Ending.ROUNDING if self.incumbent.waited >= 12 else None
+        # after so many points without progress rounding is to blame, and where the last hundred have closed less than a
+        # hundredth of the gap: that is how far steps get which rounding keeps short
+        gaps = [row.relative_gap for row in self.incumbent.history]
+        is_slow = self.incumbent.best.relative_gap > 0.99 * min(gaps[:-100], default=inf)
+        return Ending.ROUNDING if self.incumbent.waited >= 12 or is_slow else None
 
 
 def _begin(search: ProximalSearch, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:

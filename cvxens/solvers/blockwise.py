@@ -104,11 +104,7 @@ class KernelRows(KernelMap):
     n_samples: int = 0
 
     def __init__(
-        self,
-        between: Callable[[Any, Any], Tile],
-        n_samples: int,
-        kernel: KernelFunction | None = None,
-        X: Any = None,
+        self, between: Callable[[Any, Any], Tile], n_samples: int, kernel: KernelFunction | None = None, X: Any = None
     ) -> None:
         self.between, self.n_samples, self.kernel, self.X = between, n_samples, kernel, X
         self.K: Array | None = None

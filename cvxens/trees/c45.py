@@ -366,11 +366,7 @@ def divide(column: Array, n_branches: int, cut: float, cases: Cases) -> tuple[Co
 
 
 def grow(
-    data: Training,
-    distinct: tuple[Array, ...],
-    cases: Cases,
-    options: Options,
-    draw: Callable[[], Iterable[Codes]],
+    data: Training, distinct: tuple[Array, ...], cases: Cases, options: Options, draw: Callable[[], Iterable[Codes]]
 ) -> tuple[Nodes, list[Cases]]:
     """Grow a tree, breadth first, and return its nodes and the cases at each; `distinct` as in `Table`.
 

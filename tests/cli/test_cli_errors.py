@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from command_line import python, run, small, write_csv
 
-from cvxens import (
-    InfiniteEnsembleSVC,
-    LPBoostClassifier,
-    RhoSVC,
-    SupervisedKernelRLSClassifier,
-)
+from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, RhoSVC, SupervisedKernelRLSClassifier
 from cvxens.cli import main
 from cvxens.cli.options import printing_warnings
 from cvxens.errors import InvalidInput

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count, repeat
 from math import inf
 
 import numpy as np
@@ -25,6 +26,7 @@ from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster,
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Stump
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1, ElasticNet
@@ -352,26 +354,43 @@ def test_a_bound_beyond_the_objective_is_none():
 
 
 @pytest.mark.parametrize(
-    ("conditions", "tol", "kept"),
+    ("conditions", "tol", "kept", "n_rounds"),
     [
-        (("", "if small"), 0.1, (0.95, "")),
-        (("", "if small"), 0.01, (0.99, "if small")),
-        (("if small", ""), 0.1, (0.99, "")),
-        (("", ""), 0.1, (0.99, "")),
+        (("", "if small"), 0.1, (0.95, ""), 2),
+        (("", "if small"), 0.02, (0.99, "if small"), 5),
+        (("", "if small"), 0.001, (0.95, ""), 2),
+        (("if small", ""), 0.1, (0.99, ""), 2),
+        (("if small", ""), 0.001, (0.99, ""), 2),
+        (("", ""), 0.1, (0.99, ""), 2),
     ],
 )
-def test_a_bound_under_no_condition_is_kept_where_it_is_enough(conditions, tol, kept):
-    """Two rounds with the objective 1 and the bounds 0.95 and 0.99: the higher one may be a bound on a condition."""
+def test_a_bound_under_no_condition_is_kept_but_for_one_within_the_tolerance(conditions, tol, kept, n_rounds):
+    """The objective is 1, and the bounds are 0.95 and then 0.99: of these, one may be a bound on a condition.
+
+    Where that is the best, there are some rounds more, in which it could be proven.
+    """
 
     class Bounding(Scripted):
-        bounds = iter((0.95, 0.99))
+        bounds = chain((0.95,), repeat(0.99))
 
         def bound(self, solution, priced):
             return next(self.bounds)
 
-    told = iter(conditions)
+    told = chain(conditions, repeat(conditions[1]))
     answer = Priced([Column(Tabulated(0, 1.0), TABLE, 1.0)], 1.0)
     master = Bounding(2 * S, free=True)
     *_, last = iterate(master, Fixed(TABLE, answer), condition=lambda *_: next(told), tol=tol)
-    assert last.number == 2
+    assert last.number == n_rounds
     assert (last.incumbent.bound, last.incumbent.condition) == kept
+
+
+def test_a_set_with_copies_without_end_comes_to_an_end():
+    thresholds = count(1.5, 2.0**-20)
+
+    class Copies(Fixed):
+        def price(self, s, exclude=()):
+            return Priced([Column(Stump(1, next(thresholds), 1), TABLE, 1.0)], 1.0)
+
+    (*_, last) = iterate(Scripted(2 * S, free=True), Copies(TABLE, None))
+    assert last.number == 2
+    assert len(last.columns) == 1

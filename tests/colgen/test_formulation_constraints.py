@@ -5,7 +5,7 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, assert_optimum, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, assert_over_all, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -199,3 +199,10 @@ def test_a_loss_with_slacks_is_evaluated_at_the_best_of_them():
     slacks = ExpressionLoss(lambda z: 0.7 * cp.sum(cp.pos(1 - z - (xi := cp.Variable(N, nonneg=True))) + 2 * xi))
     z = np.linspace(-1.0, 2.0, N)
     assert slacks.value(z) == pytest.approx(Hinge(0.7).value(z), rel=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_multipliers_of_a_given_sum_are_proven_though_they_cannot_be_shrunk(seed):
+    X, y = noisy(12, seed=seed)
+    A = np.random.default_rng(seed).normal(size=(12, 12)) / 8
+    assert_over_all(Formulation(lambda z: cp.lambda_max(A + A.T - cp.diag(z)), L1(0.4)), Stumps(X), y)

@@ -8,12 +8,7 @@ import pytest
 from brute_force import all_stumps, assert_optimum, noisy, solve_all
 
 from cvxens.colgen import Formulation, column_generation
-from cvxens.colgen.masters import (
-    HighsMaster,
-    LeastSquaresMaster,
-    NewtonMaster,
-    fastest_master,
-)
+from cvxens.colgen.masters import HighsMaster, LeastSquaresMaster, NewtonMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import clip_box

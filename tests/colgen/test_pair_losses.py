@@ -12,14 +12,9 @@ from scipy.optimize import linprog
 from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.masters import NewtonMaster, newton_masters
 from cvxens.colgen.oracles import Stumps
+from cvxens.compensated import find_shortage, fit_flow
 from cvxens.errors import InvalidInput
-from cvxens.problems.pair_losses import (
-    PairwiseExponential,
-    PairwiseHinge,
-    PairwiseSquaredHinge,
-    find_shortage,
-    fit_flow,
-)
+from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
 
 PHI = {

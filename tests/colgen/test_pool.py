@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles.pool import Pool
 from cvxens.hypotheses import Negated, TabulatedColumn
 
@@ -68,3 +69,10 @@ def test_a_one_sided_pool_tells_the_squares_of_edges_above_0():
     one_sided, both = (Pool(H, negations=negations).price(s) for negations in (False, True))
     assert one_sided.edge_square_sum == both.edge_square_sum == both.rising_square_sum == pytest.approx(2.0)
     assert one_sided.rising_square_sum == pytest.approx(1.0)
+
+
+def test_the_rounding_of_a_column_in_large_units_does_not_hide_the_edges_of_others():
+    H = np.array([[0.2, 0.7, -1e14], [0.6, 0.1, -1e14], [-0.5, -1.0, -1e14]])
+    # that is no proof that nothing separates, as the first two do; nor is there one of anything else
+    run = column_generation(formulations.hard_margin(), Pool(H, columns_per_round=1), [-1.0, 1.0, 1.0])
+    assert not run.certificate.proven

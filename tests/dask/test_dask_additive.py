@@ -73,6 +73,12 @@ def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monk
     carried = coarse.carry(knots, G[:, : coarse.values.shape[1]])
     scores = [interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in ((knots, carried), (coarse, G))]
     assert np.allclose(*scores, atol=1e-12)
+    # places of values that are the least numbers apart, in bins of some of them
+    sample = sharded(5e-324 * np.arange(600.0)[:, np.newaxis], np.where(np.arange(600) % 2, 1.0, -1.0))
+    (shard,) = sample.workers.compute(sample.shards)
+    knots, places = Knots.from_sample(sample, 4), np.arange(600.0)
+    G = np.interp(knots.values, 5e-324 * places, places)
+    assert np.array_equal(interpolate(shard.values, shard.codes, knots, G, 0.0), places)
 
 
 def test_the_default_price_is_that_of_one_machine():

@@ -14,13 +14,7 @@ from dask_samples import bits, cut, fit, sharded, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from cvxens import (
-    CGEnsClassifier,
-    ColumnGenerationClassifier,
-    InfiniteEnsembleSVC,
-    LPBoostClassifier,
-    load_model,
-)
+from cvxens import CGEnsClassifier, ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, load_model
 from cvxens.colgen import Formulation
 from cvxens.colgen.oracles import QuantileStumps
 from cvxens.dask import (

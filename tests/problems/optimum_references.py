@@ -4,24 +4,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-from problem_cases import (
-    ALPHA,
-    CELLS,
-    CONDITIONAL,
-    GAMMA,
-    LAM,
-    RHO,
-    SEPARATING,
-    SLACK_RHO,
-    C,
-    D,
-    H,
-    K,
-    L,
-    N,
-    q,
-    y,
-)
+from problem_cases import ALPHA, CELLS, CONDITIONAL, GAMMA, LAM, RHO, SEPARATING, SLACK_RHO, C, D, H, K, L, N, q, y
 from scipy.optimize import brentq, linprog, minimize
 from sklearn.svm import SVC
 

@@ -26,13 +26,7 @@ from cvxens.problems.losses import (
 )
 from cvxens.problems.modelling import Term
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
-from cvxens.problems.penalties import (
-    L1,
-    ElasticNet,
-    RowNorms,
-    Simplex,
-    SquaredL2,
-)
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 

@@ -370,3 +370,10 @@ def test_multipliers_lie_between_the_slopes_near_a_point(name, z, near, share):
         u = loss.multipliers(z + near * (2 * share - 1))
         assert (least <= u + 1e-12).all()
         assert (u <= largest + 1e-12).all()
+
+
+@pytest.mark.parametrize("C", [1e-226, 1e-160])
+def test_squares_that_underflow_are_in_the_dual_value(C):
+    u = C * np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    for kind in (SquaredHinge, HuberizedHinge, lambda C: SquaredError(C, t), lambda C: HuberError(t, C=C)):
+        assert kind(C).dual_value(u) == pytest.approx(C * kind(1.0).dual_value(u / C), rel=1e-12, abs=0.0)

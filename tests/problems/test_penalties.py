@@ -11,14 +11,7 @@ from cvxens.problems import curves
 from cvxens.problems.curves import Curve
 from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ExpressionPenalty, read_penalty
-from cvxens.problems.penalties import (
-    L1,
-    ElasticNet,
-    RowNorms,
-    Simplex,
-    SquaredL2,
-    StructuredExpression,
-)
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SquaredL2, StructuredExpression
 
 CURVES = {
     "absolute": (Curve.identity().then(curves.absolute), np.abs),

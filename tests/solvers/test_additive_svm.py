@@ -12,11 +12,7 @@ from cvxens.certificates import Certificate
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.problems import SVMDual
 from cvxens.solvers import Ending, additive, solve_svm_dual, solve_svm_path
-from cvxens.solvers.additive import (
-    AdditiveKernel,
-    AdditiveSVM,
-    solve_additive_svm,
-)
+from cvxens.solvers.additive import AdditiveKernel, AdditiveSVM, solve_additive_svm
 
 X, Y = make_threenorm(300, 5, random_state=0)
 PROBLEM = AdditiveSVM.of(X, Y, 0.1)
@@ -238,3 +234,10 @@ def test_a_coarse_model_is_symmetric_and_definite_where_weights_add_up_to_0(seed
     assert abs(model(a).sum()) <= 1e-9 * np.abs(model(a)).sum()
     assert c @ model(a) == pytest.approx(a @ model(c), rel=1e-6, abs=1e-9)
     assert a @ model(a) > 0
+
+
+def test_steps_that_rounding_keeps_short_come_to_an_end():
+    """One value of 1e19 beside some between 0 and 1: a hundred points close a billionth of the gap."""
+    sample, y = np.append(np.linspace(0, 1, 9), 1e19)[:, np.newaxis], np.where(np.arange(10) % 2, 1.0, -1.0)
+    solution = solve_additive_svm(AdditiveSVM.of(sample, y, 1.0), max_steps=10_000)
+    assert solution.ending is Ending.ROUNDING

@@ -21,6 +21,7 @@ from cvxens.problems.conic import ACCURACY, ConicForm, ConicFunction, solve_cone
 from cvxens.problems.duality import Edges, edge_rounding
 from cvxens.problems.expressions import ROOMS
 from cvxens.problems.modelling import Term
+from cvxens.rounding import TINY
 from cvxens.solvers.differences import Differences
 from cvxens.types import Array
 
@@ -54,6 +55,10 @@ class ConicMaster(FastMaster):
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
         self.gap = 1.0
         """The relative gap to what the columns found last can gain."""
+        self.inwards = 0.0
+        """The share by which the penalty is lowered, so that edges are within its own limits without u being shrunk."""
+        self.total = np.inf
+        """The sum of the sizes of the multipliers that were adopted last."""
         self._n_solved = 0
 
     @classmethod
@@ -87,6 +92,7 @@ class ConicMaster(FastMaster):
             reference = CvxpyMaster(self.restricted.formulation, self.restricted.y)
             reference.restricted = self.restricted
             return reference.solve()
+        self.total = max(float(np.abs(proof.u).sum()), TINY)
         solution = self.restricted.evaluate({**self._read_weights(found.x, n_columns, penalty), "u": proof.u})
         for tighter in self._tighten(found.x, penalty):
             if np.isfinite(solution.objective) and not self.restricted.is_mended:
@@ -111,7 +117,8 @@ class ConicMaster(FastMaster):
     def _minimise(self, form: ConicForm, penalty: ConicForm, tol: float) -> Any:
         """Minimise loss and penalty in conic form to a relative gap."""
         link = self._link(form, penalty)
-        cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
+        of_penalty = (1 - self.inwards) * penalty.c
+        cost = np.concatenate([form.c, of_penalty, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
         # objective and bound are free of the residuals of other rounds, as both are evaluated anew
         feasibility = ACCURACY if tol == ACCURACY else 1e-6
         return solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
@@ -128,6 +135,11 @@ class ConicMaster(FastMaster):
         found = Edges(priced.best_edge, priced.edge_square_sum)
         gap = relative_gap(solution.objective, self.restricted.problem.bound(solution.u, found))
         self.gap = gap if np.isfinite(gap) else 1.0
+        # multipliers of a given sum have no bound once they are shrunk: near the end, others are not to need that
+        shrunk = self.restricted.shrink(solution.u, priced)
+        missed = 1 - float(np.abs(shrunk).sum()) / self.total
+        is_near = solution.exact and abs(missed) < 1e-4
+        self.inwards = max(2 * missed, 10 * ACCURACY) if is_near and self.loss.condition(shrunk) else 0.0
         return super().bound(solution, priced)
 
     def _next_tolerance(self) -> float:
@@ -137,7 +149,7 @@ class ConicMaster(FastMaster):
         """
         has_new = self.restricted.n_columns > self._n_solved
         self._n_solved = self.restricted.n_columns
-        if not has_new or self.loss.is_constrained(self.conic.shape):
+        if not has_new or self.inwards or self.loss.is_constrained(self.conic.shape):
             return ACCURACY
         # until columns are good, their exact weights are not wanted
         return max(ACCURACY, min(0.1, 0.1 * self.gap))
