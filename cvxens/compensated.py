@@ -67,23 +67,6 @@ def products(A: Array, x: Array) -> tuple[Array, Array]:
 
 
 @njit(cache=True, nogil=True)
-def add_pairwise(values: Array) -> float:
-    """Sum up in the order in which numpy does, to the same bits."""
-    n = len(values)
-    if n <= 128:
-        # eight sums side by side, where there are as many, and what is left one by one
-        lanes, n_even = np.zeros(8), n - n % 8
-        for i in range(n_even):
-            lanes[i % 8] += values[i]
-        total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
-        for i in range(n_even, n):
-            total += values[i]
-        return total
-    half = n // 2 - n // 2 % 8
-    return add_pairwise(values[:half]) + add_pairwise(values[half:])
-
-
-@njit(cache=True, nogil=True)
 def find_shortage(supplies: NDArray[Any], demands: NDArray[Any], capacity: float) -> float:
     """Return how much of the supplies cannot reach the demands, where every pair carries at most the capacity.
 
@@ -127,7 +110,7 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
     """
     # no sample has more than the capacity of all its pairs
     supplies, demands = np.minimum(supplies, capacity * len(demands)), np.minimum(demands, capacity * len(supplies))
-    supplied, demanded = add_pairwise(supplies), add_pairwise(demands)
+    supplied, demanded = supplies.sum(), demands.sum()
     if not (0 < supplied < np.inf and 0 < demanded < np.inf):
         return np.zeros(len(supplies)), np.zeros(len(demands))
     size = min(supplied, demanded)

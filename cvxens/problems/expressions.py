@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import FURTHER, REMEMBERED, ConicForm, ConicFunction, Stated, minimise
+from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, minimise
 from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
@@ -25,7 +25,7 @@ from cvxens.problems.constraints import (
     solve_least,
 )
 from cvxens.problems.duality import Edges
-from cvxens.problems.kinks import ReadHinges, read_hinges, read_largest
+from cvxens.problems.kinks import ReadHinges, read_hinges, read_largest, read_rows
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
@@ -420,16 +420,13 @@ class ConstrainedLoss(StatedLoss):
         # a known loss has variables that nobody else has
         return stated.term.constraints[len(self.loss.model(stated.variable).constraints) :]
 
-    def has_named_variables(self, shape: tuple[int, ...]) -> bool:
-        """Return True if a user has named a variable, whose best value a run returns."""
+    def read_rows(self, shape: tuple[int, ...], most: int) -> tuple[Array, Array] | None:
+        """Return at most so many rows and limits that the constraints are; None of others, and of named variables."""
         stated = self.state(shape)
-        return bool(name_variables(stated.term, stated.variable))
-
-    def canonicalise_constraints(self, shape: tuple[int, ...]) -> ConicForm:
-        """Return the conic form of the constraints alone."""
-        return ConicFunction.from_term(
-            lambda z: Term(cp.Constant(0.0), read_constraints(self.constrain, z)), shape
-        ).form
+        if name_variables(stated.term, stated.variable):
+            return None
+        held = Stated.of(lambda z: Term(cp.Constant(0.0), read_constraints(self.constrain, z)), shape)
+        return read_rows(held.conic.form, most)
 
     @property
     def is_known(self) -> bool:

@@ -145,11 +145,7 @@ class Formulation:
         return bool(self.terms[1].conjugate(Edges(2.0**-200, inf)) == inf)
 
     def read(self, y: Array) -> Formulation:
-        """Return the same with what fast masters know of an expression of margins with these signs.
-
-        That is the hinges that it is a sum of, the mean of the largest ones, or slopes and curvatures in a table; and
-        of constraints the rows of linear ones.
-        """
+        """Return the same with what fast masters know of expressions: hinges, the mean of the largest, tables, rows."""
         loss, penalty = self.terms
         wanted = penalty.ridge is not None or penalty.edge_limit is not None
         if not wanted or y.ndim > 1:

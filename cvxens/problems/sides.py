@@ -18,10 +18,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from cvxens.problems.constraints import HELD, ROOM, Measured
 from cvxens.problems.expressions import LEAST_SAMPLES, ConicLoss, ConstrainedLoss, ExpressionLoss
-from cvxens.problems.kinks import read_rows
 from cvxens.problems.linear_dual import LinearDual
 from cvxens.problems.losses import Hinge, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
@@ -31,9 +31,6 @@ from cvxens.types import Array, Point
 SAME = 1e-9
 """Multipliers that differ by no more, relative to their sum, are the same but for balancing and rounding; bounds are
 charged for what they differ by."""
-
-MOST_CONSTRAINTS = 16
-"""Rows of a user's constraints up to which they are read: fast masters have a number for each in every step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,9 +294,8 @@ def read_sides(loss: ConstrainedLoss, y: Array, *, balanced: bool) -> Loss:
     Few samples, other constraints, and losses of neither hinges nor curvatures stay as they are; so do constraints
     that an intercept moves, where there is one, and those that scores of 0 do not keep.
     """
-    if len(y) < LEAST_SAMPLES or loss.has_named_variables(y.shape):
-        return loss
-    if (rows := read_rows(loss.canonicalise_constraints(y.shape), MOST_CONSTRAINTS)) is None:
+    # fast masters have a number for each row in every step
+    if len(y) < LEAST_SAMPLES or (rows := loss.read_rows(y.shape, most=16)) is None:
         return loss
     (pulls, limits), inner = rows, loss.loss
     moved = np.abs(pulls @ y) > len(y) * EPSILON * np.abs(pulls).sum(axis=1)
@@ -312,28 +308,18 @@ def read_sides(loss: ConstrainedLoss, y: Array, *, balanced: bool) -> Loss:
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:
     """Return the end of the interval of b around `least` where ``C'max(0, 1 - y (f + b)) <= room``; it may be open."""
-
-    def measure(b: float) -> tuple[float, float]:
-        slack = 1 - y * (f + b)
-        return float(C @ np.maximum(slack, 0.0)), -float((C * y)[slack > 0].sum())
-
-    rising = C[y * side < 0].sum()
+    rising = float(C[y * side < 0].sum())
     if not rising:
         return side * inf
-    # Newton's steps on a convex function of kinks come from outside, and end after as many kinks at most
-    b = least + side * (1.0 + float(np.abs(f + least).max()) + room / float(rising))
+
+    def exceed(t: float) -> float:
+        return float(C @ np.maximum(1 - y * (f + (least + side * t)), 0.0)) - room
+
+    far = 1.0 + float(np.abs(f + least).max()) + room / rising
+    t = brentq(exceed, 0.0, far, xtol=TINY, rtol=4 * EPSILON) if exceed(far) > 0 else far
+    # the root is good to a few roundings, and may be outside
     for _ in range(200):
-        value, slope = measure(b)
-        if value <= room or not slope * side > 0:
-            break
-        ahead = b - (value - room) / slope
-        if ahead == b or side * (ahead - least) <= 0:
-            break
-        b = ahead
-    # the last float may be outside
-    for _ in range(200):
-        if measure(b)[0] <= room:
-            return b
-        step = (b - least) * 2.0**-50 or side * TINY
-        b = b - step if side * (b - step - least) > 0 else least
+        if exceed(t) <= 0:
+            return least + side * t
+        t *= 1 - 2.0**-50
     return least

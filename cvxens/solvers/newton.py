@@ -381,10 +381,6 @@ class HeldRows:
     prices: Array  # (n_rows,)
     active: NDArray[np.bool_]  # (n_columns,): weights that may move, beside those that want to
 
-    def take(self, columns: NDArray[np.intp], n_free: int) -> HeldRows:
-        """Return the rows of some columns, and of numbers behind them that nothing holds."""
-        return replace(self, A=np.hstack([self.A[:, columns], np.zeros((len(self.A), n_free))]))
-
     def minimise(self, model: QuadraticModel, W: Array, R: Array) -> tuple[Array, Array]:
         """Return where a model has its least value in the rows, from W with the gradient R, and the rows' prices.
 
@@ -542,7 +538,9 @@ class RowPenalty:
         if held is None:
             ahead = model.minimise(V, R) - V
         else:
-            least, prices = held.take(active, n_free).minimise(model, V, R)
+            # nothing holds the intercept
+            A = np.hstack([held.A[:, active], np.zeros((len(held.A), n_free))])
+            least, prices = replace(held, A=A).minimise(model, V, R)
             ahead, held = least - V, replace(held, prices=prices, active=is_active)
             if (self._exceeds(edges, held) & ~is_active).any():
                 # at the new prices others are active, too

@@ -104,20 +104,11 @@ def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
     assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=4e-6)
 
 
-LOSSES = {
-    "logistic": Logistic,
-    "exponential": Exponential,
-    "squared hinge": SquaredHinge,
-    "flat far out": lambda C: HuberizedHinge(C, 0.5),
-}
-PENALTIES = (L1(), SquaredL2(0.1), ElasticNet(1.0, 0.5))
-
-
 @settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
-    loss=st.sampled_from(sorted(LOSSES)),
-    penalty=st.sampled_from(PENALTIES),
+    loss=st.sampled_from([Logistic, Exponential, SquaredHinge, HuberizedHinge]),
+    penalty=st.sampled_from([L1(), SquaredL2(0.1), ElasticNet(1.0, 0.5)]),
     C=st.sampled_from([0.01, 1.0, 100.0]),
     intercept=st.booleans(),
     nonnegative=st.booleans(),
@@ -133,7 +124,7 @@ def test_newton_steps_in_rows_reach_the_optimum_of_the_reference(seed, loss, pen
     limits = np.abs(pulls).sum(axis=1) / n * random.exponential(size=len(pulls)) * (random.random(len(pulls)) < 0.7)
     if random.random() < 0.5:
         pulls, limits = np.vstack([pulls, -pulls]), np.append(limits, limits)
-    held = SideLoss(LOSSES[loss](C), pulls, np.zeros_like(pulls), limits)
+    held = SideLoss(loss(C), pulls, np.zeros_like(pulls), limits)
     formulation = Formulation(held, penalty, intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Pool(H, negations=not nonnegative), y, tol=1e-7, master=NewtonMaster)
     truth = Problem(formulation, H, y).solve().objective

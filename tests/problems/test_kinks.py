@@ -11,7 +11,7 @@ from cvxens.colgen.masters import ConicMaster, HighsMaster, NewtonMaster, fastes
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems import expressions
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss
-from cvxens.problems.kinks import read_hinges, read_rows
+from cvxens.problems.kinks import read_hinges
 from cvxens.problems.losses import CVaR, Hinge
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, Pinball
@@ -148,8 +148,7 @@ def test_the_mean_of_the_largest_hinges_is_read_as_the_class_and_nothing_else_is
     ],
 )
 def test_rows_of_constraints_are_read_where_they_are_few_and_linear(held, rows):
-    form = ConstrainedLoss(Hinge(1.0), held).canonicalise_constraints((N,))
-    found = read_rows(form, 4)
+    found = ConstrainedLoss(Hinge(1.0), held).read_rows((N,), most=4)
     assert (found is None) == (rows is None)
     if rows is not None:
         # a row times a number above 0 is the same

@@ -6,7 +6,7 @@ from cvxens.colgen.masters.ball_master import BallMaster
 from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
-from cvxens.colgen.masters.newton_masters import LeastSquaresMaster, NewtonMaster, hinge_path
+from cvxens.colgen.masters.newton_masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.restricted import Fastest
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "LeastSquaresMaster",
     "NewtonMaster",
     "fastest_master",
-    "hinge_path",
 ]
 
 MASTERS = (InteriorPointMaster, HighsMaster, LeastSquaresMaster, NewtonMaster, ConicMaster, CvxpyMaster)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cvxens import validation
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs, Restricted, stack_dual
 from cvxens.docstrings import documented
@@ -37,43 +36,6 @@ MANY_PAIRS = 20_000
 
 LEAST_DAMPING, CALMER, WILDER = 1e-10, 0.2, 4.0
 """What is added to the curvature, relative to the largest, and its factors after whole and after short steps."""
-
-
-def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
-    """Solve LL08 P1 over fixed columns for one C after the other, each from the solution of the one before.
-
-    Parameters
-    ----------
-    H : array-like of shape (n_samples, n_columns)
-        H[i, j] = h_j(x_i).
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    C : sequence of float
-        Prices of a unit of slack, above 0, in the order in which to solve; neighbours should be close.
-    tol : float
-        Relative duality gap at which to stop.
-
-    Yields
-    ------
-    HingePoint
-        Weights, intercept and multipliers, with both objectives recomputed.
-
-    Examples
-    --------
-    >>> H, y = np.array([[1.0], [-1.0]]), [1.0, -1.0]
-    >>> [round(point.primal, 6) for point in hinge_path(H, y, [0.25, 1.0])]
-    [0.375, 0.5]
-    """
-    H, y = validation.finite_array("H", H, ndim=2), validation.signs(y)
-    validation.same_length("y", y, len(H))
-    rows, point, last = np.ascontiguousarray(H.T), HingePoint.zero(len(y)), 0.0
-    for price in validation.finite_array("C", C, ndim=1).tolist():
-        prices = np.full(len(y), validation.positive("C", price))
-        solver = ProximalHinge(y, prices, 1.0, True, validation.positive("tol", tol))
-        # a multiplier at the old bound starts at the new one
-        u = np.where(point.u < last * (1 - 1e-12), np.minimum(point.u, price), price)
-        point, last = solver.solve(rows, replace(point, u=u) if last else point), price
-        yield point
 
 
 @dataclass(frozen=True)

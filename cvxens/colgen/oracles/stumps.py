@@ -195,11 +195,7 @@ class Stumps:
         return isinstance(stump, Constant | LevelStump)
 
     def price(
-        self,
-        s: Any,
-        exclude: Collection[Hypothesis] = (),
-        row_norm: float = inf,
-        square_sum: bool = True,
+        self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf, square_sum: bool = True
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
