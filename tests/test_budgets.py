@@ -5,17 +5,17 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 192,
-    "lines": 59569,
-    "code": 34632,
+    "lines": 59559,
+    "code": 34505,
     "class names used twice": 3,
-    "module constants": 318,
-    "hasattr + getattr": 133,
-    "Any": 2138,
-    "test lines": 46111,
+    "module constants": 305,
+    "hasattr + getattr": 114,
+    "Any": 1965,
+    "test lines": 46108,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 397, "lines": 1415, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 394, "lines": 1405, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
+from brute_force import solve_to_the_end
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
@@ -45,7 +46,7 @@ def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
     within = loss.expression + penalty.expression <= level
     value = (c * (features == d)) @ w
     problem = cp.Problem(cp.Maximize(sign * value), [within, *loss.constraints, *penalty.constraints])
-    return sign * problem.solve(solver="CLARABEL")
+    return sign * solve_to_the_end(problem)
 
 
 def solve_ends(bands, formulation, X, y, level, constant=True):

@@ -5,7 +5,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps
+from brute_force import all_stumps, solve_to_the_end
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -42,7 +42,7 @@ def truth(blocks, y, loss, weight, norms, *, intercept=True):
     f = sum(B @ w for B, w in zip(blocks, ws, strict=True)) + (b if intercept else 0)
     total = weight * sum(norm(w) for norm, w in zip(norms, ws, strict=True))
     problem = cp.Problem(cp.Minimize(on_z.expression + total), [z == cp.multiply(y, f), *on_z.constraints])
-    return problem.solve(cp.CLARABEL)
+    return solve_to_the_end(problem)
 
 
 def factor(K):

@@ -1,12 +1,11 @@
 """The range of a linear functional over all near-optimal ensembles, against programs over all stumps at once."""
 
-import warnings
 from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy
+from brute_force import all_stumps, noisy, solve_to_the_end
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -25,17 +24,6 @@ def enumerate_range(H, y, a, level, *, loss, intercept=False, nu=False):
     size = cp.sum(w + v)
     held = [loss(cp.multiply(y, scores), size) <= level, *([size == 1] if nu else [])]
     return [sign * solve_to_the_end(cp.Problem(cp.Maximize(sign * a @ scores), held)) for sign in (-1, 1)]
-
-
-def solve_to_the_end(problem):
-    """The optimum to the solver's full digits: where its first way ends short of them, another one does not."""
-    for way in ({}, {"max_step_fraction": 0.9}, {"static_regularization_constant": 1e-10}, {"max_step_fraction": 0.7}):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-            optimum = problem.solve(solver="CLARABEL", **way)
-        if problem.status == cp.OPTIMAL:
-            break
-    return optimum
 
 
 LOSSES = {
