@@ -190,7 +190,8 @@ def _eliminate_idle(form: ConicForm) -> tuple[Any, Array, NDArray[np.intp]]:
     # an equality is one from both sides
     A, b = sparse.csr_array(sparse.vstack([A, -A[:zero]])) if zero else A, np.append(b, -b[:zero])
     for _ in range(MOST_LINES):
-        if (fewer := _eliminate(A, b, (form.c == 0) & (sample_of < 0))) is None:
+        # a row over all samples doubles with every variable that is eliminated from it
+        if (fewer := _eliminate(A, b, (form.c == 0) & (sample_of < 0), 8 * form.A.nnz)) is None:
             break
         A, b = fewer
     return A, b, sample_of
@@ -233,8 +234,8 @@ def read_largest(stated: Stated) -> CVaR | None:
     )
 
 
-def _eliminate(A: Any, b: Array, free: NDArray[np.bool_]) -> tuple[Any, Array] | None:
-    """Eliminate variables of no cost, the first in each of their rows; None where there are none, or pairs too many."""
+def _eliminate(A: Any, b: Array, free: NDArray[np.bool_], most: int) -> tuple[Any, Array] | None:
+    """Eliminate variables of no cost, the first in each of their rows; None if there are none, or too many entries."""
     entries = A.tocoo()
     mine = free[entries.coords[1]]
     row, column, value = entries.coords[0][mine], entries.coords[1][mine], entries.data[mine]
@@ -243,8 +244,10 @@ def _eliminate(A: Any, b: Array, free: NDArray[np.bool_]) -> tuple[Any, Array] |
     taken = ~np.isin(column, column[first[row] < column])
     row, column, value = row[taken], column[taken], value[taken]
     above, below = np.flatnonzero(value > 0), np.flatnonzero(value < 0)
-    n_pairs = np.bincount(column[above], minlength=A.shape[1]) @ np.bincount(column[below], minlength=A.shape[1])
-    if not 0 < n_pairs <= 8 * A.shape[0]:
+    n_above, n_below = (np.bincount(column[side], minlength=A.shape[1]) for side in (above, below))
+    lengths = np.diff(A.indptr)[row]
+    n_entries = n_below[column[above]] @ lengths[above] + n_above[column[below]] @ lengths[below]
+    if not (n_above @ n_below and n_entries <= most):
         return None
     # in units in which they are 1 and -1, a row that bounds one from above and one that does from below add up to none
     rows = A[row]
