@@ -208,7 +208,10 @@ class Stated:
         problem = cp.Problem(cp.Minimize(self.term.expression + 0 * cp.sum(self.variable)), list(self.term.constraints))
         if problem.is_mixed_integer():
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
+        # at a value cvxpy's canonical form of sums of the k largest of k has an error
+        self.variable.value, value = None, self.variable.value
         form, data, *_ = canonicalise(problem)
+        self.variable.value = value
         shape, first = self.variable.shape, data[cp.settings.PARAM_PROB].var_id_to_col[self.variable.id]
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
         return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle().balance()[0])

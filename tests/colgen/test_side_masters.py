@@ -161,7 +161,6 @@ def test_multipliers_that_are_balanced_by_a_little_keep_the_prices_of_their_cons
     loss = SideLoss(Hinge(1.0), 1e6 * PULLS, np.zeros_like(PULLS), np.full(2, 1e4))
     u = loss.adopt(np.full(len(y), 0.5), np.array([3e-6, 0.0]), y)
     moved = u + 1e-10 * np.sign(u)
-    assert loss.find_prices(moved) is not None
     assert loss.dual_value(moved) == pytest.approx(loss.dual_value(u), rel=1e-8)
     assert loss.displacement(moved) < 1e-12
     assert loss.condition(moved) == ""
