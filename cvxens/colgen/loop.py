@@ -231,9 +231,9 @@ class _Columns:
     def __init__(self, oracle: Oracle, solution: MasterSolution, *, square_sum: bool = True) -> None:
         self.oracle = with_signs(oracle, free=solution.is_free, several=solution.s.ndim > 1)
         self.options = {} if square_sum else skip_squares(self.oracle)
+        """What the oracle's `price` is told beside."""
         if solution.row_norm < inf:
             self.options["row_norm"] = solution.row_norm
-        """What the oracle's `price` is told beside."""
         self.entered: tuple[Column, ...] = ()
         """In the order of the master's weights."""
         self.hypotheses: set[Hypothesis] = set()
