@@ -966,6 +966,8 @@ class Search:
             prover = None
             if (statement := state_set(self.formulation, self.oracle)) is not None:
                 prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
+                if "pool" in statement.over and _in_mixed_units(statement.X) and not _has_proof(prover):
+                    return
             raise NotSeparable(solution.u / size, max_edge, prover)
 
     def _certify(self, ending: Ending) -> Run:
@@ -984,6 +986,20 @@ class Search:
             own = self.formulation.own_values(restricted.margins(solution), solution.w) if finite else {}
         found = incumbent.columns, solution.w, solution.b, incumbent.u
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
+
+
+def _in_mixed_units(H: Array) -> bool:
+    """Return whether rounding of one column may be an edge of another, so that exact numbers alone tell which it is."""
+    sizes = np.abs(H).max(axis=0)
+    return bool(sizes.max() > 1e3 * sizes[sizes > 0].min(initial=inf))
+
+
+def _has_proof(prover: Callable[[], Proof]) -> bool:
+    """Return whether there is a proof: not of what is false, or takes more digits than exact solutions have."""
+    try:
+        return bool(prover())
+    except InvalidInput:
+        return False
 
 
 def state_set(formulation: Formulation, oracle: Oracle) -> Statement | None:

@@ -25,7 +25,7 @@ from cvxens.errors import CvxensError, InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems.duality import Edges, balance_classes, balance_exactly, edge_rounding, imbalance
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss, Scored
-from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
+from cvxens.problems.maps import ColumnMap, Columns, DenseColumns, KernelMap, LinearMap, as_columns
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
 from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, UNDERFLOW, dot, sum_error
@@ -681,6 +681,10 @@ def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> N
     at 0 the multipliers u of the margins are the proof. A solver finds them to its digits only. So they are moved to
     where the edges that it takes for 0 are, and are a proof if no edge is above 0 by more than rounding.
     """
+    given = H
+    if isinstance(H, DenseColumns):
+        # each column in a unit of its own, a power of 2: what is rounding of one may be an edge of another
+        H = DenseColumns(np.ldexp(H.H, -np.frexp(np.abs(H.H).max(axis=0, initial=0.0))[1]))
     w = cp.Variable(H.shape[1], nonneg=nonnegative)
     b, z, rho = cp.Variable(), cp.Variable(len(y)), cp.Variable()
     f, tied = H.link(w / max(H.largest, np.finfo(float).tiny))
@@ -689,18 +693,17 @@ def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> N
     game = cp.Problem(cp.Maximize(rho), [link, *tied, z >= rho, size <= 1])
     u = np.maximum(solve_model(Model(game, {}, {"u": (link, 1.0)}), None, {}).duals["u"], 0)
 
-    def evaluate_edges(u: Array) -> Array:
+    def find_largest(H: Columns, u: Array) -> float:
         edges = H.edges(y * u)
-        return edges if nonnegative else np.abs(edges)
+        return float((edges if nonnegative else np.abs(edges)).max())
 
     for candidate in (u, _polish_farkas(H, y, u, intercept, nonnegative)):
         balanced = balance_exactly(balance_classes(candidate, y), y) if intercept else candidate
         if not balanced.any():
             continue
         farkas = balanced / balanced.sum()
-        max_edge = float(evaluate_edges(farkas).max())
-        if max_edge <= edge_rounding(len(y), H.largest):
-            return NotSeparable(farkas, max_edge)
+        if find_largest(H, farkas) <= edge_rounding(len(y), H.largest):
+            return NotSeparable(farkas, find_largest(given, farkas))
     return None
 
 

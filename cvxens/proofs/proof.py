@@ -449,21 +449,21 @@ def write_proof(
 ) -> Proof:
     """Write a proof down, with the values that the checker finds: none of a point without a model."""
     rows, signs = X.tolist(), y.astype(int).tolist()
-    document: dict[str, Any] = {
-        "cvxens proof": 2,
-        "claim": "",
-        "not established": list(checker.NOT_ESTABLISHED),
-        "data": {
-            **layout.describe(X, y, readings),
-            "samples": len(rows),
-            "X sha256": checker.digest(",".join(map(float.hex, row)) for row in rows),
-            "y sha256": checker.digest(signs),
-        },
-        "formulation": form.to_document(),
-        "model": point.to_model(),
-        "multipliers": list(map(str, [point.denominator, *point.numerators])),
-    }
     try:
+        document: dict[str, Any] = {
+            "cvxens proof": 2,
+            "claim": "",
+            "not established": list(checker.NOT_ESTABLISHED),
+            "data": {
+                **layout.describe(X, y, readings),
+                "samples": len(rows),
+                "X sha256": checker.digest(",".join(map(float.hex, row)) for row in rows),
+                "y sha256": checker.digest(signs),
+            },
+            "formulation": form.to_document(),
+            "model": point.to_model(),
+            "multipliers": list(map(str, [point.denominator, *point.numerators])),
+        }
         objective, bound = checker.evaluate(document, rows, signs)
         values = {"objective": objective, "bound": bound}
         document["values"] = {name: value if value is None else str(value) for name, value in values.items()}

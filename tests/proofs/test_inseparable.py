@@ -1,6 +1,7 @@
 """Exact proofs that no vote has margins above 0: against the largest margin by enumeration, and against forgers."""
 
 import pickle
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from proof_mutations import INSEPARABLE, largest_margin
 
 from cvxens.colgen import Formulation, column_generation, oracles
-from cvxens.errors import InvalidInput, NotSeparable
-from cvxens.problems import formulations
+from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
+from cvxens.problems import HardMarginBoosting, formulations
 from cvxens.problems.losses import HardMargin
 from cvxens.problems.penalties import L1
 from cvxens.proofs import prove_inseparable
@@ -89,3 +90,22 @@ def test_an_error_of_another_process_or_set_has_no_proof():
         column_generation(formulations.hard_margin(), oracles.Stumps(XOR[0]), XOR[1])
     with pytest.raises(InvalidInput, match="no exact proof"):
         pickle.loads(pickle.dumps(raised.value)).exact()
+
+
+MIXED_UNITS = [
+    ([[-1e-29, 3e-40, 5.0], [-6e-30, 1.4e-39, 14.0]], [-1.0, 1.0]),
+    ([[1.6e-23, -1720.0], [4e-24, -23930.0], [2e-24, -6830.0], [-4e-24, -2930.0]], [1.0, -1.0, 1.0, -1.0]),
+    ([[1.0, 1e12 + 2], [1.0, 1e12]], [1.0, -1.0]),
+]
+
+
+@pytest.mark.parametrize(("H", "y"), MIXED_UNITS)
+def test_an_edge_in_other_units_is_not_taken_for_rounding(H, y):
+    H, y = np.array(H), np.array(y)
+    formulation = Formulation(HardMargin(), L1(), nonnegative=True)
+    # a claim that the classes are not separable would be raised
+    certificate = column_generation(formulation, oracles.Pool(H, negations=True), y, max_time=5).certificate
+    assert not certificate.holds(1e-6) or certificate.primal > 1e3
+    with suppress(SolverFailed):
+        problem = HardMarginBoosting(np.hstack([H, -H]), y)
+        assert problem.certify(problem.solve()).primal > 1e3
