@@ -1053,7 +1053,6 @@ def certify_incumbent(
         formulation.sense * incumbent.bound,
         maximise=formulation.maximise,
         residuals=residuals,
-        repair={},
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,

@@ -264,8 +264,6 @@ class Path:
             sense * best.line(price),
             sense * float(proven),
             maximise=self.maximise,
-            residuals={},
-            repair={},
             rounding=best.line.rounding,
             note="by the bounds at the prices on both sides",
             condition=left.certificate.condition or right.certificate.condition,

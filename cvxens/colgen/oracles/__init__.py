@@ -1,6 +1,5 @@
 """Oracles: weak learners that price their hypotheses."""
 
-from cvxens.colgen.oracles.additive_terms import AdditiveTerms
 from cvxens.colgen.oracles.boxes import Boxes
 from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
@@ -12,7 +11,7 @@ from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.ramps import Ramps
 from cvxens.colgen.oracles.sampled import Fourier, ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.colgen.oracles.unions import Costed, Rows, Union
+from cvxens.colgen.oracles.unions import AdditiveTerms, Costed, Rows, Union
 from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [

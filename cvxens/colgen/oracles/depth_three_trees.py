@@ -33,8 +33,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
 
 Written: TypeAlias = tuple[int, ...]
-"""A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
-The halves are written as in `Readings.make_tree`."""
+"""A tree but for its sign, as `Readings.make_tree` takes it."""
 
 
 @documented
@@ -98,7 +97,7 @@ class DepthThreeTrees(AnytimeOracle):
         for f, n_places in enumerate(layout.counts.tolist()):
             partners = np.flatnonzero(layout.allowed[f])
             for place in range(1, n_places + 1):
-                upper, lower = (_count_halves(layout, nothing, partners, (f, place, above)) for above in (True, False))
+                upper, lower = (_rank_halves(layout, nothing, partners, (f, place, a), 1)[2] for a in (True, False))
                 # every two, with the signs that they have to each other, but for two constants of one sign
                 count += 2 * upper * lower - 1
         return count
@@ -113,7 +112,7 @@ class DepthThreeTrees(AnytimeOracle):
         """
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
-        closed = set(_list_written(self.readings, exclude))
+        closed = set(self.readings.find_trees(exclude, 3))
         answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
         trees = list(dict.fromkeys(tree for found, _ in answers for tree in found))
         edges, shut = (
@@ -127,7 +126,7 @@ class DepthThreeTrees(AnytimeOracle):
         # of several outputs the best, of equal sizes the first
         best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0].tolist()
         ranked = (
-            (size, self._make_tree(tree, 1 if edge >= 0 else -1))
+            (size, self.readings.make_tree(tree, 1 if edge >= 0 else -1))
             for tree, edge, size in zip(trees, best, size_edges(edges, row_norm), strict=True)
         )
         return self._answer(weights, ranked, every, outside, exclude, row_norm)
@@ -155,11 +154,6 @@ class DepthThreeTrees(AnytimeOracle):
         # every root is searched, whatever the best edge is, as a run wants the trees of others too
         bound = self._search_parts(np.full(len(roots), NO_BOUND), NONE, search, 4, ends_at)
         return trees, min(bound, int(np.abs(integers).sum()))
-
-    def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
-        """Make the hypothesis of a tree as it is written, and a sign."""
-        above, below = self.readings.make_tree(tree[2:9], sign), self.readings.make_tree(tree[9:16], sign * tree[16])
-        return self.readings.make_branch(tree[0], tree[1], above, below)
 
 
 class TableLayout(NamedTuple):
@@ -208,15 +202,6 @@ def _sum_sample(layout: TableLayout, weights: Ints, n_threads: int) -> Half:
 
     map_in_threads(sum_reading, range(len(layout.counts)), n_threads)
     return sums
-
-
-def _list_written(readings: Readings, exclude: Collection[Hypothesis]) -> Iterator[Written]:
-    """Yield the trees of the set among some hypotheses; others close nothing."""
-    for hypothesis in exclude:
-        if (root := readings.find_branch(hypothesis)) is not None:
-            above, below = (readings.find_tree(half) for half in root[2:])
-            if above is not None and below is not None:
-                yield (*root[:2], *above[0], *below[0], above[1] * below[1])
 
 
 @njit(cache=True)
@@ -367,7 +352,7 @@ def _search_root(
             _divide(plain, sample, layout, partners, own, kept_below, kept_above)
         shut = {other[2:] for other in closed if other[:2] == (f, place)}
         upper, lower = (
-            np.column_stack(_rank_halves(layout, half, partners, (f, place, above), len(shut) + 2)).tolist()
+            np.column_stack(_rank_halves(layout, half, partners, (f, place, above), len(shut) + 2)[:2]).tolist()
             for half, above in ((kept_above, True), (kept_below, False))
         )
         size, found = find_open(upper, lower, shut, size)
@@ -419,16 +404,17 @@ def _divide(
 
 
 @njit(cache=True, nogil=True)
-def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Side, most: int) -> tuple[Ints, Ints]:
+def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Side, most: int) -> tuple[Ints, Ints, int]:
     """Return the trees of depth 2 of the largest edges in a half, at most so many, the largest first, and how written.
 
-    The constant is among them. Edges are those of the sign that the uppermost leaf is +1.
+    The constant is among them. Edges are those of the sign that the uppermost leaf is +1. Beside them comes the number
+    of all trees, h or -h.
     """
     starts = layout.starts
     edges, forms, count = np.zeros(most, np.int64), np.zeros((most, 7), np.int64), 1
     edges[0] = half.sums[starts[partners[0] + 1] - 1]
     forms[0, 0], forms[0, 2], forms[0, 4], forms[0, 6] = -1, -1, -1, 1
-    form = np.zeros(7, np.int64)
+    form, n_trees = np.zeros(7, np.int64), 1
     # as variables, since what is called with a literal is compiled for each
     sides = np.array([True, False])
     for g in partners:
@@ -436,6 +422,7 @@ def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Side, mo
         for u in range(first, end):
             upper = _list_splits(layout, half, partners, root, g, u, sides[0])
             lower = _list_splits(layout, half, partners, root, g, u, sides[1])
+            n_trees += 2 * len(upper) * len(lower) - 1
             by_upper, by_lower = rank_splits(upper, most + 1), rank_splits(lower, most + 1)
             for p in range(len(by_upper)):
                 # one of the trees before is none: two constants of one sign
@@ -447,20 +434,7 @@ def _rank_halves(layout: TableLayout, half: Half, partners: Ints, root: Side, mo
                         form[0], form[1], form[2], form[3] = g, u + 1, up[0], up[1]
                         form[4], form[5], form[6] = down[0], down[1], product
                         count = _insert(edges, forms, count, up[2] + product * down[2], form)
-    return forms[:count], edges[:count]
-
-
-@njit(cache=True)
-def _count_halves(layout: TableLayout, half: Half, partners: Ints, root: Side) -> int:
-    """Count the trees of depth 2 in a half, h or -h, as `_rank_halves` visits them."""
-    count, sides = 1, np.array([True, False])
-    for g in partners:
-        first, end = find_bins(g, root, layout.twins, layout.counts)
-        for u in range(first, end):
-            n_above = len(_list_splits(layout, half, partners, root, g, u, sides[0]))
-            n_below = len(_list_splits(layout, half, partners, root, g, u, sides[1]))
-            count += 2 * n_above * n_below - 1
-    return count
+    return forms[:count], edges[:count], n_trees
 
 
 @njit(cache=True)

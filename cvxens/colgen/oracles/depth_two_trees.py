@@ -112,10 +112,8 @@ class DepthTwoTrees(BinnedOracle):
     def _close(self, exclude: Collection[Hypothesis]) -> Closed:
         """Return the trees of the set among some hypotheses; others close nothing."""
         closed: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-        for hypothesis in exclude:
-            found = self.readings.find_tree(hypothesis)
-            if found is not None and found[0][0] >= 0:
-                closed.setdefault((found[0][0], found[0][1]), []).append(found[0][2:])
+        for root, place, *tree in self.readings.find_trees(exclude, 2):
+            closed.setdefault((root, place), []).append(tuple(tree))
         return {root: np.array(trees, np.int64) for root, trees in closed.items()}
 
     def _search_root(
