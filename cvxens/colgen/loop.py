@@ -466,19 +466,18 @@ class RunLimits:
 
         `sense` is -1 where the objectives of `rows` are those of a maximum; `bounded` is False where there is no bound.
         """
-        last = rows[-1]
-        ending = None
-        if last.relative_gap <= self.tol:
-            ending = Ending.OPTIMAL if last.relative_gap >= 0 else Ending.VIOLATED
-        elif not bounded and self._is_stalled(rows, sense):
-            ending = Ending.STALLED
-        elif self.max_columns is not None and last.size >= self.max_columns:
-            ending = Ending.MAX_COLUMNS
-        elif len(rows) >= (self.max_rounds or (inf if bounded else max(UNBOUNDED_ROUNDS, self.max_columns or 0))):
-            ending = Ending.MAX_ROUNDS
-        elif time_over:
-            ending = Ending.MAX_TIME
-        return ending
+        last, most_rounds = rows[-1], self.max_rounds
+        if most_rounds is None and not bounded:
+            most_rounds = max(UNBOUNDED_ROUNDS, self.max_columns or 0)
+        endings = (
+            (Ending.VIOLATED, last.relative_gap < 0),
+            (Ending.OPTIMAL, last.relative_gap <= self.tol),
+            (Ending.STALLED, not bounded and self._is_stalled(rows, sense)),
+            (Ending.MAX_COLUMNS, last.size >= (self.max_columns or inf)),
+            (Ending.MAX_ROUNDS, len(rows) >= (most_rounds or inf)),
+            (Ending.MAX_TIME, time_over),
+        )
+        return next((ending for ending, is_here in endings if is_here), None)
 
     def _is_stalled(self, rows: Sequence[Round], sense: float) -> bool:
         """True if the last rounds were in vain, without a bound; rounds without a feasible point never are."""

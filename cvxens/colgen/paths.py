@@ -356,7 +356,6 @@ def solve_path(
         raise InvalidInput("prices", f"found {prices!r}", "give the lower end and a higher one")
     solver = _Solver(formulate, oracle, y, (low, high), tol, options)
     segments: list[Segment] = []
-    ending: Ending | None = None
     with limit_time(max_time) as clock:
         ends: list[PathPoint] = []
         for price in (low, high):
@@ -371,19 +370,16 @@ def solve_path(
             gap, price = widest.widest
             # where a run lowers the gap most
             price = price if widest.crossing is None else widest.crossing
-            if clock.interrupted:
-                ending = Ending.INTERRUPTED
-            elif gap <= tol:
-                ending = Ending.OPTIMAL
-            elif stopped:
-                ending = Ending.STOPPED
-            elif time_is_up():
-                ending = Ending.MAX_TIME
-            elif len(segments) >= max_points - 1:
-                ending = Ending.MAX_ROUNDS
-            elif not widest.left.price < price < widest.right.price:
+            endings = (
+                (Ending.INTERRUPTED, clock.interrupted),
+                (Ending.OPTIMAL, gap <= tol),
+                (Ending.STOPPED, stopped),
+                (Ending.MAX_TIME, time_is_up()),
+                (Ending.MAX_ROUNDS, len(segments) >= max_points - 1),
                 # the gap is that of a run at its own price
-                ending = _find_reason(widest)
+                (_find_reason(widest), not widest.left.price < price < widest.right.price),
+            )
+            ending = next((ending for ending, is_here in endings if is_here), None)
             if ending is not None:
                 break
             point = solver.solve(price, (widest.left, widest.right))

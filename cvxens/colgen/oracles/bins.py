@@ -137,6 +137,16 @@ class Readings:
         feature, way, threshold = self._read(root, place)
         return Branch(feature, threshold, above, below, way)
 
+    def evaluate(self, tree: Sequence[int], sign: int = 1) -> NDArray[np.int8]:
+        """Return the values of a tree as `make_tree` takes it, (n_samples,)."""
+        root, place, *halves = tree or (-1, 0)
+        if root < 0:
+            return np.full(self.codes.shape[1], sign, np.int8)
+        middle = len(halves) // 2
+        above = self.evaluate(halves[:middle], sign)
+        below = self.evaluate(halves[middle:-1], sign * (halves[-1] if halves else -1))
+        return np.where(self.codes[root] >= place, above, below)
+
     def find_tree(self, tree: Any, depth: int) -> tuple[tuple[int, ...], int] | None:
         """Return how a tree of a depth is written, and its sign, as `make_tree` has both; None for no tree of it."""
         if isinstance(tree, Constant):
@@ -436,3 +446,15 @@ def measure_norms(edges: Array, order: float) -> Array:
     for k in range(len(sizes)):
         sizes[k] = measure_edges(edges[:, k], order)[0]
     return sizes
+
+
+@njit(cache=True)
+def has_row(rows: Ints, row: Any) -> bool:
+    """Return True if one of some rows is a row, as far as these go."""
+    for other in rows:
+        same = True
+        for part in range(len(other)):
+            same = same and other[part] == row[part]
+        if same:
+            return True
+    return False

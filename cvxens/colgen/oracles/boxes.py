@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, is_over, measure_edges, size_edges
+from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, has_row, is_over, measure_edges, size_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
@@ -161,7 +161,7 @@ class Boxes(AnytimeOracle):
             answers = Answers(np.zeros(n_lists, bounds.dtype), np.zeros((n_lists, self.max_length, 3), np.int64))
             # list by list what has no condition on another feature
             inside = (conditions[:, lists].sum(axis=2) == conditions.sum(axis=1)[:, np.newaxis]).T
-            own = np.ascontiguousarray(np.swapaxes(runs[:, lists], 0, 1)[inside])
+            own = np.swapaxes(runs[:, lists], 0, 1)[inside].reshape(-1, 3 * self.max_length)
             shut = Shut(own, np.append(0, inside.sum(axis=1).cumsum()))
 
             def search_some(some: slice) -> None:
@@ -280,7 +280,7 @@ class Answers(NamedTuple):
 class Shut(NamedTuple):
     """The boxes that must not be answered with, list by list."""
 
-    boxes: Ints  # (n_closed, max_length, 3)
+    boxes: Ints  # (n_closed, 3 max_length), the runs of their features, one after the other
     starts: Ints  # (n_lists + 1,)
 
 
@@ -485,7 +485,7 @@ def _search_runs(
                 most, missing = most + turn * values[0, n_bins], 1
             if most > size:
                 box[last, 0], box[last, 1], box[last, 2] = first, end, missing
-                if _is_closed(box, closed):
+                if has_row(closed, box.ravel()):
                     is_open = False
                 else:
                     size, sign = most, turn
@@ -498,22 +498,10 @@ def _search_runs(
     while _move_run(run, n_bins, extra):
         _add_run(run, n_bins, values, 1, sums, unused)
         here, turn = _measure(sums[:, 0], order)
-        if here > size and not _is_closed(box, closed):
+        if here > size and not has_row(closed, box.ravel()):
             size, sign = here, turn
             _copy(box, best_box)
     return size, sign
-
-
-@njit(cache=True)
-def _is_closed(box: Ints, closed: Ints) -> bool:
-    for other in closed:
-        same = True
-        for depth in range(len(box)):
-            for part in range(3):
-                same = same and other[depth, part] == box[depth, part]
-        if same:
-            return True
-    return False
 
 
 @njit(cache=True)

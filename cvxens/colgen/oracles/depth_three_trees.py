@@ -116,8 +116,8 @@ class DepthThreeTrees(AnytimeOracle):
         answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
         trees = list(dict.fromkeys(tree for found, _ in answers for tree in found))
         edges, shut = (
-            np.stack([_sum_trees(self._layout.codes, integers, rows) for integers in weights.integers])
-            for rows in (np.array([*some], np.int64).reshape(-1, 17) for some in (trees, closed))
+            np.array([weights.integers @ self.readings.evaluate(tree) for tree in some]).reshape(-1, len(answers)).T
+            for some in (trees, closed)
         )
         # the norm of the edges is no more than that of the largest edges of all outputs
         bounds = np.array([bound for _, bound in answers])
@@ -202,26 +202,6 @@ def _sum_sample(layout: TableLayout, weights: Ints, n_threads: int) -> Half:
 
     map_in_threads(sum_reading, range(len(layout.counts)), n_threads)
     return sums
-
-
-@njit(cache=True)
-def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
-    """Return the edges of trees as they are written, for the sign that their uppermost leaf is +1."""
-    edges = np.zeros(len(trees), np.int64)
-    for k in range(len(trees)):
-        tree = trees[k]
-        for i in range(len(weights)):
-            above = codes[tree[0], i] >= tree[1]
-            half = tree[2:9] if above else tree[9:16]
-            sign = 1 if above else tree[16]
-            if half[0] >= 0:
-                high = codes[half[0], i] >= half[1]
-                at = 2 if high else 4
-                sign *= 1 if high else half[6]
-                if half[at] >= 0 and codes[half[at], i] < half[at + 1]:
-                    sign = -sign
-            edges[k] += sign * weights[i]
-    return edges
 
 
 @njit(cache=True, nogil=True)

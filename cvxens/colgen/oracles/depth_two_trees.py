@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, Side, drop_unweighted, find_bins, measure_edges
+from cvxens.colgen.oracles.bins import BinnedOracle, Side, drop_unweighted, find_bins, has_row, measure_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.features import NONE, FixedPoint, Ints, sum_joint
@@ -321,17 +321,6 @@ def _join_rows(
                 here, most = measure_edges((up[2:] + product * down[2:]).astype(np.float64), order)
                 largest = max(largest, here)
                 tree = (up[0], up[1], down[0], down[1], product, 1 if most >= 0 else -1)
-                if here > size and not _is_closed(tree, closed):
+                if here > size and not has_row(closed, tree):
                     size, best = here, tree
     return size, largest, best
-
-
-@njit(cache=True)
-def _is_closed(tree: tuple[int, int, int, int, int, int], closed: Ints) -> bool:
-    for other in closed:
-        same = True
-        for part in range(5):
-            same = same and other[part] == tree[part]
-        if same:
-            return True
-    return False

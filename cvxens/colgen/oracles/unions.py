@@ -26,6 +26,7 @@ from cvxens.colgen.protocols import (
     Column,
     CombinedSample,
     Oracle,
+    OracleOver,
     Priced,
     TabledSample,
     declared,
@@ -146,21 +147,7 @@ def _are_equal(sample: Any, other: Any) -> bool:
     return np.array_equal(np.asarray(sample), np.asarray(other), equal_nan=True)
 
 
-class _Over:
-    """An oracle over the hypotheses of another one, changed one by one."""
-
-    def __init__(self, oracle: Oracle) -> None:
-        validation.offers("oracle", oracle, "price", "sample")
-        self.oracle = oracle
-        self.negations = declared(oracle, "negations")
-
-    @property
-    def n_hypotheses(self) -> float:
-        """Number of hypotheses, inf where it is not known."""
-        return float(declared(self.oracle, "n_hypotheses"))
-
-
-class Costed(_Over):
+class Costed(OracleOver):
     """The hypotheses of an oracle divided by what a unit of their weight costs.
 
     An l1 penalty over them is the weighted one, ``sum_h cost(h) |w_h|``: the length of a rule, the price of what it
@@ -201,7 +188,6 @@ class Costed(_Over):
 
     def __init__(self, oracle: Oracle, cost: float | Callable[[Any], float], *, least: float | None = None) -> None:
         super().__init__(oracle)
-        self.sample = oracle.sample
         self.by_rows = declared(oracle, "by_rows")
         self.cost = cost if callable(cost) else validation.positive("cost", cost)
         if callable(cost) and least is None:
@@ -290,7 +276,7 @@ def _raised(bound: float, factor: float) -> float:
     return bound * factor + abs(bound * factor) * 4 * EPSILON if bound < inf else inf
 
 
-class Rows(_Over):
+class Rows(OracleOver):
     """The hypotheses of an oracle on rows that are linear combinations of its samples: the columns D h.
 
     Labels and multipliers are those of the rows; `Run.decision_function` gives the scores of samples. An intercept is
@@ -361,10 +347,6 @@ class Rows(_Over):
         """
         _, of_sample, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
         return cls(oracle, csr_array((1 / sizes[of_sample], (of_sample, np.arange(len(of_sample))))))
-
-    def has_negation(self, hypothesis: Hypothesis) -> bool:
-        """Return True if the set may have the negation of a hypothesis."""
-        return has_negation(self.oracle, hypothesis)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
