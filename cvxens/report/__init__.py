@@ -34,7 +34,7 @@ from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import name_problems
-from cvxens.plotting.traces import read_traces
+from cvxens.plotting.runs import read_traces
 from cvxens.types import Array
 
 __all__ = ["Report"]

@@ -1,11 +1,9 @@
 """Oracles: weak learners that price their hypotheses."""
 
-from cvxens.colgen.oracles.boxes import Boxes
-from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
-from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
+from cvxens.colgen.oracles.depth_trees import DepthThreeTrees, DepthTwoTrees
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
 from cvxens.colgen.oracles.learners import SklearnLearner, Trees
-from cvxens.colgen.oracles.pair_rules import PairRules
+from cvxens.colgen.oracles.rules import Boxes, PairRules
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.ramps import Ramps

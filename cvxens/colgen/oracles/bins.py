@@ -157,7 +157,7 @@ class Readings:
         split = self.find_split(tree)
         if split is not None:
             *root, sign = split
-            halves = [Constant(sign), Constant(-sign)]
+            halves: list[Hypothesis] = [Constant(sign), Constant(-sign)]
         elif isinstance(tree, Branch) and depth > 1:
             root = list(self.tests.get((tree.feature, tree.missing, tree.threshold), ()))
             halves = [tree.above, tree.below]

@@ -25,7 +25,7 @@ from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.tables import Feature
-from cvxens.tables.columns import learn_features
+from cvxens.tables import learn_features
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_each, one_of
 
