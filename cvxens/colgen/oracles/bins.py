@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
@@ -31,6 +31,9 @@ from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import limit, whole
+
+ClosedTrees: TypeAlias = dict[tuple[int, ...], set[tuple[int, ...]]]
+"""By reading and place of a root what must not be answered with: the rest of trees, as `Readings.make_tree` has it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +173,14 @@ class Readings:
             return None
         return (*root, *above[0], *below[0], above[1] * below[1]), above[1]
 
-    def find_trees(self, hypotheses: Collection[Hypothesis], depth: int) -> Iterator[tuple[int, ...]]:
-        """Yield how those of some hypotheses are written that are trees of a depth, but for constants."""
+    def close_trees(self, hypotheses: Collection[Hypothesis], depth: int) -> ClosedTrees:
+        """Return how those of some hypotheses are written that are trees of a depth; others close nothing."""
+        closed: ClosedTrees = {}
         for hypothesis in hypotheses:
             found = self.find_tree(hypothesis, depth)
             if found is not None and found[0][0] >= 0:
-                yield found[0]
+                closed.setdefault(found[0][:2], set()).add(found[0][2:])
+        return closed
 
     def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
         """Return the condition that a value is at or above a threshold of a reading, or that it is below."""

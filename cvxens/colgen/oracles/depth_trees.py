@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from cvxens.colgen.oracles.bins import (
     AnytimeOracle,
     BinnedOracle,
+    ClosedTrees,
     Readings,
     Side,
     drop_unweighted,
@@ -46,10 +47,6 @@ from cvxens.features import NO_BOUND, NONE, FixedPoint, Ints, sum_joint, sum_pai
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
 from cvxens.types import Array
-
-Closed: TypeAlias = dict[tuple[int, int], Ints]
-"""By reading and place of a root its trees that must not be answered with: reading and place of the upper split and of
-the lower one, -1 and 0 for none, and the product of their signs, (n_closed, 5)."""
 
 
 @documented
@@ -114,7 +111,7 @@ class DepthTwoTrees(BinnedOracle):
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         integers, codes = drop_unweighted(weights.integers, self.readings.codes)
         roots = np.flatnonzero(self.readings.counts).tolist()
-        search = partial(self._search_root, codes, integers, self._close(exclude), row_norm)
+        search = partial(self._search_root, codes, integers, self.readings.close_trees(exclude, 2), row_norm)
         answers = map_in_threads(search, roots, threads_for(weights.integers.size * len(roots) ** 2))
         found = [
             (of_root.size, self.readings.make_tree((f, *of_root.tree[:6]), of_root.tree[6]))
@@ -129,15 +126,8 @@ class DepthTwoTrees(BinnedOracle):
         n_terms = 8 + 4 * int(self.readings.starts[-1])
         return replace(answer, edge_square_sum=weights.bound_squares(squares, float(self.n_hypotheses), n_terms))
 
-    def _close(self, exclude: Collection[Hypothesis]) -> Closed:
-        """Return the trees of the set among some hypotheses; others close nothing."""
-        closed: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-        for root, place, *tree in self.readings.find_trees(exclude, 2):
-            closed.setdefault((root, place), []).append(tuple(tree))
-        return {root: np.array(trees, np.int64) for root, trees in closed.items()}
-
     def _search_root(
-        self, codes: NDArray[np.uint8], integers: Ints, closed: Closed, order: float, root: int
+        self, codes: NDArray[np.uint8], integers: Ints, closed: ClosedTrees, order: float, root: int
     ) -> BestTree:
         """Return the best open tree of a root's reading."""
         partners, twins, counts = np.flatnonzero(self.together[root]), self.readings.twins, self.readings.counts
@@ -161,9 +151,9 @@ class DepthTwoTrees(BinnedOracle):
             return BestTree(best[0], max(answer[1] for answer in answers), squares, best[2])
         size, largest = float(NONE), float(NONE)
         tree: tuple[int, ...] = ()
-        nothing = np.empty((0, 5), np.int64)
         for place in range(1, int(counts[root]) + 1):
-            lists, shut = list_halves(slice(None), place), closed.get((root, place), nothing)
+            lists = list_halves(slice(None), place)
+            shut = np.array([*closed.get((root, place), ())], np.int64).reshape(-1, 5)
             found, largest, here = _join_rows(*lists, shut, order, size, largest)
             size, tree = found, (place, *here) if found > size else tree
         return BestTree(size, largest, squares, tree)
@@ -198,7 +188,7 @@ def _sum_squares(halves: Halves) -> float:
 
 
 def _find_best(
-    halves: Halves, list_halves: Callable[[int], tuple[Ints, Ints]], root: int, closed: Closed
+    halves: Halves, list_halves: Callable[[int], tuple[Ints, Ints]], root: int, closed: ClosedTrees
 ) -> tuple[int, int, tuple[int, ...]]:
     """Return the largest edge of an open tree of a root, that of all, and the tree, under one output."""
     (above, below), (up, down) = halves.totals, halves.best
@@ -208,8 +198,7 @@ def _find_best(
     forms, here = sizes.argmax(axis=0), sizes.max(axis=0)
     largest = int(here.max())
     opened: dict[int, tuple[int, ...]] = {}
-    while (k := int(here.argmax())) not in opened and (root, k + 1) in closed:
-        shut = {*map(tuple, closed[root, k + 1].tolist())}
+    while (k := int(here.argmax())) not in opened and (shut := closed.get((root, k + 1))):
         upper, lower = (half[rank_splits(half, len(shut) + 2)].tolist() for half in list_halves(k + 1))
         here[k], found = find_open(upper, lower, shut)
         opened[k] = found or (-1, 0, -1, 0, -1, 1)
@@ -426,12 +415,12 @@ class DepthThreeTrees(AnytimeOracle):
         """
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         ends_at = time.perf_counter() + self.max_seconds
-        closed = set(self.readings.find_trees(exclude, 3))
+        closed = self.readings.close_trees(exclude, 3)
         answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
         trees = list(dict.fromkeys(tree for found, _ in answers for tree in found))
         edges, shut = (
             np.array([weights.integers @ self.readings.evaluate(tree) for tree in some]).reshape(-1, len(answers)).T
-            for some in (trees, closed)
+            for some in (trees, [(*root, *rest) for root, shut in closed.items() for rest in shut])
         )
         # the norm of the edges is no more than that of the largest edges of all outputs
         bounds = np.array([bound for _, bound in answers])
@@ -445,7 +434,7 @@ class DepthThreeTrees(AnytimeOracle):
         )
         return self._answer(weights, ranked, every, outside, exclude, row_norm)
 
-    def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], float]:
+    def _search(self, integers: Ints, closed: ClosedTrees, ends_at: float) -> tuple[list[Written], float]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
         n_readings = self.readings.n_readings
         (integers,), codes = drop_unweighted(integers[np.newaxis], self._layout.codes)
@@ -602,7 +591,7 @@ def _join(lower: int, upper: int, below: int, above: int) -> int:
 
 
 def _search_root(
-    layout: TableLayout, weights: Ints, sample: Half, closed: set[Written], floor: float, f: int
+    layout: TableLayout, weights: Ints, sample: Half, closed: ClosedTrees, floor: float, f: int
 ) -> tuple[int, Written | None]:
     """Return the best open tree of a root's reading and its edge; one of an edge of at most `floor` need not be found.
 
@@ -644,7 +633,7 @@ def _search_root(
             plain, kept = Half.of_zeros(layout), place
             _add_samples(0, ends[place - 1], codes, weights, layout, partners, own, plain)
             _divide(plain, sample, layout, partners, own, kept_below, kept_above)
-        shut = {other[2:] for other in closed if other[:2] == (f, place)}
+        shut = closed.get((f, place), set())
         upper, lower = (
             np.column_stack(_rank_halves(layout, half, partners, (f, place, above), len(shut) + 2)[:2]).tolist()
             for half, above in ((kept_above, True), (kept_below, False))

@@ -24,8 +24,7 @@ from cvxens.features import Ints, check_features, column, count_missing, find_mi
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
-from cvxens.tables import Feature
-from cvxens.tables import learn_features
+from cvxens.tables import Feature, learn_features
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_each, one_of
 

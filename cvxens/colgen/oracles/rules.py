@@ -14,34 +14,36 @@ Weights are integers (`FixedPoint`), whose sums are the same in every order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cached_property, partial
-from math import inf
+from itertools import chain, combinations
+from math import comb, inf
 from typing import Any, ClassVar, NamedTuple, TypeAlias
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
-from cvxens.colgen.oracles.bins import BinnedOracle, drop_unweighted, measure_norms
+
+from cvxens.colgen.oracles.bins import (
+    AnytimeOracle,
+    BinnedOracle,
+    drop_unweighted,
+    has_row,
+    is_over,
+    measure_edges,
+    measure_norms,
+    size_edges,
+)
 from cvxens.colgen.oracles.levels import check_sides
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
-from cvxens.features import FixedPoint, Ints, sum_joint
-from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
-from cvxens.limits import map_in_threads, threads_for
-import time
-from collections.abc import Collection, Iterator
-from dataclasses import KW_ONLY, dataclass, replace
-from itertools import chain, combinations
-from math import comb, inf
-from numba import njit
-from cvxens.colgen.oracles.bins import AnytimeOracle, drop_unweighted, has_row, is_over, measure_edges, size_edges
 from cvxens.errors import InvalidInput
-from cvxens.features import FixedPoint, Ints
-from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
+from cvxens.features import FixedPoint, Ints, sum_joint
+from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.validation import whole
-
-
 
 Closed: TypeAlias = dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]
 """By the readings of rules that must not be answered with: places and sides of their conditions."""

@@ -13,18 +13,20 @@ adds to the scores from r on.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Self
+
 import numpy as np
 from scipy.sparse import csr_array, issparse
+
 from cvxens import validation
 from cvxens.colgen.oracles.bins import Groups
 from cvxens.colgen.oracles.depth_trees import DepthTwoTrees
 from cvxens.colgen.oracles.levels import Kinds, check_sides
-from cvxens.colgen.oracles.rules import PairRules
 from cvxens.colgen.oracles.pool import Pool, rank, unite
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
+from cvxens.colgen.oracles.rules import PairRules
 from cvxens.colgen.protocols import (
     Column,
     CombinedSample,
@@ -33,22 +35,16 @@ from cvxens.colgen.protocols import (
     Priced,
     TabledSample,
     declared,
+    evaluate,
     has_negation,
     surely_has,
 )
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
-from cvxens.hypotheses import Hypothesis, Ramp, Scaled, negate
+from cvxens.hypotheses import Constant, Hypothesis, Ramp, Scaled, negate
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
 from cvxens.types import Array
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
-from cvxens.colgen.protocols import Column, Oracle, Priced, declared, evaluate
-from cvxens.hypotheses import Constant, negate
-
-
 
 DISTANCE = 100.0
 """The value of a constant step: a distance between scores that is everywhere the same costs a hundredth of others."""
