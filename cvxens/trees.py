@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.limits import check_time, map_in_threads
 from cvxens.tables import Feature, Table, match
 from cvxens.types import Array, FieldsOnly
@@ -417,10 +417,8 @@ def _read_training(X: Any, y: Any) -> tuple[Table, Training, tuple[Any, ...]]:
     y = labels("y", y, len(table))
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise InvalidInput("y", "found missing labels", "leave these samples out")
-    try:
+    with refusing("y", "found labels that cannot be sorted", "give labels of one type", (TypeError,)):
         classes, codes = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
     n_values = np.array([feature.n_values for feature in table.features])
     # what may not be written to has a type of its own, for which all would be compiled once more
     columns = table.columns if table.columns.flags.writeable else table.columns.copy()

@@ -12,7 +12,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.effects import Effects, Interaction, MainEffect
 from cvxens.effects.functions import find_span
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.features import column
 from cvxens.plotting.display import (
     FAINT,
@@ -203,11 +203,9 @@ class ShapeDisplay:
         names, columns = name_features(feature_names, len(shapes)), _columns(X, len(shapes))
         panels = {}
         for d, pair in enumerate(shapes):
-            try:
+            remedy = "give (knots, values) for every feature"
+            with refusing("shapes", f"found no pair for {names[d]}", remedy, (TypeError, ValueError)):
                 knots, values = pair
-            except (TypeError, ValueError):
-                remedy = "give (knots, values) for every feature"
-                raise InvalidInput("shapes", f"found no pair for {names[d]}", remedy) from None
             panels[d] = [ShapeFunction(names[d], knots, values, columns[d])]
         return cls._from_panels(panels, n_shown).plot(ax)
 

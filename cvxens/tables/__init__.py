@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.tables.numerals import (
     NUMBER,
     Dates,
@@ -106,10 +106,8 @@ def read_columns(X: Any) -> tuple[dict[str, Any], bool]:
         if not columns or not len(X):
             raise InvalidInput("X", f"found {len(X)} rows under {list(columns)}", "give a frame with rows and columns")
     else:
-        try:
+        with refusing("X", "found rows of different lengths", "give rows of equal length"):
             rows = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-        except ValueError:
-            raise InvalidInput("X", "found rows of different lengths", "give rows of equal length") from None
         if rows.ndim != 2 or rows.size == 0:
             raise InvalidInput("X", f"found shape {rows.shape}", "give rows of equal length, and at least one column")
         columns = {f"x{j}": pd.Series(column, name=f"x{j}") for j, column in enumerate(rows.T)}
