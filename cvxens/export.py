@@ -404,6 +404,11 @@ def _find_classes(model: BaseEstimator) -> NDArray | None:
     raise InvalidInput("model", f"found the classes {classes}", "fit with classes that are numbers or text")
 
 
+def _find(model: BaseEstimator, attribute: str) -> Any:
+    """Return an attribute that not all fitted models have, None where it is not there."""
+    return getattr(model, attribute, None)
+
+
 def _takes_gaps(model: BaseEstimator) -> bool:
     """Return True if values may be missing; what is no estimator of scikit-learn is refused later."""
     return isinstance(model, BaseEstimator) and bool(get_tags(model).input_tags.allow_nan)
@@ -411,7 +416,7 @@ def _takes_gaps(model: BaseEstimator) -> bool:
 
 def _add_range(model: BaseEstimator, graph: Graph, box: Array) -> str:
     """Add the truth values (n,) that all values of a sample are in the box, codes of levels, or missing if they may."""
-    features = getattr(model, "features_", None) or ()
+    features = _find(model, "features_") or ()
     nominal = [j for j, feature in enumerate(features) if feature.categories is not None]
     low, high = box.copy()
     low[nominal], high[nominal] = 0.0, [features[j].n_values - 1 for j in nominal]
@@ -444,11 +449,11 @@ def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDA
 
 def _describe(model: BaseEstimator) -> dict[str, str]:
     """Return the properties of the file: estimator, certificate, and what the features are."""
-    certificates = getattr(model, "best_estimator_", model).certificate_
+    certificates = (_find(model, "best_estimator_") or model).certificate_
     text = "\n\n".join(map(str, certificates if isinstance(certificates, list) else [certificates]))
-    names = getattr(model, "feature_names_in_", None)
+    names = _find(model, "feature_names_in_")
     named = {} if names is None else {"feature_names": json.dumps(names.tolist())}
-    features, values = getattr(model, "features_", None), "numbers"
+    features, values = _find(model, "features_"), "numbers"
     if features is not None:
         named["columns"] = json.dumps({feature.name: feature.categories for feature in features})
         values = "numbers, or the codes 0, 1, ... of levels in the order that columns has them"

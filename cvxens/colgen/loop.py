@@ -41,6 +41,7 @@ from cvxens.colgen.protocols import (
     ask,
     declared,
     evaluate,
+    find_way,
     has_negation,
     hash_values,
     make_column,
@@ -245,8 +246,8 @@ class _Columns:
     def enter(self, start: Sequence[Hypothesis], found: Sequence[Hypothesis], solution: MasterSolution) -> list[Column]:
         """Enter the start, and what the oracle has found before; returns the columns with distinct values."""
         sample, hypotheses = self.oracle.sample, dict.fromkeys((*start, *found))
-        if hasattr(sample, "make_column"):
-            # no machine has the values of all samples: these are hypotheses of the oracle's, each once
+        if find_way(sample, "make_column") is not None:
+            # these are hypotheses of the oracle's, each once
             return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
         self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
         evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in hypotheses]

@@ -249,7 +249,8 @@ class _LevelProgram:
     def __init__(self, formulation: Formulation, y: Array, level: float) -> None:
         penalty: Any
         loss, penalty = formulation.terms
-        dual: Any = loss.linear_dual
+        dual = loss.linear_dual
+        assert dual is not None
         self.y, self.intercept, self.penalty = y, formulation.intercept, penalty
         self.stack = stack = dual.stack(y)
         simplex = penalty.total is not None

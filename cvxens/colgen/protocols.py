@@ -34,7 +34,17 @@ from cvxens.types import Array
 
 def evaluate(hypothesis: Hypothesis, sample: Any) -> Array:
     """Return the values of a hypothesis on a sample, shape (n_samples,); some samples know by themselves how."""
-    return sample.evaluate(hypothesis) if hasattr(sample, "evaluate") else hypothesis(sample)
+    own = find_way(sample, "evaluate")
+    return hypothesis(sample) if own is None else own(hypothesis)
+
+
+def find_way(sample: Any, name: str) -> Any:
+    """Return the method of a sample that has one to `evaluate` hypotheses, or to `make_column`; None where it has not.
+
+    The values of hypotheses on other samples are what the hypotheses say, and no machine has all of those of a sample
+    that makes columns.
+    """
+    return getattr(sample, name, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +152,7 @@ class Column:
 
 def make_column(hypothesis: Hypothesis, sample: Any, edge: float) -> Column:
     """Return a column, as the sample makes it where no machine has the values of all samples."""
-    make = getattr(sample, "make_column", None)
+    make = find_way(sample, "make_column")
     return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
 
 

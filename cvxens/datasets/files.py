@@ -111,7 +111,13 @@ class Source:
         kinds: tuple[type[Exception], ...] = ArithmeticError, AttributeError, LookupError, *UNREADABLE, *others
         return refusing(str(self.path), found, remedy, kinds, raised=DataFileError)
 
-    def check_inflated(self, size: int, what: str, remedy: str, allowed: int = SMALL_ALLOCATION) -> None:
+    def check_inflated(
+        self,
+        size: int,
+        what: str = "a packed table",
+        remedy: str = "give a part of its rows or columns",
+        allowed: int = SMALL_ALLOCATION,
+    ) -> None:
         """Raise `DataFileError` if `what` this file holds would take too much for its own size."""
         if size > (limit := inflation_limit(self.stored, allowed)):
             sizes = f"{size / MEBIBYTE:,.0f} MiB, where the limit is {limit / MEBIBYTE:,.0f} MiB"

@@ -46,9 +46,6 @@ from cvxens.tables import (
     spell,
 )
 
-PACKED = "a packed table", "give a part of its rows or columns"
-"""What is said of a file that takes too much in memory, and what to do."""
-
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
 
@@ -505,7 +502,7 @@ def read_workbook(source: Source) -> tuple[Any, ...]:
     with source.refusing("found an Excel workbook that cannot be read", "save the sheet as CSV"):
         # what cells take in memory beside their text in the file, at the most
         size = 8 * sum(part.file_size for part in ZipFile(BytesIO(source.content)).infolist())
-        source.check_inflated(size, *PACKED)
+        source.check_inflated(size)
         try:
             with pd.ExcelFile(BytesIO(source.content), engine="openpyxl") as book:
                 sheet, *others = book.sheet_names
@@ -537,9 +534,9 @@ def read_parquet(source: Source) -> tuple[Any, ...]:
         # a value takes eight bytes in memory, however few it takes in the file
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         cells = file.metadata.num_rows * file.metadata.num_columns
-        source.check_inflated(max(8 * cells, sum(group.total_byte_size for group in groups)), *PACKED)
+        source.check_inflated(max(8 * cells, sum(group.total_byte_size for group in groups)))
         table = file.read()
-        source.check_inflated(table.nbytes, *PACKED)
+        source.check_inflated(table.nbytes)
         for column in table.schema:
             if types.is_nested(column.type):
                 raise ValueError(f"nested values in the column {column.name!r}")

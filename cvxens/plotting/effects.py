@@ -25,6 +25,7 @@ from cvxens.plotting.display import (
     add_note,
     check_axes,
     draw_ranked,
+    find_fitted,
     name_features,
     new_axes,
     read_fitted,
@@ -212,9 +213,9 @@ class ShapeDisplay:
     @classmethod
     def from_estimator(cls, estimator: BaseEstimator, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
         """Draw the main effects of a fitted estimator, as by `from_effects`; the label names their class."""
-        estimator = getattr(estimator, "best_estimator_", estimator)
+        estimator = find_fitted(estimator, "best_estimator_", estimator)
         display = cls._from_effects(read_fitted(estimator, "effects")(X), X, n_shown=n_shown)
-        classes = getattr(estimator, "classes_", None)
+        classes = find_fitted(estimator, "classes_")
         if classes is not None and not any(shape.of for shape in display.shapes):
             display.ylabel += f" (above 0: {classes[1]})"
         return display.plot(ax)

@@ -21,6 +21,7 @@ from cvxens.plotting.display import (
     add_legend,
     add_note,
     draw_ranked,
+    find_fitted,
     name_features,
     name_problems,
     read_fitted,
@@ -113,7 +114,7 @@ class Trace:
 def read_traces(estimator: Any, name: str = "") -> list[Trace]:
     """Return the traces of the ``history_`` of a fitted estimator, one for each sub-problem, by what it tells apart."""
     histories, names = read_fitted(estimator, "history_"), [name]
-    if hasattr(estimator, "estimators_"):
+    if find_fitted(estimator, "estimators_") is not None:
         names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
     else:
         histories = [histories]
@@ -164,7 +165,7 @@ class TraceDisplay(Display):
 
         Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.
         """
-        return cls(read_traces(getattr(estimator, "best_estimator_", estimator), name), against).plot(ax)
+        return cls(read_traces(find_fitted(estimator, "best_estimator_", estimator), name), against).plot(ax)
 
     def _style(self, trace: Trace) -> dict[str, Any]:
         # a line through one point is not seen
@@ -433,7 +434,7 @@ class SelectionDisplay(Display):
         """
         models = list(estimators)
         if feature_names is None:
-            known = [list(getattr(model, "feature_names_in_", [])) for model in models]
+            known = [list(find_fitted(model, "feature_names_in_", [])) for model in models]
             feature_names = known[0] if known and known[0] and all(each == known[0] for each in known) else None
         selected = [_find_selected(model) for model in models]
         return cls._from_selections(selected, "models that select", feature_names, n_shown).plot(ax)

@@ -33,7 +33,7 @@ from cvxens.effects import Effects, Interaction, MainEffect
 from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.features import column
-from cvxens.plotting.display import name_problems
+from cvxens.plotting.display import find_fitted, name_problems
 from cvxens.plotting.runs import read_traces
 from cvxens.types import Array
 
@@ -253,8 +253,8 @@ class Report:
                 thin = _thin(len(wrong), MOST_CUTS)
                 area = _number(roc_auc_score(positive, scores, sample_weight=of.weights))
                 found["roc"] = {"x": _numbers(wrong[thin]), "y": _numbers(right[thin]), "area": area}
-            if len(names) == 2 and hasattr(model, "predict_proba"):
-                found["calibration"] = _describe_calibration(model.predict_proba(of.raw)[:, 1], positive, of.weights)
+            if len(names) == 2 and (predict := find_fitted(model, "predict_proba")):
+                found["calibration"] = _describe_calibration(predict(of.raw)[:, 1], positive, of.weights)
             return found
         if not is_regressor(model) or predicted.ndim > 1:
             return {"lacking": "What there is to say is the score above."}
@@ -321,7 +321,7 @@ def _describe_histories(model: BaseEstimator) -> list[Content]:
 
 def _describe_rules(model: BaseEstimator, given: Given | None) -> Content:
     """Return the rules of an ensemble, or else its weak learners, as a table."""
-    if not hasattr(model, "to_frame"):
+    if find_fitted(model, "to_frame") is None:
         return {"lacking": "This model is no list of rules."}
     frame, kind = None, "rules"
     if given is not None and given.y is not None:
@@ -452,7 +452,8 @@ def _explain(model: BaseEstimator, effects: Effects, given: Given | None, explai
     by_feature = effects.shapley_values(samples).reshape(n, -1, n_outputs)
     predicted = model.predict(samples)
     # of the class that is predicted
-    sure = model.predict_proba(samples).max(axis=1) if hasattr(model, "predict_proba") else None
+    predict = find_fitted(model, "predict_proba")
+    sure = predict(samples).max(axis=1) if predict else None
     picked = given.X[rows]
     values = np.asarray(picked.toarray() if issparse(picked) else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]

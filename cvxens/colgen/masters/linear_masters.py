@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 from types import ModuleType
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,8 +186,8 @@ class HighsMaster(FastMaster):
         """Return True for piecewise linear losses; for hard margins of one side where weights are 0 or above."""
         if not super().supports(formulation):
             return False
-        dual: LinearDual = cast(Any, formulation.terms[0]).linear_dual
-        return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
+        dual = formulation.terms[0].linear_dual
+        return dual is not None and (dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1))
 
     def add(self, columns: Sequence[Column]) -> None:
         for values in self.restricted.add(columns):
@@ -402,7 +402,8 @@ class InteriorPointMaster(FastMaster):
 
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
-        return super().supports(formulation) and cast(Any, formulation.terms[0]).linear_dual.is_bounded
+        dual = formulation.terms[0].linear_dual
+        return super().supports(formulation) and dual is not None and dual.is_bounded
 
     @cached_property
     def simplex(self) -> HighsMaster:

@@ -454,7 +454,7 @@ def measure_norms(edges: Array, order: float) -> Array:
 
 
 @njit(cache=True)
-def has_row(rows: Ints, row: Any) -> bool:
+def has_row(rows: Ints, row: Ints | tuple[int, ...]) -> bool:
     """Return True if one of some rows is a row, as far as these go."""
     for other in rows:
         same = True

@@ -80,8 +80,8 @@ class SampledOracle(ABC):
         """Yield the hypotheses `make(theta, shift)` of what was drawn of both, by blocks, as exact oracles."""
         for chunk in chunks(len(drawn[0]), len(self.sample)):
             own = drawn[0][chunk], drawn[1][chunk]
-            given: Any = {"embody": partial(_embody, make, own), "sample": self.sample}
-            yield Pool(evaluate_all(*own), columns_per_round=self._n_kept, **given)
+            embody = partial(_embody, make, own)
+            yield Pool(evaluate_all(*own), embody=embody, sample=self.sample, columns_per_round=self._n_kept)
 
     @abstractmethod
     def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
