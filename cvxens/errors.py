@@ -58,7 +58,7 @@ def refusing(
     *,
     raised: type[InvalidInput] = InvalidInput,
 ) -> Iterator[None]:
-    """Make what others raise an error about an argument, with their words behind what was found; ours stay.
+    """Make what others raise an error about an argument, with their words behind what was found.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def refusing(
     """
     try:
         yield
-    except CvxensError:
+    except raised:
         raise
     except kinds as error:
         raise raised(argument, f"{found} ({' '.join(str(error).split())})", remedy) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from cvxens import validation
-from cvxens.effects.functions import take_apart
+from cvxens.effects import take_apart
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import with_names
 from cvxens.types import Array

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from cvxens import validation
-from cvxens.effects import Effects, Interaction, MainEffect
-from cvxens.effects.functions import find_span
+from cvxens.effects import Effects, Interaction, MainEffect, find_span
 from cvxens.errors import InvalidInput, refusing
 from cvxens.features import column
 from cvxens.plotting.display import (

@@ -29,8 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import storage, validation
 from cvxens.certificates import Certificate
-from cvxens.effects import Effects, Interaction, MainEffect
-from cvxens.effects.functions import find_span
+from cvxens.effects import Effects, Interaction, MainEffect, find_span
 from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import find_fitted, name_problems
