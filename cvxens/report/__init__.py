@@ -40,9 +40,6 @@ __all__ = ["Report"]
 
 Content: TypeAlias = dict[str, Any]
 
-MOST_MAINS, MOST_PAIRS, MOST_RULES, MOST_EXPLAINED = 60, 24, 500, 50
-"""The most functions, pairs, rules and samples in a report, the most important ones."""
-
 MOST_CUTS = 300
 """The most cuts of a function that are drawn, evenly spaced in rank."""
 
@@ -336,7 +333,8 @@ def _describe_rules(model: BaseEstimator, given: Given | None) -> Content:
         frame["problem"] = [names[k] for k in frame["problem"]]
     else:
         frame = frame.drop(columns="problem", errors="ignore")
-    rows = [[_cell(value) for value in row] for row in frame.head(MOST_RULES).itertuples(index=False)]
+    # the most rules, functions, pairs and samples in a report are the most important ones
+    rows = [[_cell(value) for value in row] for row in frame.head(500).itertuples(index=False)]
     return {"kind": kind, "columns": list(map(str, frame.columns)), "rows": rows, "total": len(frame)}
 
 
@@ -359,9 +357,9 @@ def _describe_effects(model: BaseEstimator, effects: Effects, given: Given | Non
     pairs: list[Content] = []
     for place, k in enumerate(ranked):
         term = effects.terms[k]
-        if isinstance(term, MainEffect) and len(mains) < MOST_MAINS:
+        if isinstance(term, MainEffect) and len(mains) < 60:
             mains.append({"term": place, **_draw_main(term, effects, given)})
-        elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < MOST_PAIRS:
+        elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < 24:
             pairs.append({"term": place, **_draw_pair(term, effects, given)})
     score = "score"
     if is_classifier(model) and not effects.outputs:
@@ -497,7 +495,7 @@ def _choose(scores: Array, explain: Any) -> NDArray[np.intp]:
     """Return the rows that were asked for, or rows from the lowest to the highest score."""
     if explain is None:
         ranked = np.argsort(scores, kind="stable")
-        return ranked[_thin(len(ranked), MOST_EXPLAINED)]
+        return ranked[_thin(len(ranked), 50)]
     rows = np.atleast_1d(np.asarray(explain))
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows) or rows.min() < 0 or rows.max() >= len(scores):
         found = f"found {explain!r:.100}"
