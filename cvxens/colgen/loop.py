@@ -27,9 +27,8 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
-from cvxens.colgen import all_stumps
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
-from cvxens.colgen.masters import BallMaster, fastest_master
+from cvxens.colgen.masters import BallMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -687,9 +686,9 @@ def column_generation(
     if master is fastest_master:
         formulation = formulation.read(signs)
         # all stumps at once are more columns than a run wants that counts them, or has some
-        at_once = not first and max_columns is None and len(signs) >= all_stumps.LEAST_SAMPLES
-        if at_once and all_stumps.can_begin_with_stumps(formulation, oracle):
-            begin = all_stumps.begin_with_stumps
+        at_once = not first and max_columns is None and len(signs) >= InteriorPointMaster.many_samples
+        if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
+            begin = InteriorPointMaster.begin_with_stumps
         master = partial(fastest_master_over, oracle)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
     # rounds that a checkpoint plays again take no time
@@ -742,7 +741,7 @@ class Search:
     start: tuple[Hypothesis, ...] = ()
     checkpoint: Checkpoint | None = None
     callback: Callable[[Step], Step | bool | None] | None = None
-    begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None
+    begin: Callable[[Any, Oracle, float], Sequence[Hypothesis]] | None = None
 
     def __post_init__(self) -> None:
         self.master = self.make_master(self.formulation, self.signs)
