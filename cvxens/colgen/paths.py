@@ -257,12 +257,11 @@ class Path:
         # a mean of both, or one of them alone
         take = best.share if isinstance(best, Mean) else float(best is segment.right)
         columns, weights = _join(segment.left, segment.right, take)
-        proven = np.interp(price, [knot.price for knot in segment.knots], [knot.bound for knot in segment.knots])
         share = (price - segment.left.price) / (segment.right.price - segment.left.price)
         sense = -1.0 if self.maximise else 1.0
         certificate = Certificate.between(
             sense * best.line(price),
-            sense * float(proven),
+            float(self.bounds(price)[self.maximise]),
             maximise=self.maximise,
             rounding=best.line.rounding,
             note="by the bounds at the prices on both sides",

@@ -442,14 +442,11 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
         return Table(features, _encode_columns(features, *read_columns(X)))
     if X.features == features:
         return X
-    # a code of NaN is that of the last of these names
-    names = {known.name: np.array([*(known.categories or ()), None], dtype=object) for known in X.features}
-    cells = {
-        known.name: pd.Series(
-            values if known.categories is None else names[known.name][np.nan_to_num(values, nan=-1).astype(int)]
-        )
-        for known, values in zip(X.features, X.columns, strict=True)
-    }
+    cells = {}
+    for known, values in zip(X.features, X.columns, strict=True):
+        # a code of NaN is that of the last of these names
+        names, codes = np.array([*(known.categories or ()), None], dtype=object), np.nan_to_num(values, nan=-1)
+        cells[known.name] = pd.Series(values if known.categories is None else names[codes.astype(int)])
     return Table(features, _encode_columns(features, cells, True))
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from cvxens.colgen.protocols import Priced, make_column
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import BinnedFeatures, Ints, check_features, count_missing
+from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
@@ -310,6 +310,11 @@ class BinnedOracle:
         varying, features = self.readings.counts > 0, self.readings.features
         self.together: NDArray[np.bool_] = self.allowed[np.ix_(features, features)] & varying & varying[:, np.newaxis]
         """Which readings vary and may be asked of one sample, (n_readings, n_readings)."""
+
+    def _bound_squares(self: Any, weights: FixedPoint, squares: float, n_terms: int) -> float:
+        """Bound the sum of squared edges, by that of all hypotheses but the constant, of sums over so many terms."""
+        squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
+        return weights.bound_squares(squares, float(self.n_hypotheses), n_terms)
 
     def _answer(
         self: Any,

@@ -121,10 +121,8 @@ class DepthTwoTrees(BinnedOracle):
         every = max((of_root.largest for of_root in answers), default=NONE)
         outside = max((size for size, _ in found), default=-inf)
         answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
-        squares = sum(of_root.squares for of_root in answers)
-        squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
-        n_terms = 8 + 4 * int(self.readings.starts[-1])
-        return replace(answer, edge_square_sum=weights.bound_squares(squares, float(self.n_hypotheses), n_terms))
+        squares, n_terms = sum(of_root.squares for of_root in answers), 8 + 4 * int(self.readings.starts[-1])
+        return replace(answer, edge_square_sum=self._bound_squares(weights, squares, n_terms))
 
     def _search_root(
         self, codes: NDArray[np.uint8], integers: Ints, closed: ClosedTrees, order: float, root: int

@@ -139,12 +139,9 @@ class PairRules(BinnedOracle):
             for k in ranked
             if answers[k].size > -inf
         ]
-        squares = np.array([answer.squares for answer in answers]).sum(axis=0)
-        if self.constant:
-            squares += float((weights.totals.astype(np.float64) ** 2).sum())
+        squares = np.array([answer.squares for answer in answers]).sum(axis=0).tolist()
         n_terms = 8 + 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
-        given = float(self.n_hypotheses), n_terms
-        square_sum, rising = (weights.bound_squares(float(total), *given) for total in squares)
+        square_sum, rising = (self._bound_squares(weights, total, n_terms) for total in squares)
         every = max((answer.largest for answer in answers), default=-inf)
         outside = max((size for size, _ in rules), default=-inf)
         answer = self._answer(weights, rules, every, outside, exclude, row_norm)
