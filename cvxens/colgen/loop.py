@@ -51,7 +51,7 @@ from cvxens.colgen.protocols import (
     with_signs,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning, refusing
+from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
 from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
@@ -715,8 +715,10 @@ def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> M
 
 
 def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
-    with refusing("start", f"found {start!r:.100}", "give hashable hypotheses", (TypeError,)):
+    try:
         hypotheses = tuple(dict.fromkeys(start))
+    except TypeError as error:
+        raise InvalidInput("start", f"found {start!r:.100} ({error})", "give hashable hypotheses") from None
     for hypothesis in hypotheses:
         if not callable(hypothesis):
             raise InvalidInput("start", f"found {hypothesis!r:.100}", "give hypotheses: functions of samples")
