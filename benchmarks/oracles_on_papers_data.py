@@ -26,7 +26,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import column_generation, formulations, oracles
-from cvxens.colgen.oracles.fourier import median_distance
+from cvxens.colgen.oracles.sampled import median_distance
 from cvxens.datasets import Dataset, load
 
 NAMES = ("sonar", "ionosphere", "raetsch_ringnorm")

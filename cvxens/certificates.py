@@ -135,8 +135,8 @@ class Certificate:
         dual: float,
         *,
         maximise: bool = False,
-        residuals: Mapping[str, float],
-        repair: Mapping[str, float],
+        residuals: Mapping[str, float] | None = None,
+        repair: Mapping[str, float] | None = None,
         rounding: float | None = None,
         proven: bool = True,
         note: str = "",
@@ -161,7 +161,7 @@ class Certificate:
         primal, dual, gap, share, rounding = map(float, (primal, dual, gap, share, rounding))
         condition = condition if proven and finite else ""
         proven = proven and finite and gap >= 0 and not condition
-        return cls(primal, dual, gap, share, residuals, repair, proven, note, rounding, condition, size)
+        return cls(primal, dual, gap, share, residuals or {}, repair or {}, proven, note, rounding, condition, size)
 
     @property
     def kkt_residual(self) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +47,32 @@ class InvalidInput(CvxensError, ValueError):
 
 class DataFileError(InvalidInput):
     """A data file that is missing, unreadable or malformed."""
+
+
+@contextmanager
+def refusing(
+    argument: str,
+    found: str,
+    remedy: str,
+    kinds: tuple[type[Exception], ...] = (ValueError,),
+    *,
+    raised: type[InvalidInput] = InvalidInput,
+) -> Iterator[None]:
+    """Make what others raise an error about an argument, with their words behind what was found.
+
+    Examples
+    --------
+    >>> with refusing("C", "found no number", "give one"):
+    ...     float("much")
+    Traceback (most recent call last):
+    cvxens.errors.InvalidInput: C: found no number (could not convert string to float: 'much'); give one
+    """
+    try:
+        yield
+    except raised:
+        raise
+    except kinds as error:
+        raise raised(argument, f"{found} ({' '.join(str(error).split())})", remedy) from None
 
 
 class NotSeparable(CvxensError):

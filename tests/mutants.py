@@ -82,7 +82,7 @@ FAULTS = {
         ("votes[()] = votes.get((), 0.0) + moved", "votes[()] = moved"),
         ("(holds[side] ^ holds[each]).all()", "(holds[side] | holds[each]).all()"),
     ],
-    ("report/content.py", "report/test_report_content.py"): [
+    ("report/__init__.py", "report/test_report_content.py"): [
         ("self.given if self.unseen is None else self.unseen", "self.given")
     ],
     ("tables/numerals.py", "datasets/test_data_files.py"): [("len(units) != 1 or not decimals", "len(units) != 1")],

@@ -114,7 +114,7 @@ LIBRARIES = {
     "distributed": ("dask",),
     "clarabel": ("problems.conic", "problems.cones", "colgen.masters"),
     "highspy": ("colgen.masters",),
-    "onnx": ("export.graph",),
+    "onnx": ("export",),
     "pyarrow": ("datasets.reading",),
     "flint": ("proofs.vertices",),
     "lazy_loader": ("", "problems.modelling"),

@@ -105,7 +105,7 @@ def fit(
     from cvxens.cli.data import Examples, check_target, choose_model, describe_labels
     from cvxens.cli.reports import print_certificates, print_notes, proofs
     from cvxens.colgen import Ending
-    from cvxens.report.content import list_certificates
+    from cvxens.report import list_certificates
 
     model = None if name is None else _make_estimator(name, parameters)
     if test is not None and test_share is not None:
@@ -357,7 +357,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     tolerance is missed, as it is by most models on other samples than those of their fit.
     """
     from cvxens.cli.reports import print_certificates, proofs
-    from cvxens.report.content import keeps_promise, list_certificates
+    from cvxens.report import keeps_promise, list_certificates
 
     fitted = cvxens.load_model(model)
     name, found = type(fitted).__name__, fitted.certificate_

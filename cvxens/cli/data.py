@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from cvxens.datasets import Dataset
 from cvxens.datasets.reading import FileTable
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.tables import MOST_CATEGORIES, TableEncoder, spell
 
 
@@ -53,10 +53,8 @@ class Examples:
             for name in names[counts < 2][:1].tolist():
                 found = f"found a class, {name!r}, of one sample, which cannot be in both parts"
                 raise InvalidInput("--test-share", found, "leave that sample out, or make it one of another class")
-        try:
+        with refusing("--test-share", f"found {share:g}", "give another share"):
             parts = train_test_split(np.arange(len(self)), test_size=share, random_state=0, stratify=classes)
-        except ValueError as error:
-            raise InvalidInput("--test-share", f"found {share:g} ({error})", "give another share") from None
         return self.take(np.sort(parts[0])), self.take(np.sort(parts[1]))
 
     def fit(self, model: BaseEstimator) -> Any:
@@ -79,10 +77,8 @@ class Examples:
     def cross_validate(self, model: BaseEstimator, n_folds: int) -> list[float]:
         """Return the scores of clones of a model on folds that they were not fitted to."""
         folds: Any = StratifiedKFold if is_classifier(model) else KFold
-        try:
+        with refusing("--cv", f"found {n_folds}", "give another number of folds"):
             splits = list(folds(n_folds, shuffle=True, random_state=0).split(np.zeros(len(self)), self.y))
-        except ValueError as error:
-            raise InvalidInput("--cv", f"found {n_folds} ({error})", "give another number of folds") from None
         return [self.take(test).score(self.take(train).fit(clone(model))) for train, test in splits]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cvxens.errors import CvxensError, InvalidInput
+from cvxens.errors import InvalidInput, refusing
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -120,14 +120,14 @@ def progress_bar() -> Progress:
 def printing_warnings(argument: str) -> Iterator[list[str]]:
     """Print warnings as lines on standard error, and collect them; make errors that scikit-learn raises ours."""
     messages: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    found = "found what the model cannot use"
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        refusing(argument, found, "change it", (TypeError, ValueError)),
+    ):
         warnings.simplefilter("always")
         try:
             yield messages
-        except CvxensError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(argument, f"found what the model cannot use ({error})", "change it") from None
         finally:
             messages += [str(warning.message) for warning in caught]
             for message in messages:

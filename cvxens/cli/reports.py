@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from cvxens.certificates import Certificate
 from cvxens.cli.names import make_console
 from cvxens.crosscheck import Row, Sample, Side
-from cvxens.report.content import describe_proofs
+from cvxens.report import describe_proofs
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""

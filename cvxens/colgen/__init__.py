@@ -12,10 +12,9 @@ from cvxens.colgen.adaboost import (
     gathered,
     round_bound,
 )
-from cvxens.colgen.bands import Band, Bands, find_bands
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
-from cvxens.colgen.near_optimal import Range, near_optimal_range
+from cvxens.colgen.near_optimal import Band, Bands, Range, find_bands, near_optimal_range
 from cvxens.colgen.paths import Path, PathPoint, solve_path
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, TabledSample
 from cvxens.colgen.stopping import StopEarly

@@ -347,8 +347,6 @@ def margin_certificate(
         margin,
         bound,
         maximise=True,
-        residuals={},
-        repair={},
         # both are sums of products whose absolute values add up to 1 at most
         rounding=2 * sum_error(n_terms, 1.0),
         proven=proven,

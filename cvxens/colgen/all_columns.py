@@ -54,7 +54,6 @@ def solve_over_all(formulation: Formulation, oracle: QuantileStumps, tol: float)
         found.primal,
         found.dual,
         residuals=found.residuals({}),
-        repair={},
         rounding=found.rounding,
         note="over every hypothesis of the oracle",
     )

@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.certificates import Round
 from cvxens.colgen.protocols import Hypothesis, Incumbent, Oracle
 from cvxens.colgen.restricted import intercept_of
-from cvxens.errors import DataFileError, InvalidInput
+from cvxens.errors import DataFileError, InvalidInput, refusing
 from cvxens.storage import check_place, read_file, write_whole
 from cvxens.types import Array
 
@@ -305,26 +305,23 @@ def write_record(path: Path, state: Mapping[str, Any]) -> None:
 
 def read_record(path: Path) -> Any:
     """Read what `write_record` wrote, if it is whole; `DataFileError` for anything else, none of which is run."""
-    try:
+    kinds = OSError, RecursionError, ValueError
+    with refusing("checkpoint", f"found that {path} cannot be read", "name another file", kinds, raised=DataFileError):
         with path.open("rb") as file:
             first = re.fullmatch(
                 rb"cvxens checkpoint (\d{1,9}) ([0-9a-f]{64})\n", file.read(99).partition(b"\n")[0] + b"\n"
             )
         content = read_file(path).partition(b"\n")[2] if first else b""
-    except (OSError, ValueError) as error:
-        raise DataFileError("checkpoint", f"found that {path} cannot be read ({error})", "name another file") from error
     if first is None:
         raise DataFileError("checkpoint", f"found no checkpoint in {path}", "name another file")
     if int(first[1]) != VERSION:
         found = f"found version {int(first[1])} of the format in {path}"
         raise DataFileError("checkpoint", found, f"remove it to start anew; this release writes version {VERSION}")
-    try:
+    remedy = "restore it, or remove it to start anew"
+    with refusing("checkpoint", f"found {path} truncated or damaged", remedy, kinds, raised=DataFileError):
         if _digest(content) != first[2]:
             raise ValueError("its SHA-256 is another one")
         return json.loads(content)
-    except (RecursionError, ValueError) as error:
-        found = f"found {path} truncated or damaged ({error})"
-        raise DataFileError("checkpoint", found, "restore it, or remove it to start anew") from None
 
 
 def _digest(content: bytes) -> bytes:

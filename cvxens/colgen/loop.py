@@ -27,9 +27,8 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
-from cvxens.colgen import all_stumps
 from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
-from cvxens.colgen.masters import BallMaster, fastest_master
+from cvxens.colgen.masters import BallMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -41,6 +40,7 @@ from cvxens.colgen.protocols import (
     ask,
     declared,
     evaluate,
+    find_way,
     has_negation,
     hash_values,
     make_column,
@@ -245,8 +245,8 @@ class _Columns:
     def enter(self, start: Sequence[Hypothesis], found: Sequence[Hypothesis], solution: MasterSolution) -> list[Column]:
         """Enter the start, and what the oracle has found before; returns the columns with distinct values."""
         sample, hypotheses = self.oracle.sample, dict.fromkeys((*start, *found))
-        if hasattr(sample, "make_column"):
-            # no machine has the values of all samples: these are hypotheses of the oracle's, each once
+        if find_way(sample, "make_column") is not None:
+            # these are hypotheses of the oracle's, each once
             return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
         self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
         evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in hypotheses]
@@ -466,19 +466,18 @@ class RunLimits:
 
         `sense` is -1 where the objectives of `rows` are those of a maximum; `bounded` is False where there is no bound.
         """
-        last = rows[-1]
-        ending = None
-        if last.relative_gap <= self.tol:
-            ending = Ending.OPTIMAL if last.relative_gap >= 0 else Ending.VIOLATED
-        elif not bounded and self._is_stalled(rows, sense):
-            ending = Ending.STALLED
-        elif self.max_columns is not None and last.size >= self.max_columns:
-            ending = Ending.MAX_COLUMNS
-        elif len(rows) >= (self.max_rounds or (inf if bounded else max(UNBOUNDED_ROUNDS, self.max_columns or 0))):
-            ending = Ending.MAX_ROUNDS
-        elif time_over:
-            ending = Ending.MAX_TIME
-        return ending
+        last, most_rounds = rows[-1], self.max_rounds
+        if most_rounds is None and not bounded:
+            most_rounds = max(UNBOUNDED_ROUNDS, self.max_columns or 0)
+        endings = (
+            (Ending.VIOLATED, last.relative_gap < 0),
+            (Ending.OPTIMAL, last.relative_gap <= self.tol),
+            (Ending.STALLED, not bounded and self._is_stalled(rows, sense)),
+            (Ending.MAX_COLUMNS, last.size >= (self.max_columns or inf)),
+            (Ending.MAX_ROUNDS, len(rows) >= (most_rounds or inf)),
+            (Ending.MAX_TIME, time_over),
+        )
+        return next((ending for ending, is_here in endings if is_here), None)
 
     def _is_stalled(self, rows: Sequence[Round], sense: float) -> bool:
         """True if the last rounds were in vain, without a bound; rounds without a feasible point never are."""
@@ -687,9 +686,9 @@ def column_generation(
     if master is fastest_master:
         formulation = formulation.read(signs)
         # all stumps at once are more columns than a run wants that counts them, or has some
-        at_once = not first and max_columns is None and len(signs) >= all_stumps.LEAST_SAMPLES
-        if at_once and all_stumps.can_begin_with_stumps(formulation, oracle):
-            begin = all_stumps.begin_with_stumps
+        at_once = not first and max_columns is None and len(signs) >= InteriorPointMaster.many_samples
+        if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
+            begin = InteriorPointMaster.begin_with_stumps
         master = partial(fastest_master_over, oracle)
     restrict = partial(Restricted, formulation, signs, in_bytes=True)
     # rounds that a checkpoint plays again take no time
@@ -744,7 +743,7 @@ class Search:
     start: tuple[Hypothesis, ...] = ()
     checkpoint: Checkpoint | None = None
     callback: Callable[[Step], Step | bool | None] | None = None
-    begin: Callable[[Master, Oracle, float], Sequence[Hypothesis]] | None = None
+    begin: Callable[[Any, Oracle, float], Sequence[Hypothesis]] | None = None
 
     def __post_init__(self) -> None:
         self.master = self.make_master(self.formulation, self.signs)
@@ -1069,7 +1068,6 @@ def certify_incumbent(
         formulation.sense * incumbent.bound,
         maximise=formulation.maximise,
         residuals=residuals,
-        repair={},
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,

@@ -257,15 +257,12 @@ class Path:
         # a mean of both, or one of them alone
         take = best.share if isinstance(best, Mean) else float(best is segment.right)
         columns, weights = _join(segment.left, segment.right, take)
-        proven = np.interp(price, [knot.price for knot in segment.knots], [knot.bound for knot in segment.knots])
         share = (price - segment.left.price) / (segment.right.price - segment.left.price)
         sense = -1.0 if self.maximise else 1.0
         certificate = Certificate.between(
             sense * best.line(price),
-            sense * float(proven),
+            float(self.bounds(price)[self.maximise]),
             maximise=self.maximise,
-            residuals={},
-            repair={},
             rounding=best.line.rounding,
             note="by the bounds at the prices on both sides",
             condition=left.certificate.condition or right.certificate.condition,
@@ -358,7 +355,6 @@ def solve_path(
         raise InvalidInput("prices", f"found {prices!r}", "give the lower end and a higher one")
     solver = _Solver(formulate, oracle, y, (low, high), tol, options)
     segments: list[Segment] = []
-    ending: Ending | None = None
     with limit_time(max_time) as clock:
         ends: list[PathPoint] = []
         for price in (low, high):
@@ -373,19 +369,16 @@ def solve_path(
             gap, price = widest.widest
             # where a run lowers the gap most
             price = price if widest.crossing is None else widest.crossing
-            if clock.interrupted:
-                ending = Ending.INTERRUPTED
-            elif gap <= tol:
-                ending = Ending.OPTIMAL
-            elif stopped:
-                ending = Ending.STOPPED
-            elif time_is_up():
-                ending = Ending.MAX_TIME
-            elif len(segments) >= max_points - 1:
-                ending = Ending.MAX_ROUNDS
-            elif not widest.left.price < price < widest.right.price:
+            endings = (
+                (Ending.INTERRUPTED, clock.interrupted),
+                (Ending.OPTIMAL, gap <= tol),
+                (Ending.STOPPED, stopped),
+                (Ending.MAX_TIME, time_is_up()),
+                (Ending.MAX_ROUNDS, len(segments) >= max_points - 1),
                 # the gap is that of a run at its own price
-                ending = _find_reason(widest)
+                (_find_reason(widest), not widest.left.price < price < widest.right.price),
+            )
+            ending = next((ending for ending, is_here in endings if is_here), None)
             if ending is not None:
                 break
             point = solver.solve(price, (widest.left, widest.right))

@@ -34,7 +34,17 @@ from cvxens.types import Array
 
 def evaluate(hypothesis: Hypothesis, sample: Any) -> Array:
     """Return the values of a hypothesis on a sample, shape (n_samples,); some samples know by themselves how."""
-    return sample.evaluate(hypothesis) if hasattr(sample, "evaluate") else hypothesis(sample)
+    own = find_way(sample, "evaluate")
+    return hypothesis(sample) if own is None else own(hypothesis)
+
+
+def find_way(sample: Any, name: str) -> Any:
+    """Return the method of a sample that has one to `evaluate` hypotheses, or to `make_column`; None where it has not.
+
+    The values of hypotheses on other samples are what the hypotheses say, and no machine has all of those of a sample
+    that makes columns.
+    """
+    return getattr(sample, name, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +152,7 @@ class Column:
 
 def make_column(hypothesis: Hypothesis, sample: Any, edge: float) -> Column:
     """Return a column, as the sample makes it where no machine has the values of all samples."""
-    make = getattr(sample, "make_column", None)
+    make = find_way(sample, "make_column")
     return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
 
 
@@ -263,6 +273,7 @@ DECLARED: dict[str, Any] = {
     "grams": None,
     "every_step": None,  # the features whose stumps, of every place and sign and at unit cost, are all in the set
     "columns": None,
+    "constant": True,  # True: the constants may be in the set
 }
 """What an oracle may declare beside its sample, and what is believed of one that does not."""
 
@@ -421,19 +432,34 @@ def with_signs(oracle: Oracle, *, free: bool = True, several: bool = False) -> O
     return EachSign(oracle) if several and tells and not isinstance(oracle, EachSign) else oracle
 
 
-class BothSigns:
+class OracleOver:
+    """An oracle over the hypotheses of another one, changed one by one, as many and with -h where that has it."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        validation.offers("oracle", oracle, "price", "sample")
+        self.oracle, self.sample = oracle, oracle.sample
+        self.negations = declared(oracle, "negations")
+
+    @property
+    def n_hypotheses(self) -> float:
+        """Number of hypotheses, inf where it is not known."""
+        return float(declared(self.oracle, "n_hypotheses"))
+
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set may have the negation of a hypothesis."""
+        return has_negation(self.oracle, hypothesis)
+
+
+class BothSigns(OracleOver):
     """The hypotheses of an oracle with weights of either sign: prices s and -s, and takes the larger bounds.
 
     Hypotheses stay what they are, so the edge of a column is the size of its own. Of hypotheses with the same values on
     the sample, or their negatives, an answer has one.
     """
 
-    negations = True
-
     def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
-        self.sample = oracle.sample
-        self.votes = declared(oracle, "votes")
+        super().__init__(oracle)
+        self.negations, self.votes = True, declared(oracle, "votes")
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the best hypotheses by the sizes of their edges."""
@@ -452,22 +478,16 @@ class BothSigns:
         )
 
 
-class EachSign:
+class EachSign(OracleOver):
     """The hypotheses of an oracle with weights w >= 0 over several outputs, where h and -h may both improve.
 
     An oracle returns of each pair the one with the larger edge; so the other one is added where it has an edge too.
     """
 
     def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
-        self.sample = oracle.sample
-        self.negations = declared(oracle, "negations")
+        super().__init__(oracle)
         self._seen: dict[Hypothesis, Column] = {}
         """What was excluded, with its values."""
-
-    def has_negation(self, hypothesis: Hypothesis) -> bool:
-        """Return True if the set may have the negation of a hypothesis."""
-        return has_negation(self.oracle, hypothesis)
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the best hypotheses by the norm over the outputs of their edges above 0.

@@ -304,9 +304,9 @@ class Needs:
             # what a term declares and does not have is None
             if getattr(term, name, None) is None:
                 missing.append(f"{type(term).__name__} has no `{name}`")
-        for name in ("nonnegative", "intercept"):
-            wanted = getattr(self, name)
-            if wanted not in {None, getattr(formulation, name)}:
+        given = {"nonnegative": formulation.nonnegative, "intercept": formulation.intercept}
+        for (name, is_so), wanted in zip(given.items(), (self.nonnegative, self.intercept), strict=True):
+            if wanted not in {None, is_so}:
                 missing.append(f"{name} is not {wanted}")
         if self.several not in {None, formulation.outputs is not None}:
             missing.append(f"outputs is {formulation.outputs}")

@@ -675,8 +675,6 @@ class AdditiveSearch:
             -self.bound,
             -self.value,
             maximise=False,
-            residuals={},
-            repair={},
             rounding=self.rounding,
             proven=True,
             note="over all stumps of the kernel",

@@ -17,6 +17,7 @@ import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
@@ -30,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.datasets.dataset import Dataset, Split
-from cvxens.errors import DataFileError, InvalidInput
+from cvxens.errors import DataFileError, InvalidInput, refusing
+from cvxens.limits import SMALL_ALLOCATION
 from cvxens.storage import MEBIBYTE, PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
 
 DENSE_LIMIT = 256 * MEBIBYTE
@@ -104,6 +106,23 @@ class Source:
         """Return the error to raise about this file."""
         return DataFileError(str(self.path), found, remedy)
 
+    def refusing(self, found: str, remedy: str, *others: type[Exception]) -> AbstractContextManager[None]:
+        """Make an error about this file of what libraries raise, or `others`, where it is damaged or forged."""
+        kinds: tuple[type[Exception], ...] = ArithmeticError, AttributeError, LookupError, *UNREADABLE, *others
+        return refusing(str(self.path), found, remedy, kinds, raised=DataFileError)
+
+    def check_inflated(
+        self,
+        size: int,
+        what: str = "a packed table",
+        remedy: str = "give a part of its rows or columns",
+        allowed: int = SMALL_ALLOCATION,
+    ) -> None:
+        """Raise `DataFileError` if `what` this file holds would take too much for its own size."""
+        if size > (limit := inflation_limit(self.stored, allowed)):
+            sizes = f"{size / MEBIBYTE:,.0f} MiB, where the limit is {limit / MEBIBYTE:,.0f} MiB"
+            raise self.error(f"found {self.stored / MEBIBYTE:,.1f} MiB with {what} of {sizes}", remedy)
+
     @property
     def is_utf8(self) -> bool:
         """True for text in UTF-8."""
@@ -114,11 +133,9 @@ class Source:
 
     def text(self) -> str:
         """Return the content as text; `DataFileError` if it is not UTF-8."""
-        try:
+        remedy = "save it as UTF-8, or say what it is, such as --encoding latin-1 or --encoding cp1252"
+        with self.refusing("found bytes that are not UTF-8 text", remedy):
             return self.content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            remedy = "save it as UTF-8, or say what it is, such as --encoding latin-1 or --encoding cp1252"
-            raise self.error(f"found bytes that are not UTF-8 text ({error})", remedy) from None
 
     def check_dense(self, shape: tuple[int, ...], dtype: np.dtype, remedy: str) -> None:
         """Raise `DataFileError` if a dense matrix of that shape would exceed `DENSE_LIMIT`."""
@@ -186,13 +203,10 @@ def read_libsvm(sources: Sequence[Source]) -> Dataset:
     from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_files
 
-    try:
+    found = f"found malformed LIBSVM text, here or in {sources[0].path}"
+    remedy = "write each line as: label index:value index:value ..., with increasing indices"
+    with sources[-1].refusing(found, remedy):
         X, y, *test = load_svmlight_files([BytesIO(source.content) for source in sources], zero_based="auto")
-    except (ValueError, OverflowError) as error:
-        raise sources[-1].error(
-            f"found malformed LIBSVM text, here or in {sources[0].path} ({error})",
-            "write each line as: label index:value index:value ..., with increasing indices",
-        ) from None
     X_test, y_test = (csr_array(test[0]), test[1]) if test else (None, None)
     names = _number_features(sources[0], X.shape[1])
     return Dataset(csr_array(X), y, names, sources[0].stem, X_test=X_test, y_test=y_test)
@@ -239,24 +253,18 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
 
 def read_arrays(source: Source) -> dict[str, NDArray]:
     """Read every array of an archive, once what all of them declare is known to fit; for errors see `read_npz`."""
-    try:
+    remedy = "save plain numeric arrays with numpy.savez_compressed"
+    with source.refusing("found an npz archive that cannot be read", remedy):
         archive = ZipFile(BytesIO(source.content))
         members = archive.infolist()
         for member in members:
             _check_header(archive, member)
-        declared, limit = sum(member.file_size for member in members), inflation_limit(source.stored, DENSE_LIMIT)
-        if declared <= limit:
-            # a member read as a whole has its checksum tested before numpy sees it
-            contents = ((member.filename, BytesIO(archive.read(member))) for member in members)
-            return {name.removesuffix(".npy"): np.load(content, allow_pickle=False) for name, content in contents}
-    except UNREADABLE as error:
-        found = f"found an npz archive that cannot be read ({error})"
-        raise source.error(found, "save plain numeric arrays with numpy.savez_compressed") from None
-    raise source.error(
-        f"found an npz archive of {source.stored / MEBIBYTE:,.1f} MiB that declares arrays of "
-        f"{declared / MEBIBYTE:,.0f} MiB, where the limit is {limit / MEBIBYTE:,.0f} MiB",
-        "save the parts of a CSR matrix, a smaller type, or an archive without compression",
-    )
+        remedy = "save the parts of a CSR matrix, a smaller type, or an archive without compression"
+        declared = sum(member.file_size for member in members)
+        source.check_inflated(declared, "declared arrays", remedy, DENSE_LIMIT)
+        # a member read as a whole has its checksum tested before numpy sees it
+        contents = ((member.filename, BytesIO(archive.read(member))) for member in members)
+        return {name.removesuffix(".npy"): np.load(content, allow_pickle=False) for name, content in contents}
 
 
 def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> Any:
@@ -269,11 +277,9 @@ def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> A
     from scipy.sparse import csr_array
 
     data, indices, indptr, shape = (arrays[key] for key in keys)
-    try:
+    with source.refusing("found parts of no CSR matrix", "save the parts of a valid csr_matrix"):
         X = csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=tuple(shape.tolist()))
         X.check_format(full_check=True)
-    except (TypeError, ValueError) as error:
-        raise source.error(f"found parts of no CSR matrix ({error})", "save the parts of a valid csr_matrix") from None
     return X
 
 

@@ -32,7 +32,7 @@ from cvxens.datasets.files import (
 )
 from cvxens.errors import InvalidInput
 from cvxens.limits import available_memory
-from cvxens.storage import MEBIBYTE, UNREADABLE, inflation_limit
+from cvxens.storage import MEBIBYTE
 from cvxens.tables import (
     MOST_CATEGORIES,
     NUMBER,
@@ -166,11 +166,8 @@ def _read_tables(sources: Sequence[Source], options: TableOptions) -> Dataset:
 
 def _clean_labels(source: Source, data: Dataset) -> Dataset:
     """Make the labels of both parts the same kind."""
-    try:
+    with source.refusing("found unusable labels", "give one label per sample, a finite number or text"):
         labels = clean_labels(np.concatenate([data.y, *([] if data.y_test is None else [data.y_test])]))
-    except ValueError as error:
-        found = f"found unusable labels ({error})"
-        raise source.error(found, "give one label per sample, a finite number or text") from None
     n = len(data.y)
     return replace(data, y=labels[:n], y_test=None if data.y_test is None else labels[n:])
 
@@ -483,16 +480,13 @@ def read_records(source: Source) -> tuple[Any, ...]:
 
     text = source.text()
     _check_room(source, text.count(",") + 1)
-    try:
+    remedy = "write a list of records or a record per line, as DataFrame.to_json(FILE, orient='records') does"
+    with source.refusing("found JSON that is no table", remedy):
         lines = (line for line in text.splitlines() if line.strip())
         records = json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in lines]
         flat = (isinstance(one, dict) and not any(isinstance(v, dict | list) for v in one.values()) for one in records)
-        why = "" if all(flat) else "an entry is no record of single values"
-    except (ValueError, RecursionError) as error:
-        why = str(error)
-    if why:
-        remedy = "write a list of records or a record per line, as DataFrame.to_json(FILE, orient='records') does"
-        raise source.error(f"found JSON that is no table ({why})", remedy)
+        if not all(flat):
+            raise ValueError("an entry is no record of single values")
     return (pd.DataFrame(records),)
 
 
@@ -505,19 +499,18 @@ def read_workbook(source: Source) -> tuple[Any, ...]:
 
     import pandas as pd
 
-    try:
+    with source.refusing("found an Excel workbook that cannot be read", "save the sheet as CSV"):
         # what cells take in memory beside their text in the file, at the most
-        _check_inflated(source, 8 * sum(part.file_size for part in ZipFile(BytesIO(source.content)).infolist()))
-        with pd.ExcelFile(BytesIO(source.content), engine="openpyxl") as book:
-            sheet, *others = book.sheet_names
-            # pandas would call repeated names apart
-            rows = pd.read_excel(book, header=None, dtype=object).dropna(how="all")
-    except ImportError:
-        remedy = "install cvxens[excel], or save the sheet as CSV"
-        raise source.error("found an Excel workbook, but no openpyxl to read it", remedy) from None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, *UNREADABLE) as error:
-        found = f"found an Excel workbook that cannot be read ({' '.join(str(error).split())})"
-        raise source.error(found, "save the sheet as CSV") from None
+        size = 8 * sum(part.file_size for part in ZipFile(BytesIO(source.content)).infolist())
+        source.check_inflated(size)
+        try:
+            with pd.ExcelFile(BytesIO(source.content), engine="openpyxl") as book:
+                sheet, *others = book.sheet_names
+                # pandas would call repeated names apart
+                rows = pd.read_excel(book, header=None, dtype=object).dropna(how="all")
+        except ImportError:
+            remedy = "install cvxens[excel], or save the sheet as CSV"
+            raise source.error("found an Excel workbook, but no openpyxl to read it", remedy) from None
     if len(rows) < 2:
         raise source.error(f"found no table in the first sheet, {sheet!r}", "put names and samples into it")
     names = ["" if pd.isna(name) else str(name).strip() for name in rows.iloc[0]]
@@ -535,32 +528,19 @@ def read_parquet(source: Source) -> tuple[Any, ...]:
         from pyarrow import ArrowException, parquet, types
     except ImportError:
         raise source.error("found a Parquet file, but no pyarrow to read it", "install cvxens[parquet]") from None
-    try:
+    remedy = "save columns of numbers, text or truth values"
+    with source.refusing("found a Parquet file that cannot be read as a table", remedy, ArrowException):
         file = parquet.ParquetFile(BytesIO(source.content))
         # a value takes eight bytes in memory, however few it takes in the file
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         cells = file.metadata.num_rows * file.metadata.num_columns
-        _check_inflated(source, max(8 * cells, sum(group.total_byte_size for group in groups)))
+        source.check_inflated(max(8 * cells, sum(group.total_byte_size for group in groups)))
         table = file.read()
-        _check_inflated(source, table.nbytes)
-        nested = [column.name for column in table.schema if types.is_nested(column.type)]
-        if not nested:
-            return (table.to_pandas(),)
-        why = f"nested values in the column {nested[0]!r}"
-    except (ArrowException, OSError) as error:
-        why = " ".join(str(error).split())
-    found = f"found a Parquet file that cannot be read as a table ({why})"
-    raise source.error(found, "save columns of numbers, text or truth values")
-
-
-def _check_inflated(source: Source, size: int) -> None:
-    limit = inflation_limit(source.stored)
-    if size > limit:
-        raise source.error(
-            f"found a packed table of {source.stored / MEBIBYTE:,.1f} MiB that takes {size / MEBIBYTE:,.0f} MiB "
-            f"or more, where the limit is {limit / MEBIBYTE:,.0f} MiB",
-            "give a part of its rows or columns",
-        )
+        source.check_inflated(table.nbytes)
+        for column in table.schema:
+            if types.is_nested(column.type):
+                raise ValueError(f"nested values in the column {column.name!r}")
+        return (table.to_pandas(),)
 
 
 def read_delimited(source: Source, options: TableOptions, known: Collection[str] = ()) -> FileTable:

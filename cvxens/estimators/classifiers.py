@@ -158,7 +158,6 @@ class LPBoostClassifier(Ensemble, Classifier):
                 found.dual,
                 maximise=True,
                 residuals=at.residuals({}),
-                repair={},
                 rounding=found.rounding + at.rounding,
                 proven=found.proven,
                 note=found.note,

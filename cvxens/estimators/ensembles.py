@@ -27,9 +27,9 @@ from cvxens.colgen import (
     column_generation,
     find_bands,
 )
-from cvxens.colgen.bands import N_POINTS
 from cvxens.colgen.loop import certify_incumbent, price_beside
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.near_optimal import N_POINTS
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput

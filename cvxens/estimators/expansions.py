@@ -300,7 +300,7 @@ def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trai
     # u'(K~ + ridge) u, whose value changes by twice as much as the sum of u is off 1
     rounding = norm_error + sum_error(4 * len(u), abs(norm) + penalty + abs(primal))
     certificate = Certificate.between(
-        primal, norm + penalty, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+        primal, norm + penalty, maximise=True, rounding=rounding, note="for the exact kernel"
     )
     return Trained.from_all(y * u, u, certificate)
 
@@ -364,9 +364,7 @@ class SquaredSlacks(ExpansionClassifier):
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
         rounding = optimum.rounding + sum_error(len(f), abs(value))
-        return Certificate.between(
-            value, optimum.dual, maximise=True, residuals={}, repair={}, rounding=rounding, note=optimum.note
-        )
+        return Certificate.between(value, optimum.dual, maximise=True, rounding=rounding, note=optimum.note)
 
     def _minimise_slacks(self, kernel: KernelFunction, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
         """Solve the rho-SVM of low rank and, where that is not within `tol`, with the exact kernel."""

@@ -190,7 +190,7 @@ class SupervisedKernelExperts(Learner):
         values = errors / len(X) + gamma * norms
         worst = int(values.argmax())
         note = f"the largest gap of {len(values)} experts, that of expert {worst}; the kernel is given"
-        return Certificate.between(float(values[worst]), optimum.dual, residuals={}, repair={}, note=note)
+        return Certificate.between(float(values[worst]), optimum.dual, note=note)
 
     @abstractmethod
     def _encode(self, sample: Any) -> Array:

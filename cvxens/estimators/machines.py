@@ -592,7 +592,7 @@ def certify_function(
         risen = loss.rise(z, errors + EPSILON * (np.abs(f) + abs(b)))
     rounding += risen + penalty.ridge / 2 * norm_error + EPSILON * abs(value)
     value, maximise = (-value, True) if formulation.maximise else (value, False)
-    return Certificate.between(value, dual, maximise=maximise, residuals={}, repair={}, rounding=rounding, note=note)
+    return Certificate.between(value, dual, maximise=maximise, rounding=rounding, note=note)
 
 
 @dataclass(eq=False, repr=False)

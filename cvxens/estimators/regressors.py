@@ -12,7 +12,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
-from cvxens.colgen.oracles.ascending import Ascending, AscendingStep, add_up, take_apart
+from cvxens.colgen.oracles.unions import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Attributes, Regressor, check_shape, estimator, time_limit

@@ -38,8 +38,7 @@ from cvxens.colgen.oracles import (
 from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, LevelStump, Negated, Scaled, SignedTree, Stump
-from cvxens.tables import Feature, encode, find_words, is_frame
-from cvxens.tables.columns import learn_features
+from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
 from cvxens.types import Array
 
 

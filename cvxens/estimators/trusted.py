@@ -25,7 +25,7 @@ from inspect import isabstract
 from types import ModuleType
 from typing import Any
 
-from cvxens import hypotheses
+from cvxens import hypotheses, trees
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.base import Learner
@@ -45,9 +45,8 @@ from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
-from cvxens.trees import tree
 
-MODULES_OF_RECORDS = (hypotheses, finite, kernel, logic, perceptron, radial, stumps, tree_ensemble, tree)
+MODULES_OF_RECORDS = (hypotheses, finite, kernel, logic, perceptron, radial, stumps, tree_ensemble, trees)
 """Those of hypotheses and kernels, all of whose records are trusted but for the following."""
 
 OF_OTHERS = {
@@ -60,7 +59,7 @@ OF_OTHERS = {
 
 OTHERS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Coded, Feature, PartialSVM),
-    *(hypotheses.Among, hypotheses.Interval, tree.Nodes, tree_ensemble.ThresholdTree),
+    *(hypotheses.Among, hypotheses.Interval, trees.Nodes, tree_ensemble.ThresholdTree),
     *(AdditiveModel, Expansion, TrainingKernel, LeastSquaresExperts),
     *(TableEncoder, TableColumn, Numerals, Dates),
     *(_take_values, hypotheses._unlike, soft_margin, absolute_errors),

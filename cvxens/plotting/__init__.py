@@ -1,11 +1,9 @@
 """Pictures of runs and fitted models, as display objects in the manner of scikit-learn's; drawn with matplotlib."""
 
 from cvxens.plotting.display import Display
-from cvxens.plotting.effects import EffectsDisplay, ExplanationDisplay, PairDisplay
+from cvxens.plotting.effects import EffectsDisplay, ExplanationDisplay, PairDisplay, ShapeDisplay, ShapeFunction
+from cvxens.plotting.runs import ConvergenceDisplay, GapDisplay, PathDisplay, SelectionDisplay, Trace, TraceDisplay
 from cvxens.plotting.samples import BoundaryDisplay, GramDisplay, MarginDisplay
-from cvxens.plotting.shapes import ShapeDisplay, ShapeFunction
-from cvxens.plotting.traces import ConvergenceDisplay, GapDisplay, Trace, TraceDisplay
-from cvxens.plotting.weights import PathDisplay, SelectionDisplay
 
 __all__ = [
     "BoundaryDisplay",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from cvxens import validation
-from cvxens.effects.functions import take_apart
+from cvxens.effects import take_apart
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import with_names
 from cvxens.types import Array
@@ -138,13 +138,17 @@ def name_features(names: Names, n_features: int) -> tuple[str, ...]:
     return tuple(str(name) for name in given)
 
 
+def find_fitted(estimator: BaseEstimator, attribute: str, default: object = None) -> Any:
+    """Return an attribute of a fitted estimator, the default where it has none."""
+    return getattr(estimator, attribute, default)
+
+
 def read_fitted(estimator: BaseEstimator, attribute: str) -> Any:
     """Return an attribute of a fitted estimator, or raise if it has none."""
-    try:
-        return getattr(estimator, attribute)
-    except AttributeError:
-        found = f"found {type(estimator).__name__} without {attribute}"
-        raise InvalidInput("estimator", found, "give a fitted estimator that has it") from None
+    if (found := find_fitted(estimator, attribute)) is not None:
+        return found
+    lacking = f"found {type(estimator).__name__} without {attribute}"
+    raise InvalidInput("estimator", lacking, "give a fitted estimator that has it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +175,8 @@ class WeightedHypotheses:
     def from_estimator(cls, estimator: BaseEstimator) -> Self:
         """Take what a fitted estimator of one output holds in ``weak_learners_`` and ``weights_``."""
         learners, weights = read_fitted(estimator, "weak_learners_"), read_fitted(estimator, "weights_")
-        names = dict(enumerate(map(str, getattr(estimator, "feature_names_in_", ()))))
-        return cls(learners, weights, names, tuple(map(str, getattr(estimator, "classes_", ()))))
+        names = dict(enumerate(map(str, find_fitted(estimator, "feature_names_in_", ()))))
+        return cls(learners, weights, names, tuple(map(str, find_fitted(estimator, "classes_", ()))))
 
     @property
     def total_weight(self) -> float:

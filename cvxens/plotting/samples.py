@@ -19,6 +19,7 @@ from cvxens.plotting.display import (
     Display,
     WeightedHypotheses,
     add_legend,
+    find_fitted,
     name_features,
     pyplot,
     read_fitted,
@@ -167,7 +168,7 @@ class BoundaryDisplay(Display):
             ax=pyplot().Figure().subplots(),
         )
         # without scores they are probabilities of the second class
-        boundary = 0.5 if binary and not hasattr(estimator, "decision_function") else 0.0
+        boundary = 0.5 if binary and find_fitted(estimator, "decision_function") is None else 0.0
         names = name_features(columns, 2)
         return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)
 

@@ -513,9 +513,7 @@ def certificates(K: LowRankKernel, y: Array, u: Array) -> tuple[Certificate, Cer
     rounding = 4 * sum_error(len(u) + K.rank, size)
 
     def between(high: float, note: str) -> Certificate:
-        return Certificate.between(
-            low, high, maximise=True, residuals=feasibility, repair={}, rounding=rounding, note=note
-        )
+        return Certificate.between(low, high, maximise=True, residuals=feasibility, rounding=rounding, note=note)
 
     return between(value, "for the low-rank kernel"), between(value + missed, "for the exact kernel, by the residual")
 

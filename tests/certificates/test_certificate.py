@@ -170,7 +170,7 @@ def test_certificates_are_frozen_values():
 
 
 def test_a_bound_under_a_condition_is_not_proven_and_says_so():
-    under = Certificate.between(1.0, 1.0, residuals={}, repair={}, rounding=0.0, condition="only for small variables")
+    under = Certificate.between(1.0, 1.0, rounding=0.0, condition="only for small variables")
     assert not under.proven
     assert not under.holds(0.1)
     assert "conditional, only for small variables" in str(under)

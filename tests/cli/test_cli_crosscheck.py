@@ -8,9 +8,8 @@ import pytest
 from click.testing import CliRunner
 from command_line import run, small, write_csv, write_npz
 
-from cvxens import __version__
+from cvxens import __version__, crosscheck
 from cvxens.cli import cvxens
-from cvxens.crosscheck import cases
 from cvxens.problems import FORMULATIONS, SVMDual
 
 NAMES = [formulation.__name__ for formulation in FORMULATIONS]
@@ -92,8 +91,8 @@ def test_not_separable_is_a_result(capsys, tmp_path):
 
 
 def test_disagreement_is_status_1(capsys, tmp_path, csv, monkeypatch):
-    original, report = cases.SOLVERS[SVMDual], tmp_path / "report.json"
-    monkeypatch.setitem(cases.SOLVERS, SVMDual, lambda p: replace(original(p), objective=-1.0))
+    original, report = crosscheck.SOLVERS[SVMDual], tmp_path / "report.json"
+    monkeypatch.setitem(crosscheck.SOLVERS, SVMDual, lambda p: replace(original(p), objective=-1.0))
     status, out, err = run(capsys, "crosscheck", csv, "--json", report)
     assert (status, err) == (1, "")
     assert "10 of 11 agree" in out
@@ -102,8 +101,8 @@ def test_disagreement_is_status_1(capsys, tmp_path, csv, monkeypatch):
 
 
 def test_a_certificate_that_does_not_hold_is_status_1(capsys, csv, monkeypatch):
-    original = cases.SOLVERS[SVMDual]
-    monkeypatch.setitem(cases.SOLVERS, SVMDual, lambda p: replace(original(p), duals={"b": np.asarray(5.0)}))
+    original = crosscheck.SOLVERS[SVMDual]
+    monkeypatch.setitem(crosscheck.SOLVERS, SVMDual, lambda p: replace(original(p), duals={"b": np.asarray(5.0)}))
     status, out, _ = run(capsys, "crosscheck", csv, "--formulation", "SVMDual")
     assert status == 1
     assert "0 of 1 agree" in out

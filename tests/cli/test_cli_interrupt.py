@@ -7,7 +7,7 @@ import re
 import pytest
 from command_line import python, run, small, write_csv
 
-from cvxens.crosscheck import check
+from cvxens import crosscheck
 from cvxens.problems import FORMULATIONS, HardMarginBoosting, SVMPrimal
 
 NAMES = [formulation.__name__ for formulation in FORMULATIONS]
@@ -19,7 +19,7 @@ def interrupted(sample):
 
 @pytest.mark.parametrize(("at", "n_done"), [(SVMPrimal, 0), (HardMarginBoosting, 2)])
 def test_rows_done_so_far_are_printed_and_written(capsys, tmp_path, monkeypatch, at, n_done):
-    monkeypatch.setattr(check, "CASES", {**check.CASES, at: (interrupted, "")})
+    monkeypatch.setattr(crosscheck, "CASES", {**crosscheck.CASES, at: (interrupted, "")})
     csv, report = write_csv(tmp_path / "small.csv", *small()), tmp_path / "report.json"
     status, out, err = run(capsys, "crosscheck", csv, "--json", report)
     assert status == 130
@@ -32,7 +32,7 @@ def test_rows_done_so_far_are_printed_and_written(capsys, tmp_path, monkeypatch,
 INTERRUPTED_AT_THE_THIRD = """
 import os, signal, time
 from cvxens.cli import main
-from cvxens.crosscheck import check
+from cvxens import crosscheck
 from cvxens.problems import HardMarginBoosting
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore the signal
@@ -41,7 +41,7 @@ def interrupted(sample):
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(100)
 
-check.CASES[HardMarginBoosting] = interrupted, ""
+crosscheck.CASES[HardMarginBoosting] = interrupted, ""
 main()
 """
 

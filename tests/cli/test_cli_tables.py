@@ -135,7 +135,7 @@ def test_what_is_doubtful_is_asked_for(capsys, tmp_path, text, arguments, words)
 
 def bounds(primal, dual, *_, proven=True):
     note = "over every hypothesis"
-    return Certificate.between(primal, dual, residuals={}, repair={}, proven=proven, note=note)
+    return Certificate.between(primal, dual, proven=proven, note=note)
 
 
 @pytest.fixture

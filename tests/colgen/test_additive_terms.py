@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees
-from cvxens.colgen.oracles.additive_terms import list_ramps
+from cvxens.colgen.oracles.unions import list_ramps
 from cvxens.hypotheses import Ramp
 from cvxens.trees import Feature
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from cvxens.colgen import Checkpoint, all_stumps, column_generation, formulations
-from cvxens.colgen.masters import HighsMaster, InteriorPointMaster
+from cvxens.colgen import Checkpoint, column_generation, formulations
+from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, linear_masters
 from cvxens.colgen.oracles import Stumps
 from cvxens.limits import limit_threads
 from cvxens.solvers import additive_hinge
@@ -13,7 +13,7 @@ from cvxens.trees import Feature
 
 @pytest.fixture(autouse=True)
 def _begin_with_few_samples(monkeypatch):
-    monkeypatch.setattr(all_stumps, "LEAST_SAMPLES", 0)
+    monkeypatch.setattr(InteriorPointMaster, "many_samples", 0)
     monkeypatch.setattr(InteriorPointMaster, "least_samples", 0)
 
 
@@ -94,7 +94,7 @@ def test_it_goes_on_from_checkpoints(tmp_path, monkeypatch):
     options = {"tol": 1e-6, "checkpoint": Checkpoint(tmp_path / "run")}
     column_generation(formulation, Stumps(X), y, max_rounds=2, **options)
     # what it has begun with is in the file
-    monkeypatch.setattr(all_stumps, "AdditiveHinge", None)
+    monkeypatch.setattr(linear_masters, "AdditiveHinge", None)
     resumed = column_generation(formulation, Stumps(X), y, **options)
     assert resumed.certificate.holds(1e-6)
 
@@ -117,8 +117,12 @@ def test_an_interrupt_leaves_what_was_found(monkeypatch):
 
 @pytest.mark.parametrize("seconds", [1e-9, 1e9])
 def test_without_time_the_interior_point_method_begins(monkeypatch, seconds):
-    monkeypatch.setattr(all_stumps, "time_left", lambda: seconds)
-    X, y = draw_sample()
+    (X, y), solve = draw_sample(), additive_hinge.AdditiveHinge.solve
+
+    def solve_in_time(method, goal, _, most_norm):
+        return solve(method, goal, seconds / 2, most_norm)
+
+    monkeypatch.setattr(additive_hinge.AdditiveHinge, "solve", solve_in_time)
     assert column_generation(formulations.soft_margin(0.2), Stumps(X), y).certificate.holds(1e-6)
 
 
@@ -146,5 +150,5 @@ def test_it_is_for_all_stumps_of_large_samples_without_a_start(monkeypatch):
     ):
         assert not begins(other)
     assert not begins(Stumps(X), formulations.worst_share(0.3, len(y)))
-    monkeypatch.setattr(all_stumps, "LEAST_SAMPLES", 61)
+    monkeypatch.setattr(InteriorPointMaster, "many_samples", 61)
     assert not begins(Stumps(X))

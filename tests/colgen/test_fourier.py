@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import check_grad
 
-from cvxens.colgen.oracles.fourier import Fourier, ascend, edge_and_gradient, median_distance
+from cvxens.colgen.oracles.sampled import Fourier, ascend, edge_and_gradient, median_distance
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Wave
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons, descend, step
+from cvxens.colgen.oracles.sampled import ParallelPerceptrons, Perceptrons, descend, step
 from cvxens.hypotheses import Constant, Perceptron
 from cvxens.kernels import Perceptron as PerceptronKernel
 

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cvxens.colgen.oracles.fourier import Fourier
-from cvxens.colgen.oracles.perceptrons import Perceptrons
-from cvxens.colgen.oracles.sampling import chunks, unit_directions
+from cvxens.colgen.oracles.sampled import Fourier, Perceptrons, chunks, unit_directions
 from cvxens.errors import InvalidInput
 from cvxens.validation import generator
 
@@ -44,7 +42,7 @@ def test_the_chunks_do_not_change_the_answer(oracle, monkeypatch):
     random = np.random.default_rng(0)
     X, s = random.standard_normal((20, 3)), random.standard_normal(20)
     whole = oracle(X, random_state=1).price(s)
-    monkeypatch.setattr("cvxens.colgen.oracles.sampling.CHUNK_SIZE", 7 * 20)
+    monkeypatch.setattr("cvxens.colgen.oracles.sampled.CHUNK_SIZE", 7 * 20)
     parts = oracle(X, random_state=1).price(s)
     assert [c.hypothesis for c in parts.columns] == [c.hypothesis for c in whole.columns]
     np.testing.assert_allclose([c.edge for c in parts.columns], [c.edge for c in whole.columns], rtol=1e-12)

@@ -10,8 +10,7 @@ from variants import list_stumps
 from cvxens.colgen import formulations
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.crosscheck import crosscheck, named
-from cvxens.crosscheck.cases import CASES, generate
+from cvxens.crosscheck import CASES, crosscheck, generate, named
 from cvxens.errors import InvalidInput
 from cvxens.problems import FORMULATIONS, HardMarginBoosting, InfiniteSVM, LPBoost, SVMDual, SVMPrimal
 from cvxens.solvers import solve_svm_dual, solve_svm_primal

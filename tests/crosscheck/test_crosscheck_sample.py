@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
-from cvxens.crosscheck import Sample, crosscheck
-from cvxens.crosscheck import cases as module
-from cvxens.crosscheck.cases import MAX_ENTRIES, MAX_SAMPLES
+from cvxens import crosscheck as module
+from cvxens.crosscheck import MAX_ENTRIES, MAX_SAMPLES, Sample, crosscheck
 from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump

@@ -9,11 +9,10 @@ import pytest
 from breast_cancer_rows import breast_cancer_sample
 from scipy.optimize import minimize
 
+from cvxens import crosscheck as module
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
-from cvxens.crosscheck import Row, Sample, Side, crosscheck
-from cvxens.crosscheck import cases as module
-from cvxens.crosscheck.cases import CASES, SOLVERS, solve_fast
+from cvxens.crosscheck import CASES, SOLVERS, Row, Sample, Side, crosscheck, solve_fast
 from cvxens.errors import SolverFailed
 from cvxens.problems import (
     FORMULATIONS,

@@ -23,7 +23,7 @@ from cvxens import InfiniteEnsembleSVC, certify, certify_model
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, column_generation, formulations, oracles
 from cvxens.colgen.masters import InteriorPointMaster, fastest_master
-from cvxens.crosscheck.cases import SOLVERS
+from cvxens.crosscheck import SOLVERS
 from cvxens.errors import CvxensError, NotSeparable
 from cvxens.kernels import Gaussian, Laplacian, Linear, StumpRegion
 from cvxens.problems import (

@@ -93,14 +93,14 @@ def test_a_number_draws_the_same_again():
         assert draw(18) == draw(18)
 
 
-TRUE = Certificate.between(1.0, 1.0, residuals={}, repair={})
+TRUE = Certificate.between(1.0, 1.0)
 ONE = Fraction(1)
 
 
 def test_the_truth_is_no_lie():
     assert lies(Claim(TRUE, ONE, ONE, point=ONE)) == []
     assert lies(Claim(replace(TRUE, proven=False, primal=0.5), ONE, ONE)) == []
-    wide = Certificate.between(1.0, 0.5, residuals={}, repair={})
+    wide = Certificate.between(1.0, 0.5)
     assert lies(Claim(wide, Fraction(3, 4), Fraction(3, 4), point=ONE)) == []
     # nor is rounding that is said
     for values in ({"primal": 0.9}, {"dual": 1.1}):

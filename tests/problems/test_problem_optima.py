@@ -6,7 +6,7 @@ import pytest
 from optimum_references import ROADS, optimum
 from problem_cases import CASES
 
-from cvxens.crosscheck.cases import SOLVERS
+from cvxens.crosscheck import SOLVERS
 from cvxens.problems import FORMULATIONS
 
 CONIC = ["RegularizedExpLoss", *(name for name in CASES if name.startswith("EntropyProjection"))]

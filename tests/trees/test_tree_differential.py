@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from cvxens.trees import Table, fit_tree
-from cvxens.trees.c45 import Cases, Training, best_split, predict_errors
+from cvxens.trees import Cases, Table, Training, best_split, fit_tree, predict_errors
 
 
 def assert_same_nodes(tree, node):

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvxens.trees import Table, fit_tree
-from cvxens.trees.c45 import Cases, Training, nominal_split
+from cvxens.trees import Cases, Table, Training, fit_tree, nominal_split
 
 NAMES = ["outlook", "temperature", "humidity", "windy"]
 DAYS = """

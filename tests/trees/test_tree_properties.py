@@ -6,8 +6,7 @@ from c45_problems import COLOURS, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvxens.trees import fit_tree
-from cvxens.trees.c45 import Cases, divide
+from cvxens.trees import Cases, divide, fit_tree
 
 HOLDS = {
     "=": lambda cell, value: cell == value,

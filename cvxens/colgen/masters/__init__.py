@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from cvxens.colgen.masters.ball_master import BallMaster
-from cvxens.colgen.masters.conic_master import ConicMaster
-from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
-from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
+from cvxens.colgen.masters.linear_masters import BallMaster, HighsMaster, InteriorPointMaster
+from cvxens.colgen.masters.modelled_masters import ConicMaster, CvxpyMaster
 from cvxens.colgen.masters.newton_masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.restricted import Fastest
 

@@ -138,9 +138,9 @@ class NewtonMaster(FastMaster):
     @classmethod
     def find_ways(cls, formulation: Formulation) -> list[Needs]:
         """Return the needs that a formulation meets, the fastest way first."""
-        loss: Any = formulation.terms[0]
+        dual = formulation.terms[0].linear_dual
         met = [need for need in cls.needs if not need.find_missing(formulation)]
-        return [need for need in met if need.loss != "linear_dual" or loss.linear_dual.is_separable]
+        return [need for need in met if need.loss != "linear_dual" or (dual is not None and dual.is_separable)]
 
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:

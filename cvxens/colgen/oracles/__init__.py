@@ -1,19 +1,15 @@
 """Oracles: weak learners that price their hypotheses."""
 
-from cvxens.colgen.oracles.additive_terms import AdditiveTerms
-from cvxens.colgen.oracles.boxes import Boxes
-from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
-from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
-from cvxens.colgen.oracles.fourier import Fourier
+from cvxens.colgen.oracles.depth_trees import DepthThreeTrees, DepthTwoTrees
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
 from cvxens.colgen.oracles.learners import SklearnLearner, Trees
-from cvxens.colgen.oracles.pair_rules import PairRules
-from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.ramps import Ramps
+from cvxens.colgen.oracles.rules import Boxes, PairRules
+from cvxens.colgen.oracles.sampled import Fourier, ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.colgen.oracles.unions import Costed, Rows, Union
+from cvxens.colgen.oracles.unions import AdditiveTerms, Costed, Rows, Union
 from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [

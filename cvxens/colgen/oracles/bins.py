@@ -24,13 +24,16 @@ from numpy.typing import NDArray
 from cvxens.colgen.protocols import Priced, make_column
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.features import BinnedFeatures, Ints, check_features, count_missing
+from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
 from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import limit, whole
+
+ClosedTrees: TypeAlias = dict[tuple[int, ...], set[tuple[int, ...]]]
+"""By reading and place of a root what must not be answered with: the rest of trees, as `Readings.make_tree` has it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,47 +121,66 @@ class Readings:
                 return None
         return None if found is None else (*found, sign)
 
-    def make_branch(self, reading: int, place: int, above: Hypothesis, below: Hypothesis) -> Hypothesis:
-        """Return a tree by its halves above and below a threshold of a reading; a split where they are constants."""
-        if isinstance(above, Constant) and isinstance(below, Constant):
-            return self.make_split(reading, place, above.sign)
-        feature, way, threshold = self._read(reading, place)
-        return Branch(feature, threshold, above, below, way)
-
-    def find_branch(self, hypothesis: Any) -> tuple[int, int, Hypothesis, Hypothesis] | None:
-        """Return reading, place and halves of what `make_branch` makes; None for any other hypothesis."""
-        if isinstance(hypothesis, Branch):
-            found = self.tests.get((hypothesis.feature, hypothesis.missing, hypothesis.threshold))
-            return None if found is None else (*found, hypothesis.above, hypothesis.below)
-        split = self.find_split(hypothesis)
-        return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
-
     def make_tree(self, tree: Sequence[int], sign: int) -> Hypothesis:
-        """Return the tree of depth 2 that is written as reading and place of its root, its upper and its lower split.
+        """Return the tree that is written as reading and place of its root, its upper and lower half, and a product.
 
-        Then comes the product of the signs of its halves; -1 and 0 stand for no split, or no root. `sign` is that of
-        its uppermost leaf.
+        That is the product of the signs of both, which are those of their uppermost leaves, and `sign` is that of the
+        tree. The halves are written alike, but for splits, reading and place alone; -1 is in place of the reading where
+        there is no root.
         """
-        root, place, *splits, product = tree
+        root, place, *halves = tree
         if root < 0:
             return Constant(sign)
-        halves = (
-            Constant(own) if reading < 0 else self.make_split(reading, at, own)
-            for reading, at, own in ((*splits[:2], sign), (*splits[2:], sign * product))
-        )
-        return self.make_branch(root, place, *halves)
+        if not halves:
+            return self.make_split(root, place, sign)
+        middle = len(halves) // 2
+        above, below = self.make_tree(halves[:middle], sign), self.make_tree(halves[middle:-1], sign * halves[-1])
+        if isinstance(above, Constant) and isinstance(below, Constant):
+            return self.make_split(root, place, sign)
+        feature, way, threshold = self._read(root, place)
+        return Branch(feature, threshold, above, below, way)
 
-    def find_tree(self, tree: Any) -> tuple[tuple[int, ...], int] | None:
-        """Return how a tree of depth 2 is written, and its sign, as `make_tree` has both; None for no tree of it."""
+    def evaluate(self, tree: Sequence[int], sign: int = 1) -> NDArray[np.int8]:
+        """Return the values of a tree as `make_tree` takes it, (n_samples,)."""
+        root, place, *halves = tree or (-1, 0)
+        if root < 0:
+            return np.full(self.codes.shape[1], sign, np.int8)
+        middle = len(halves) // 2
+        above = self.evaluate(halves[:middle], sign)
+        below = self.evaluate(halves[middle:-1], sign * (halves[-1] if halves else -1))
+        return np.where(self.codes[root] >= place, above, below)
+
+    def find_tree(self, tree: Any, depth: int) -> tuple[tuple[int, ...], int] | None:
+        """Return how a tree of a depth is written, and its sign, as `make_tree` has both; None for no tree of it."""
         if isinstance(tree, Constant):
-            return (-1, 0, -1, 0, -1, 0, 1), tree.sign
-        root = self.find_branch(tree)
-        if root is None:
+            written: tuple[int, ...] = (-1, 0)
+            for _ in range(depth - 1):
+                written = (-1, 0, *written, *written, 1)
+            return written, tree.sign
+        split = self.find_split(tree)
+        if split is not None:
+            *root, sign = split
+            halves: list[Hypothesis] = [Constant(sign), Constant(-sign)]
+        elif isinstance(tree, Branch) and depth > 1:
+            root = list(self.tests.get((tree.feature, tree.missing, tree.threshold), ()))
+            halves = [tree.above, tree.below]
+        else:
             return None
-        above, below = ((-1, 0, h.sign) if isinstance(h, Constant) else self.find_split(h) for h in root[2:])
-        if above is None or below is None:
+        if depth == 1:
+            return tuple(root), sign
+        above, below = (self.find_tree(half, depth - 1) for half in halves)
+        if not root or above is None or below is None:
             return None
-        return (*root[:2], *above[:2], *below[:2], above[2] * below[2]), above[2]
+        return (*root, *above[0], *below[0], above[1] * below[1]), above[1]
+
+    def close_trees(self, hypotheses: Collection[Hypothesis], depth: int) -> ClosedTrees:
+        """Return how those of some hypotheses are written that are trees of a depth; others close nothing."""
+        closed: ClosedTrees = {}
+        for hypothesis in hypotheses:
+            found = self.find_tree(hypothesis, depth)
+            if found is not None and found[0][0] >= 0:
+                closed.setdefault(found[0][:2], set()).add(found[0][2:])
+        return closed
 
     def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
         """Return the condition that a value is at or above a threshold of a reading, or that it is below."""
@@ -288,6 +310,11 @@ class BinnedOracle:
         varying, features = self.readings.counts > 0, self.readings.features
         self.together: NDArray[np.bool_] = self.allowed[np.ix_(features, features)] & varying & varying[:, np.newaxis]
         """Which readings vary and may be asked of one sample, (n_readings, n_readings)."""
+
+    def _bound_squares(self: Any, weights: FixedPoint, squares: float, n_terms: int) -> float:
+        """Bound the sum of squared edges, by that of all hypotheses but the constant, of sums over so many terms."""
+        squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
+        return weights.bound_squares(squares, float(self.n_hypotheses), n_terms)
 
     def _answer(
         self: Any,
@@ -429,3 +456,15 @@ def measure_norms(edges: Array, order: float) -> Array:
     for k in range(len(sizes)):
         sizes[k] = measure_edges(edges[:, k], order)[0]
     return sizes
+
+
+@njit(cache=True)
+def has_row(rows: Ints, row: Ints | tuple[int, ...]) -> bool:
+    """Return True if one of some rows is a row, as far as these go."""
+    for other in rows:
+        same = True
+        for part in range(len(other)):
+            same = same and other[part] == row[part]
+        if same:
+            return True
+    return False

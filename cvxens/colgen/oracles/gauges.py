@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import cached_property
 from math import fsum
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -190,19 +191,15 @@ class FeatureGroups:
 
     def _find_atom(self, k: int, outputs: Array, totals: Sequence[float]) -> tuple[Column, float]:
         """Return the best combination of one feature over all outputs, and a bound on the edges of all."""
-        thresholds, weight, best = self._thresholds[k], float(self.weights[k]), None
-        bound = 0.0
+        thresholds, weight, measured = self._thresholds[k], float(self.weights[k]), []
         for s, total in zip(outputs, totals, strict=True):
             # total - 2 below each threshold
             edges: Any = total - 2 * np.cumsum(np.bincount(self._ranks[k], s, minlength=len(thresholds) + 1))[:-1]
             # n terms in cumulated bins, the doubling and the difference, on every edge
             error = 4 * len(s) * EPSILON * float(np.abs(s).sum()) * len(edges) ** 0.5
-            size = dual_norm(edges, weight, self.entries)
-            bound = max(bound, size + error / weight)
-            if best is None or size > best[0]:
-                best = size, edges
-        assert best is not None
-        size, edges = best
+            measured.append((dual_norm(edges, weight, self.entries), edges, error))
+        bound = max(size + error / weight for size, _, error in measured)
+        size, edges, _ = max(measured, key=itemgetter(0))
         combination = np.sign(edges) * np.maximum(np.abs(edges) - size * self.entries, 0.0)
         length = weight * float(np.linalg.norm(combination)) + self.entries * float(np.abs(combination).sum())
         # within the ball in spite of rounding

@@ -21,8 +21,7 @@ from cvxens.colgen.protocols import Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, FittedClassifier, Hypothesis, SignedTree, decode_table
 from cvxens.tables import Feature
-from cvxens.trees import Table, fit_tree
-from cvxens.trees.c45 import Options
+from cvxens.trees import Options, Table, fit_tree
 from cvxens.types import Array
 from cvxens.validation import generator, signed_weights, whole
 

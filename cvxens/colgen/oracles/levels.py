@@ -24,8 +24,7 @@ from cvxens.features import Ints, check_features, column, count_missing, find_mi
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
-from cvxens.tables import Feature
-from cvxens.tables.columns import learn_features
+from cvxens.tables import Feature, learn_features
 from cvxens.types import Array
 from cvxens.validation import finite_array, one_each, one_of
 
@@ -229,7 +228,7 @@ class LevelTest:
         sides, signs = self.sides
         edges = signs @ sums.T
         own = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        sizes: Any = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
+        sizes: NDArray = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
         ranked = (k for k in np.argsort(-sizes, kind="stable").tolist() if sides[k] not in closed)
         found = [(sizes[k], self.make(sides[k], int(own[k]))) for k in islice(ranked, COLUMNS_PER_TEST)]
         return found, sizes.max()

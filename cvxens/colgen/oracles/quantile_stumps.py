@@ -127,8 +127,8 @@ class QuantileStumps:
         edges = np.concatenate([splits[:-1], self._tests.evaluate_all(s), splits[-1:]])
         # n terms in cumulated bins, their total, what is missing, a doubling, two differences: n eps sum|s| each
         rounding = 6 * len(s) * EPSILON * float(np.abs(s).sum(axis=0).max())
-        given: Any = {"embody": self._embody, "sample": self.sample, "limit": self.columns_per_round}
-        return rank_edges(edges, self.sides, rounding, exclude, row_norm, **given)
+        given = edges, self.sides, rounding, exclude, row_norm
+        return rank_edges(*given, embody=self._embody, sample=self.sample, limit=self.columns_per_round)
 
     def _embody(self, index: int, sign: int) -> Hypothesis:
         hypothesis: Hypothesis = replace(self.hypotheses[index], sign=sign)

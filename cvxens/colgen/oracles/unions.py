@@ -1,14 +1,19 @@
-"""Oracles made of oracles: the union of sets, sets whose hypotheses have prices, and linear combinations of samples.
+"""Oracles made of oracles: unions of sets, hypotheses with prices, linear combinations of samples, ascending scores.
 
 With a sparse D the scores of the sample are mapped first, ``z = y * (D H w + b)``, so that a loss on margins is one of
 pairs, for ranking, or of bags, for label proportions. The columns are D h, and the edge of one under s is that of h
 under D's: any oracle prices them.
+
+Several scores a sample ascend everywhere where the first one is free and the steps to the next are never below 0. With
+hypotheses of values within [-1, 1], every ``1 + h(x)`` is 0 or above at every x, and so is a sum of these and of a
+constant with weights of 0 or above. Rows are the scores of the samples, one after the other; a column of the step r
+adds to the scores from r on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Self
 
@@ -16,21 +21,33 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
-from cvxens.colgen.oracles.pool import rank, unite
+from cvxens.colgen.oracles.bins import Groups
+from cvxens.colgen.oracles.depth_trees import DepthTwoTrees
+from cvxens.colgen.oracles.levels import Kinds, check_sides
+from cvxens.colgen.oracles.pool import Pool, rank, unite
+from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
+from cvxens.colgen.oracles.rules import PairRules
 from cvxens.colgen.protocols import (
     Column,
     CombinedSample,
     Oracle,
+    OracleOver,
     Priced,
     TabledSample,
     declared,
+    evaluate,
     has_negation,
     surely_has,
 )
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis, Scaled, negate
+from cvxens.features import BinnedFeatures
+from cvxens.hypotheses import Constant, Hypothesis, Ramp, Scaled, negate
 from cvxens.rounding import EPSILON
+from cvxens.tables import Feature
 from cvxens.types import Array
+
+DISTANCE = 100.0
+"""The value of a constant step: a distance between scores that is everywhere the same costs a hundredth of others."""
 
 
 class Union:
@@ -139,21 +156,7 @@ def _are_equal(sample: Any, other: Any) -> bool:
     return np.array_equal(np.asarray(sample), np.asarray(other), equal_nan=True)
 
 
-class _Over:
-    """An oracle over the hypotheses of another one, changed one by one."""
-
-    def __init__(self, oracle: Oracle) -> None:
-        validation.offers("oracle", oracle, "price", "sample")
-        self.oracle = oracle
-        self.negations = declared(oracle, "negations")
-
-    @property
-    def n_hypotheses(self) -> float:
-        """Number of hypotheses, inf where it is not known."""
-        return float(declared(self.oracle, "n_hypotheses"))
-
-
-class Costed(_Over):
+class Costed(OracleOver):
     """The hypotheses of an oracle divided by what a unit of their weight costs.
 
     An l1 penalty over them is the weighted one, ``sum_h cost(h) |w_h|``: the length of a rule, the price of what it
@@ -194,7 +197,6 @@ class Costed(_Over):
 
     def __init__(self, oracle: Oracle, cost: float | Callable[[Any], float], *, least: float | None = None) -> None:
         super().__init__(oracle)
-        self.sample = oracle.sample
         self.by_rows = declared(oracle, "by_rows")
         self.cost = cost if callable(cost) else validation.positive("cost", cost)
         if callable(cost) and least is None:
@@ -283,7 +285,7 @@ def _raised(bound: float, factor: float) -> float:
     return bound * factor + abs(bound * factor) * 4 * EPSILON if bound < inf else inf
 
 
-class Rows(_Over):
+class Rows(OracleOver):
     """The hypotheses of an oracle on rows that are linear combinations of its samples: the columns D h.
 
     Labels and multipliers are those of the rows; `Run.decision_function` gives the scores of samples. An intercept is
@@ -355,10 +357,6 @@ class Rows(_Over):
         _, of_sample, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
         return cls(oracle, csr_array((1 / sizes[of_sample], (of_sample, np.arange(len(of_sample))))))
 
-    def has_negation(self, hypothesis: Hypothesis) -> bool:
-        """Return True if the set may have the negation of a hypothesis."""
-        return has_negation(self.oracle, hypothesis)
-
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
         weights = validation.signed_weights(s, self.D.shape[0])
@@ -384,3 +382,264 @@ def _add_to_squares(square_sum: float, lost: Array, n_hypotheses: float) -> floa
     # |e + d| <= |e| + |d|, over all hypotheses and outputs
     added = float(np.linalg.norm(lost)) * n_hypotheses**0.5 if lost.any() else 0.0
     return (square_sum**0.5 + added) ** 2 * (1 + 8 * EPSILON) if added < inf else inf
+
+
+class AdditiveTerms(Union):
+    """The terms of additive models: steps and lines of single features, and functions of pairs of features.
+
+    The set is the `Union` of all stumps over 32 quantiles of every feature (`QuantileStumps`); of its line and of the
+    ramps that begin or end at one of 8 quantiles, all divided by its standard deviation; and of the trees of depth 2
+    over every pair of features (`DepthTwoTrees`), where a unit of weight has a cost. It is exact over all of these.
+    Where features have signs there are `PairRules`, which keep them, in place of all trees, at half the cost, as rules
+    are 0 elsewhere.
+
+    Missing values and nominal features are as in `QuantileStumps`: a step sends missing values to the better side, as
+    trees do, a line and a ramp are 0 there, and of levels one is told from the others. Pairs are of numbers, and of
+    whether values are known.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite, or NaN where missing, at least one feature that varies.
+    n_bins : int
+        At most so many bins per feature of pairs, 2 to 256.
+    pairs : bool
+        False for single features alone.
+    pair_cost : float
+        What a unit of weight of a pair costs, above 0; of a step and of a line it costs 1. By default more, as of many
+        more trees the best has a larger edge by chance.
+    interactions : collection of groups of features, optional
+        The features of a pair are of one group; by default any two. An empty collection is for no pairs.
+    forbidden : collection of groups of features
+        No pair has two features of such a group.
+    signs : array-like of shape (n_features,), optional
+        +1 for terms that rise with the feature alone, -1 for those that fall, 0 for both, as by default.
+    columns_per_round : int, optional
+        At most so many columns are returned; by default all that were found.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0, for quantiles and standard deviations; by default 1.
+    features : sequence of Feature, optional
+        What the columns are, as for `Stumps`.
+    missing : {"side", "zero"}
+        What steps are where the value is missing, as for `Stumps`.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> for column in AdditiveTerms(X).price([1.0, -1.0, -1.0, 1.0]).columns[:1]:
+    ...     print(column.hypothesis, column.edge)
+    0.5 (x[0] >= 0.5 and x[1] >= 0.5, or x[0] < 0.5 and x[1] < 0.5 -> +1) 2.0
+    """
+
+    source = "Hastie & Tibshirani 1986; Lou et al. 2013"
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        n_bins: int = 16,
+        pairs: bool = True,
+        pair_cost: float = 2.0,
+        interactions: Groups | None = None,
+        forbidden: Groups = (),
+        signs: Any = None,
+        columns_per_round: int | None = None,
+        sample_weight: Any = None,
+        features: Sequence[Feature] | None = None,
+        missing: str = "side",
+    ) -> None:
+        kinds = Kinds.from_sample(X, features, missing)
+        X, signs = kinds.X, None if signs is None else kinds.check_sides(signs)
+        sided = signs is not None and bool(signs.any())
+        given: Any = {"sample_weight": sample_weight}
+        # the most steps, and the most lines, that are answered
+        most: Any = {"columns_per_round": 50}
+        found: list[Any] = [QuantileStumps(X, signs=signs, features=kinds.features, missing=missing, **most, **given)]
+        if ramps := list(list_ramps(X, signs, sample_weight, kinds.numeric.tolist())):
+            found.append(Pool.of(ramps, X, negations=not sided, **most))
+        if pairs and len(kinds.numeric) > 1 and (interactions is None or len(interactions) > 0):
+            given |= {"n_bins": n_bins, "interactions": interactions, "forbidden": forbidden, "constant": False}
+            given["nominal"] = np.flatnonzero(kinds.nominal).tolist()
+            cost = validation.positive("pair_cost", pair_cost)
+            if sided:
+                found.append(Costed(PairRules(X, signs=signs, **given), cost / 2))
+            else:
+                found.append(Costed(DepthTwoTrees(X, **given), cost))
+        super().__init__(*found, columns_per_round=columns_per_round)
+
+
+def list_ramps(
+    X: Array, signs: Any = None, sample_weight: Any = None, features: Sequence[int] | None = None
+) -> Iterator[Hypothesis]:
+    """Yield the line of every feature of three values or more, and its ramps, over its standard deviation.
+
+    Where there are signs, -h is yielded too where a feature has none, and only what keeps the sign where it has one.
+    Missing values count for nothing; `features` are those to take, by default all.
+
+    Examples
+    --------
+    >>> [str(ramp) for ramp in list_ramps(np.array([[0.0], [2.0], [4.0]]))][:3]
+    ['0.612372 (x[0] - 2)', '0.612372 max(x[0] - 1, 0)', '0.612372 max(1 - x[0], 0)']
+    """
+    sides = check_sides(signs, X.shape[1])
+    sided = bool(sides.any())
+    features = range(X.shape[1]) if features is None else features
+    # lines bend at 8 places, between parts of equal mass
+    binned = BinnedFeatures(X, features, n_bins=9, sample_weight=sample_weight)
+    for j, knots in zip(features, binned.thresholds, strict=True):
+        if len(knots) < 2:
+            # a step says all of two values
+            continue
+        known = ~np.isnan(X[:, j])
+        x, masses = X[known, j], None if sample_weight is None else np.asarray(sample_weight)[known]
+        mean = np.average(x, weights=masses)
+        slope = 1 / float(np.sqrt(np.average((x - mean) ** 2, weights=masses)))
+        bends = [(float(mean), 0), *((float(t), side) for t in knots for side in (1, -1))]
+        for t, side in bends:
+            # max(t - x, 0) falls
+            rises = -1 if side < 0 else 1
+            for sign in (1, -1) if sided else (1,):
+                if not sides[j] or sides[j] == sign * rises:
+                    yield Ramp(j, t, side, sign * slope)
+
+
+@dataclass(frozen=True)
+class AscendingStep:
+    """A hypothesis as a part of the scores from `first` on: h(x) of the first score, and 1 + h(x) of a step to one."""
+
+    hypothesis: Any
+    first: int
+
+    @property
+    def is_constant(self) -> bool:
+        """True if it is the same everywhere."""
+        return isinstance(self.hypothesis, Constant)
+
+    def __call__(self, X: Any, /) -> Array:
+        """Return what is added to the scores of samples from the first one on."""
+        return self.of_values(np.asarray(self.hypothesis(X), np.float64))
+
+    def of_values(self, h: Array) -> Array:
+        """Return what is added to the scores, of values h(x)."""
+        return h if self.first == 0 else np.full(len(h), DISTANCE) if self.is_constant else 1 + h
+
+
+@dataclass(frozen=True, eq=False)
+class StackedSample:
+    """Samples with several rows each, one for each score."""
+
+    X: Any
+    n_scores: int
+
+    def __len__(self) -> int:
+        return validation.count_rows(self.X) * self.n_scores
+
+    def evaluate(self, step: AscendingStep) -> Array:
+        """Return what a part adds to the scores of all samples, (n_samples n_scores,)."""
+        h = np.asarray(evaluate(step.hypothesis, self.X), np.float64)
+        scores = np.zeros((len(h), self.n_scores))
+        scores[:, step.first :] = step.of_values(h)[:, np.newaxis]
+        return scores.ravel()
+
+
+class Ascending:
+    """The parts of several scores that ascend everywhere, made of the hypotheses of an oracle; w >= 0.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Hypotheses of values within [-1, 1], with -h of every h where the first score is to be free.
+    n_scores : int
+        The number of scores of a sample.
+
+    Raises
+    ------
+    InvalidInput
+        A hypothesis may leave [-1, 1].
+
+    Examples
+    --------
+    >>> from cvxens.colgen.oracles import Stumps
+    >>> oracle = Ascending(Stumps([[0.0], [1.0]]), 2)
+    >>> best = oracle.price(np.array([1.0, -1.0, -1.0, 1.0])).columns[0]
+    >>> best.hypothesis.first, best.edge, best.values
+    (1, 2.0, array([0., 0., 0., 2.]))
+    """
+
+    source = "Bondell, Reich & Wang 2010, at every x"
+
+    def __init__(self, oracle: Oracle, n_scores: int) -> None:
+        if not declared(oracle, "votes"):
+            found = f"found {type(oracle).__name__}, whose hypotheses may leave [-1, 1]"
+            raise InvalidInput("oracle", found, "take stumps, trees, rules or perceptrons, or declare `votes`")
+        self.oracle, self.n_scores = oracle, n_scores
+        self.sample = StackedSample(oracle.sample, n_scores)
+        self.largest = DISTANCE
+
+    def has_negation(self, step: Any) -> bool:
+        """Return False: weights are 0 or above, and -h is a hypothesis of its own."""
+        return False
+
+    def price(self, s: Any, exclude: Collection[Any] = ()) -> Priced:
+        """Return the best parts, as `Oracle.price` says; the bounds are as exact as the oracle's."""
+        S = validation.signed_weights(s, len(self.sample)).reshape(-1, self.n_scores)
+        # what a part of the step r is multiplied by: the weights of all scores from r on
+        from_on = np.cumsum(S[:, ::-1], axis=1)[:, ::-1]
+        lost = EPSILON * (self.n_scores + len(S) + 2) * float(np.abs(S).sum())
+        columns, edge_bound, outside = [], 0.0, 0.0
+        for first, weights in enumerate(from_on.T):
+            answer = self.oracle.price(weights, [step.hypothesis for step in exclude if step.first == first])
+            shift = float(weights.sum()) if first else 0.0
+            columns += [
+                Column(AscendingStep(column.hypothesis, first), self.sample, column.edge + shift)
+                for column in answer.columns
+                if not (first and isinstance(column.hypothesis, Constant))
+            ]
+            edge_bound = max(edge_bound, answer.edge_bound + shift + 2 * lost)
+            outside = max(outside, answer.outside_bound + shift + 2 * lost)
+            if first:
+                constant = AscendingStep(Constant(1), first)
+                edge_bound, outside = (max(bound, DISTANCE * (shift + lost)) for bound in (edge_bound, outside))
+                if constant not in exclude:
+                    columns.append(Column(constant, self.sample, DISTANCE * shift))
+        columns.sort(key=lambda column: -column.edge)
+        return Priced(columns, edge_bound, outside_bound=outside)
+
+
+def add_up(steps: list[AscendingStep], w: Array, b: float, n_scores: int) -> tuple[tuple[Any, ...], Array, Array]:
+    """Return hypotheses, their weights (n_hypotheses, n_scores) and intercepts (n_scores,) of weighted parts."""
+    intercepts = np.full(n_scores, float(b))
+    weights: dict[Any, Array] = {}
+    for step, value in zip(steps, w.tolist(), strict=True):
+        if step.first and step.is_constant:
+            intercepts[step.first :] += DISTANCE * value
+            continue
+        weights.setdefault(step.hypothesis, np.zeros(n_scores))[step.first :] += value
+        if step.first:
+            intercepts[step.first :] += value
+    return tuple(weights), np.array(list(weights.values())).reshape(len(weights), n_scores), intercepts
+
+
+def take_apart(hypotheses: tuple[Any, ...], W: Array, b: Array) -> tuple[list[AscendingStep], Array, float]:
+    """Return the parts, their weights and the intercept of scores by hypotheses, weights and intercepts.
+
+    Raises
+    ------
+    InvalidInput
+        The intercepts are not far enough apart for scores that ascend everywhere.
+    """
+    steps, w = [], []
+    for first in range(W.shape[1]):
+        own = W[:, first] - (W[:, first - 1] if first else 0.0)
+        for hypothesis, value in zip(hypotheses, own.tolist(), strict=True):
+            if value:
+                steps.append(AscendingStep(hypothesis if value > 0 else negate(hypothesis), first))
+                w.append(abs(value))
+        if first:
+            rest = float(b[first] - b[first - 1] - np.abs(own).sum())
+            if rest < -1e-9 * (1 + float(np.abs(b).max())):
+                found = f"found {b[first]:g} after {b[first - 1]:g}, with steps of {np.abs(own).sum():g}"
+                raise InvalidInput("intercept", found, "give intercepts under which scores ascend everywhere")
+            steps.append(AscendingStep(Constant(1), first))
+            w.append(max(rest, 0.0) / DISTANCE)
+    return steps, np.array(w), float(b[0])
