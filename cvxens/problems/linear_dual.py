@@ -19,8 +19,8 @@ class Hinges(NamedTuple):
     """
 
     sign: float  # 1, or -1 where it grows with z
-    knots: Array  # (n_samples,), or one for all
-    prices: Array  # (n_samples,), or one for all
+    knots: float | Array  # (n_samples,), or one for all
+    prices: float | Array  # (n_samples,), or one for all
 
 
 @dataclass(frozen=True, eq=False)
