@@ -464,8 +464,8 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     structure, again = structures
     if not structure.equals(again):
         return ExpressionPenalty(enough, "a constant that depends on the number of weights")
-    if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
-        size, square = structure.size, structure.square
+    if structure.norm is None and (factors := structure.factors) is not None:
+        size, square = factors
         if size > 0 and square > 0:
             return ElasticNet(size, 2 * square)
         if size > 0:

@@ -365,14 +365,15 @@ class PiecewiseLinear(BoundedSlopes):
         """Return the best t, from which on the prices of what is short add up to less than their limit."""
         return 0.0
 
-    def measure_short(self, z: Array, t: float | None = None) -> list[tuple[Hinges, Array]]:
-        """Return each sum of hinges with what margins are short of its knots, at the best threshold or another."""
-        t = self.threshold(z) if t is None else t
+    def measure_short(self, z: Array, t: float) -> list[tuple[Hinges, Array]]:
+        """Return each sum of hinges with what margins are short of its knots, at a threshold."""
         return [(part, part.sign * (part.knots - z - t)) for part in self.linear_dual.hinges]
 
-    def terms(self, z: Array, t: float | None = None) -> Array:
-        """Return the hinges at their prices, and what the threshold costs, the best one or another."""
-        t = self.threshold(z) if t is None else t
+    def terms(self, z: Array) -> Array:
+        return self.terms_at(z, self.threshold(z))
+
+    def terms_at(self, z: Array, t: float) -> Array:
+        """Return the hinges at their prices, and what the threshold t costs."""
         hinges = [part.prices * np.maximum(short, 0) for part, short in self.measure_short(z, t)]
         return np.concatenate([*hinges, [self.linear_dual.high * t]] if t else hinges)
 
@@ -383,7 +384,7 @@ class PiecewiseLinear(BoundedSlopes):
     def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
         """Return what the hinges on either side of their kinks pull with, and what lies between that at a kink."""
         least, largest = np.zeros(z.shape), np.zeros(z.shape)
-        for part, short in self.measure_short(z):
+        for part, short in self.measure_short(z, self.threshold(z)):
             outer, inner = np.where(short > near, part.prices, 0.0), np.where(short >= -near, part.prices, 0.0)
             least, largest = (least + outer, largest + inner) if part.sign > 0 else (least - inner, largest - outer)
         return least, largest
@@ -583,7 +584,10 @@ class ClippedSquares(BoundedSlopes):
     is ``aims'u - sum_i u_i^2 / (2 stiffness_i)`` within the bounds.
     """
 
-    aims: float | Array = 1.0
+    @property
+    def aims(self) -> float | Array:
+        """What scores are to be."""
+        return 1.0
 
     @property
     def stiffness(self) -> Any:
@@ -728,7 +732,7 @@ class HardMargin(WithSlacks):
     def model(self, z: Any) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
 
-    def terms(self, z: Array, t: float | None = None) -> Array:
+    def terms(self, z: Array) -> Array:
         """Return 0 or inf; a shortfall of rounding size counts as met."""
         return np.array([0.0 if z.min() >= 1 - 1e-12 else inf])
 
@@ -843,7 +847,7 @@ class SoftMinimumMargin(CappedSimplex, WithSlacks):
 
     def value_beside(self, z: Array, other: Any) -> float:
         """Evaluate at the margin rho of another price, where the loss is linear in D."""
-        return float(self.terms(z, other.threshold(z)).sum())
+        return float(self.terms_at(z, other.threshold(z)).sum())
 
 
 @dataclass(frozen=True, eq=False)

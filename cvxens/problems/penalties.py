@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.constraints import read_term
-from cvxens.problems.curves import FAR, ROUNDED
+from cvxens.problems.curves import FAR, ROUNDED, Curve
 from cvxens.problems.duality import Edges, as_rows, capped_simplex, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
@@ -164,8 +164,7 @@ class SizesAndSquares(Penalty):
 
     @property
     def structure(self) -> Structure:
-        size, square = self.factors
-        return Structure(size=size, square=square)
+        return Structure(entry=Curve.of(0.0, 0.0, *self.factors))
 
     def value(self, w: Array) -> float:
         size, square = self.factors
@@ -403,10 +402,8 @@ class Structured(Penalty):
         return self._find_sizes(2.0)
 
     def _find_sizes(self, norm: float | None) -> tuple[float, float] | None:
-        known = self.structure
-        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.constant:
-            return None
-        return known.size, known.square
+        found = self.structure.factors if self.structure.norm == norm else None
+        return found if found is not None and found[0] > 0 else None
 
     @property
     def row_norm(self) -> float:
@@ -649,7 +646,7 @@ class RowNorms(Structured):
 
     @cached_property
     def structure(self) -> Structure:
-        return Structure(None if self.norm == 1 else float(self.norm), size=self.weight)
+        return Structure(None if self.norm == 1 else float(self.norm), Curve.of(size=self.weight))
 
     def model(self, w: Any) -> Term:
         norms = cp.abs(w) if w.ndim == 1 else cp.norm(w, "inf" if self.norm == np.inf else self.norm, axis=1)

@@ -118,5 +118,5 @@ class ScalarSum:
 
 def _bound(phi: Curve, u: Array) -> Array:
     """Bound ``phi(z) + u z`` from below over all z: over those from 0 on, and over their negatives."""
-    mirrored = Curve.identity().times(-1.0).then(phi.sides)
+    mirrored = Curve.of(slope=-1.0).then(phi.sides)
     return -np.maximum(phi.conjugate(-u), mirrored.conjugate(u))
