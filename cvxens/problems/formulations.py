@@ -55,7 +55,7 @@ from cvxens.problems.losses import (
     adds_up,
     excess,
 )
-from cvxens.problems.maps import ColumnsLike, KernelMap, LinearMap, check_kernel, doubly_centred, factor
+from cvxens.problems.maps import ColumnsLike, KernelMap, check_kernel, doubly_centred, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
@@ -556,11 +556,12 @@ class KernelProblem(Problem):
         Weight of the penalty, above 0; may be set anew between solves.
     """
 
-    gram: KernelMap
+    linear_map: KernelMap
 
-    @cached_property
-    def linear_map(self) -> LinearMap:
-        return self.gram
+    @property
+    def gram(self) -> KernelMap:
+        """The kernel on the sample, as the map that it is."""
+        return self.linear_map
 
     @property
     def K(self) -> Array:
@@ -599,8 +600,8 @@ class RhoSVM(KernelProblem):
     formulate = staticmethod(minimum_margin)
 
     def __init__(self, K: Any, y: Any) -> None:
-        self.y = validation.signs(y)
-        self.gram = check_kernel(K, len(self.y))
+        signs = validation.signs(y)
+        self._place(check_kernel(K, len(signs)), signs)
 
     @cached_property
     def dual_problem(self) -> Any:
@@ -666,9 +667,8 @@ class RegularizedExpLoss(KernelProblem):
     lam = Parameter()
 
     def __init__(self, K: Any, y: Any, lam: float) -> None:
-        self.y = validation.signs(y)
-        self.gram = check_kernel(K, len(self.y))
-        self.lam = lam
+        signs = validation.signs(y)
+        self._place(check_kernel(K, len(signs)), signs, lam=lam)
 
     def formulate(self, lam: float) -> Formulation:
         return exponential(len(self.y), lam)
@@ -701,9 +701,8 @@ class RegularizedLeastSquares(KernelProblem):
     gamma = Parameter()
 
     def __init__(self, K: Any, y: Any, gamma: float) -> None:
-        self.y = validation.finite_array("y", y, ndim=1)
-        self.gram = check_kernel(K, len(self.y))
-        self.gamma = gamma
+        targets = validation.finite_array("y", y, ndim=1)
+        self._place(check_kernel(K, len(targets)), targets, gamma=gamma)
 
     def formulate(self, gamma: float) -> Formulation:
         return least_squares(self.y, gamma)
@@ -754,9 +753,8 @@ class SVMDual(KernelProblem):
     formulate = staticmethod(svm)
 
     def __init__(self, K: Any, y: Any, C: Any) -> None:
-        self.y = validation.signs(y)
-        self.gram = check_kernel(K, len(self.y), conditionally=True)
-        self.C = C
+        signs = validation.signs(y)
+        self._place(check_kernel(K, len(signs), conditionally=True), signs, C=C)
 
     def build(self) -> Model:
         """Model the quadratic program over the factored, centred kernel."""

@@ -595,8 +595,9 @@ class ClippedSquares(BoundedSlopes):
         return self.C
 
     def terms(self, z: Array) -> Array:
-        u = self.multipliers(z)
-        return u * (self.aims - z) - halve_product(u, u, self.stiffness)
+        missed = self.aims - z
+        u = np.clip(self.stiffness * missed, *self.bounds)
+        return u * missed - halve_product(u, u, self.stiffness)
 
     def dual_terms(self, u: Array) -> Array:
         return self.aims * u - halve_product(u, u, self.stiffness)

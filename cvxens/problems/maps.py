@@ -30,6 +30,7 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import Edges, as_rows, centres
 from cvxens.problems.modelling import cp
+from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array
 
@@ -382,23 +383,41 @@ class LinearMap(ABC):
         values, errors = self.measure_edges(s)
         return np.abs(edges - values) + errors
 
-    @abstractmethod
-    def penalise(self, penalty: Any, w: Array, f: Array) -> float:
+    # of weights that are penalised by themselves
+
+    def penalise(self, penalty: Penalty, w: Array, f: Array) -> float:
         """Evaluate the penalty of weights with scores f."""
+        return penalty.value(w)
 
-    @abstractmethod
-    def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
+    def penalty_error(self, penalty: Penalty, w: Array, f: Array, errors: Array, missed: float) -> float:
         """Bound the rounding error of `penalise`, and what mending a sum of coefficients that misses 0 can change."""
+        return sum_error(w.size, abs(penalty.value(w)))
 
-    @abstractmethod
     def summarise(
         self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
     ) -> Edges:
-        """Summarise edges for a dual bound, at the worst of their errors; s misses its balance by `missed`."""
+        """Summarise edges for a dual bound, larger by their errors; s misses its balance by `missed`.
 
-    @abstractmethod
-    def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
-        """Measure how far weights are from the best for their edges; relative."""
+        Mending a balance moves an edge by at most ``missed max |H_ij|``.
+        """
+        counted, share = edges if one_sided else np.abs(edges), 1.0
+        if errors is not None:
+            # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
+            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
+        squares = share * float((np.maximum(counted, 0) ** 2).sum())
+        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
+
+    @staticmethod
+    def measure_stationarity(penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Measure how far weights are from the best for their edges; relative.
+
+        Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
+        """
+        if one_sided:
+            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
+            rows = as_rows(counted).any(axis=1)
+            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
+        return penalty.stationarity(w, edges) if w.size else 0.0
 
     def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
         """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
@@ -467,35 +486,6 @@ class ColumnMap(LinearMap):
         size = self.H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
         return values, np.full(values.shape, 8 * sum_error(sum(self.H.shape), size) if size > 0 else 0.0)
 
-    def penalise(self, penalty: Any, w: Array, f: Array) -> float:
-        return penalty.value(w)
-
-    def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
-        return sum_error(w.size, abs(penalty.value(w)))
-
-    def summarise(
-        self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
-    ) -> Edges:
-        """Summarise edges, larger by their errors; mending a balance moves an edge by at most ``missed max |H_ij|``."""
-        counted, share = edges if one_sided else np.abs(edges), 1.0
-        if errors is not None:
-            # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
-            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
-        squares = share * float((np.maximum(counted, 0) ** 2).sum())
-        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
-
-    @staticmethod
-    def measure_stationarity(penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
-        """Ask the penalty.
-
-        Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
-        """
-        if one_sided:
-            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
-            rows = as_rows(counted).any(axis=1)
-            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
-        return penalty.stationarity(w, edges) if w.size else 0.0
-
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
         w = cp.Variable((self.H.shape[1], *outputs), nonneg=nonnegative)
         f, tied = self.H.link(w)
@@ -560,7 +550,8 @@ class KernelMap(LinearMap):
         form = self.form(s, edges)
         return Edges(np.inf, form if errors is None else form + self.form_error(s, edges, errors, missed))
 
-    def measure_stationarity(self, penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
+    @staticmethod
+    def measure_stationarity(penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Return max |f - edges / ridge|, relative to the larger of 1 and max |f|."""
         return float(np.abs(f - edges / penalty.ridge).max()) / max(1.0, float(np.abs(f).max()))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, final, overload
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.linalg import qr
@@ -53,10 +53,6 @@ class Parameter:
         self.name = name
         owner.swept = (*owner.__dict__.get("swept", ()), name)
 
-    @overload
-    def __get__(self, problem: None, owner: type) -> Parameter: ...
-    @overload
-    def __get__(self, problem: Problem, owner: type) -> Any: ...
     def __get__(self, problem: Problem | None, owner: type) -> Any:
         return self if problem is None else problem.__dict__[self.name]
 
@@ -234,6 +230,8 @@ class Problem:
     def _place(self, H: Any, y: Array, **parameters: float) -> None:
         """Set labels, hypotheses (a map, or columns that become one) and parameters."""
         self.y = y
+        for name, value in parameters.items():
+            setattr(self, name, value)
         if isinstance(H, LinearMap):
             self.linear_map = H
             if H.symmetric and self.penalty.ridge is None:
@@ -241,8 +239,6 @@ class Problem:
                 raise InvalidInput("penalty", found, "give one that has a `ridge`, such as SquaredL2")
         if not isinstance(H, KernelMap):
             self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(y))
-        for name, value in parameters.items():
-            setattr(self, name, value)
 
     @cached_property
     def linear_map(self) -> LinearMap:

@@ -21,7 +21,7 @@ It is a spot check: what it finds is wrong, what it does not find may be wrong t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -199,6 +199,15 @@ the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms`
     return Checked({**of_loss.violations, **of_penalty.violations}, n_points)
 
 
+WEAK, EQUAL = "weak duality", "Fenchel's equality"
+
+PROOFS: Mapping[str, Sequence[str]] = {
+    "loss": ("dual_value(u)", "u", "the least ", "value(z) + u'z", "z", DUAL_VALUE),
+    "penalty": ("the conjugate", "edges", "the largest ", "edges'w - value(w)", "w", CONJUGATE),
+}
+"""How what bounds a part is told, and what it is to bound, or to equal, and what to do where it does not."""
+
+
 class _Claims:
     """Holds what is found of a part against what proofs take it for; keeps the largest violations."""
 
@@ -209,11 +218,34 @@ class _Claims:
     def hold(self, claim: str, excess: float, size: float, found: str, remedy: str, allowed: float = ROUNDED) -> None:
         """Raise if there is an excess of more than what is allowed, relative to the size of what was compared."""
         # what is no number, or infinite, is no rounding
-        violation = max(excess, 0.0) / max(size, TINY) if np.isfinite(excess) else np.inf
+        violation = max(excess, 0.0) / max(size, TINY) if excess < np.inf else np.inf
         if violation > allowed:
             raise InvalidInput(self.part, f"found {self.name} {found}", remedy)
         claim = f"{self.part}: {claim}"
         self.violations[claim] = max(self.violations.get(claim, 0.0), violation)
+
+    def compare(
+        self,
+        claim: str,
+        bound: float,
+        at: Array,
+        value: float,
+        products: Array,
+        x: Array,
+        size: float = 0.0,
+        known: str = "",
+    ) -> None:
+        """Hold a dual value or a conjugate against what it bounds at x, or equals: products, and plus or minus a value.
+
+        Equal it is but for a solver's digits.
+        """
+        sign, is_equal = 1.0 if self.part == "loss" else -1.0, claim == EQUAL
+        reached = float(products.sum()) + sign * value
+        excess, size = sign * (bound - reached), size + abs(bound) + abs(value) + float(np.abs(products).sum())
+        of_bound, of_at, best, of_value, of_x, remedy = PROOFS[self.part]
+        found = f"with {of_bound} = {bound:.6g} at {of_at} = {_show(at)}{known}, where {best * is_equal}{of_value} "
+        found += f"{'is' if is_equal else '='} {reached:.6g} at {of_x} = {_show(x)}"
+        self.hold(claim, abs(excess) if is_equal else excess, size, found, remedy, SOLVED if is_equal else ROUNDED)
 
 
 class _Watched:
@@ -304,18 +336,10 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
         claims.hold("balance", missed, size, found, remedy)
     unit = abs(loss.value(z)) + float(np.abs(u * z).sum())
     unit = abs(dual) + (unit if np.isfinite(unit) else 0.0)
-    found = f"with dual_value(u) = {dual:.6g} at u = {_show(u)}"
     v, lowest = _descend(loss, u, z)
-    size = unit + abs(loss.value(v)) + float(np.abs(u * v).sum())
-    beyond = f"{found}, where value(z) + u'z = {lowest:.6g} at z = {_show(v)}"
-    claims.hold("weak duality", dual - lowest, size, beyond, DUAL_VALUE)
-    # factors on repaired multipliers, as penalties have them
-    for share in (0.5, 0.99):
-        # a penalty may want a share of u, and -inf is a bound, too
-        bound, least_there = loss.dual_value(share * u), loss.value(v) + share * float((u * v).sum())
-        beyond = f"with dual_value(u) = {bound:.6g} at u = {_show(share * u)}, where value(z) + u'z = {least_there:.6g}"
-        beyond = f"{beyond} at z = {_show(v)}"
-        claims.hold("weak duality", max(bound - least_there, 0.0), size, beyond, DUAL_VALUE)
+    # factors on repaired multipliers: a penalty may want a share of u, and -inf is a bound, too
+    for share in (1.0, 0.5, 0.99):
+        claims.compare(WEAK, loss.dual_value(share * u), share * u, loss.value(v), share * u * v, v, unit)
     if np.allclose(loss.multipliers(v), u, rtol=1e-7, atol=1e-9 * float(np.abs(u).max())):
         least_there, largest_there = loss.slopes(v, 0.0)
         if np.array_equal(least_there, largest_there):
@@ -334,18 +358,12 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
             differs = f"whose `model` is {least - linear:.6g} and whose `value` is {at_v:.6g} at z = {_show(v)}"
             claims.hold("model", abs(least - linear - at_v), size, differs, "let both be the same function", SOLVED)
         # a solver's least may not be one
-        least = min(least, lowest)
-        differs = f"{found}, where the least value(z) + u'z is {least:.6g}"
-        claims.hold("Fenchel's equality", abs(dual - least), size, differs, DUAL_VALUE, SOLVED)
+        claims.compare(EQUAL, dual, u, min(least, lowest) - linear, u * v, v, unit)
 
 
 def _check_equality(claims: _Claims, loss: Any, z: Array, u: Array) -> None:
     """Hold the dual value at the one u in ``-loss'(z)`` against what it is there: value(z) + u'z."""
-    dual, at_z, linear = loss.dual_value(u), loss.value(z), float((u * z).sum())
-    found = f"with dual_value(u) = {dual:.6g} at the multipliers u = {_show(u)} of z = {_show(z)}"
-    size = abs(dual) + abs(at_z) + float(np.abs(u * z).sum())
-    differs = f"{found}, where value(z) + u'z = {at_z + linear:.6g}"
-    claims.hold("Fenchel's equality", abs(dual - at_z - linear), size, differs, DUAL_VALUE, SOLVED)
+    claims.compare(EQUAL, loss.dual_value(u), u, loss.value(z), u * z, z)
 
 
 def _check_slopes(
@@ -437,11 +455,8 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         claims.hold("model", abs(at_w[1] - value), abs(value), differs, "let both be the same function", SOLVED)
     if (solution := _solve(penalty.model(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
         v, least = solution
-        size = abs(penalty.value(w)) + float(np.abs(edges * w).sum())
-        size += abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
-        off = f"with the conjugate {conjugate:.6g} at edges {_show(e)}"
-        off = f"{off}, where the largest edges'w - value(w) is {-least:.6g}"
-        claims.hold("Fenchel's equality", abs(conjugate + least), size, off, CONJUGATE, SOLVED)
+        size = abs(value) + float(np.abs(edges * w).sum())
+        claims.compare(EQUAL, conjugate, e, least + float((e * v).sum()), e * v, v, size)
         _check_threshold(claims, penalty, v, e, nonnegative)
 
 
@@ -473,24 +488,17 @@ def _check_conjugate(claims: _Claims, penalty: Any, edges: Array, summary: Edges
     e = share * edges
     linear = (trials * e).reshape(len(trials), -1)
     best = int(np.argmax(linear.sum(axis=1) - values))
-    gain, v = float(linear[best].sum() - values[best]), trials[best]
-    size = abs(conjugate) + abs(values[best]) + float(np.abs(linear[best]).sum())
     known = {-np.inf: "", np.inf: " of which not all are known"}.get(
         summary.outside, " of which every other one is known"
     )
-    beyond = f"with the conjugate {conjugate:.6g} at edges {_show(e)}{known}, where edges'w - value(w) is {gain:.6g}"
-    claims.hold("weak duality", gain - conjugate, size, f"{beyond} at w = {_show(v)}", CONJUGATE)
+    claims.compare(WEAK, conjugate, e, values[best], linear[best], trials[best], known=known)
 
 
 def _check_attained(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
     """Hold the conjugate at the slopes of a penalty against what it is there: edges'w - value(w)."""
     known = _know_all(penalty, edges, nonnegative)
-    share, conjugate, value = penalty.shrink(known), penalty.conjugate(known), penalty.value(w)
-    gain = share * float((edges * w).sum()) - value
-    size = abs(conjugate) + abs(value) + float(np.abs(edges * w).sum())
-    found = f"with the conjugate {conjugate:.6g} at edges {_show(share * edges)}, its slopes at w = {_show(w)}"
-    differs = f"{found}, where the largest edges'w - value(w) is {gain:.6g}"
-    claims.hold("Fenchel's equality", abs(conjugate - gain), size, differs, CONJUGATE, SOLVED)
+    e = penalty.shrink(known) * edges
+    claims.compare(EQUAL, penalty.conjugate(known), e, penalty.value(w), e * w, w)
 
 
 def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
