@@ -25,12 +25,11 @@ from cvxens.problems.constraints import (
     solve_least,
 )
 from cvxens.problems.duality import Edges
-from cvxens.problems.kinks import ReadHinges, read_hinges, read_largest, read_rows
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
-from cvxens.problems.scalar_sums import ScalarSum
 from cvxens.problems.structure import Unrecognised, read_structure
+from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
 
