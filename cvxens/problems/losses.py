@@ -130,11 +130,11 @@ class Loss(ABC):
     curvature: Callable[[Array], Array] | None = None
     hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
     smoothed: Callable[[float], Any] | None = None
-    model_violation: Callable[[Any], Any] | None = None
+    model_violation: Callable[[cp.Expression], cp.Expression] | None = None
     held: Loss | None = None
 
     @abstractmethod
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss of the cvxpy variable `z`."""
 
     @abstractmethod
@@ -419,7 +419,7 @@ class WithSlacks(PiecewiseLinear):
 
     falls = True
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss with slacks xi >= 0, ``z + t >= knots - xi``."""
         ((_, knots, prices),), own, total = self.linear_dual.hinges, {}, cp.Constant(0.0)
         if self.linear_dual.high < inf:
@@ -523,7 +523,7 @@ class Exponential(SumOverSamples):
 
     cap = inf
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.exp(-z))))
 
     def terms(self, z: Array) -> Array:
@@ -560,7 +560,7 @@ class Logistic(SumOverSamples):
 
     cap = 1.0
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
 
     def terms(self, z: Array) -> Array:
@@ -593,7 +593,7 @@ class ClippedSquares(BoundedSlopes):
         return 1.0
 
     @property
-    def stiffness(self) -> Any:
+    def stiffness(self) -> Scalar:
         """The second derivative where the loss is a square."""
         return self.C
 
@@ -632,7 +632,7 @@ class SquaredHinge(ClippedSquares, SumOverSamples):
 
     cap = inf
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
 
 
@@ -658,10 +658,10 @@ class HuberizedHinge(ClippedSquares, SumOverSamples):
     d: float = 1.0
 
     @property
-    def stiffness(self) -> Any:
+    def stiffness(self) -> Scalar:
         return self.C / self.d
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         # huber(r, d) is r^2 up to d and 2 d r - d^2 beyond
         return Term(cp.sum(cp.multiply(self.stiffness / 2, cp.huber(cp.pos(1 - z), self.d))))
 
@@ -733,7 +733,7 @@ class HardMargin(WithSlacks):
     def linear_dual(self) -> LinearDual:
         return LinearDual((Hinges(1.0, 1.0, inf),))
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
 
     def terms(self, z: Array) -> Array:
@@ -879,7 +879,7 @@ class EntropicMinimumMargin(CappedSimplex):
 
     eta: float
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss with slacks xi >= 0."""
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
         D, ln_p = self._shares(z)
@@ -926,7 +926,7 @@ class EntropicMinimumMargin(CappedSimplex):
         """Measure the slacks, where given, against 0."""
         return excess(-auxiliary["xi"]) if "xi" in auxiliary else 0.0
 
-    def _shares(self, z: Any) -> tuple[Array, Array]:
+    def _shares(self, z: Array | cp.Expression) -> tuple[Array, Array]:
         """Return D and the logarithms of p, one per sample."""
         D = np.broadcast_to(np.asarray(self.D, dtype=np.float64), z.shape)
         return D, np.log(D / D.sum())
@@ -959,7 +959,7 @@ class SquaredError(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.L.shape
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         squares = cp.square(self.L - z)
         return Term(cp.sum(cp.multiply(self.C, squares if self.L.ndim == 1 else cp.sum(squares, axis=1))) / 2)
 
@@ -1048,7 +1048,7 @@ class MulticlassExponential(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return len(self.labels), self.n_classes
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         own_scores = cp.reshape(cp.sum(cp.multiply(self._own, z), axis=1), (len(self.labels), 1), order="C")
         losses = cp.multiply(~self._own, cp.exp(z - own_scores @ np.ones((1, self.n_classes))))
         return Term(cp.sum(cp.multiply(self.C, cp.sum(losses, axis=1))))
@@ -1165,7 +1165,7 @@ class Offset(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.offset.shape
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return self.loss.model(z + self.offset)
 
     def terms(self, z: Array) -> Array:

@@ -36,6 +36,9 @@ from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
 
+Modelled: TypeAlias = "tuple[cp.Variable, cp.Expression, cp.Expression, list[cp.Constraint]]"
+"""The variable to penalise, the weights, their scores, and the constraints that tie them, in cvxpy."""
+
 GRAM_BLOCK = 128
 """Samples whose columns of H H' are evaluated at a time."""
 
@@ -64,7 +67,7 @@ class Columns(Protocol):
     def edges(self, s: Array) -> Array:
         """H's, for s (n_samples,) or (n_samples, n_outputs)."""
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         """H w for a cvxpy expression `w`: an affine expression and the constraints that define it."""
 
 
@@ -96,7 +99,7 @@ class DenseColumns:
         """Evaluate H's as precisely as possible, and bound the error of every entry."""
         return product(self.H.T, s)
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         return self.H @ w, []
 
 
@@ -211,7 +214,7 @@ class StepColumns:
         edges = np.hstack([edges, total]) if self.constant else edges
         return np.ascontiguousarray(edges.T).reshape(-1, *shape)
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         """Model scores through the staircases g, tied to w by sparse equalities."""
         n, n_steps, n_cells = len(self.codes[0]), len(self.features), self.starts[-1]
         first, each = self.starts[:-1], np.arange(n_steps)
@@ -306,7 +309,7 @@ class Signed:
         edges = self.base.edges(s)
         return np.concatenate([edges, -edges])
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
 
@@ -424,8 +427,8 @@ class LinearMap(ABC):
         return b
 
     @abstractmethod
-    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
-        """Model weights in cvxpy; returns the variable to penalise, the weights, their scores, and constraints."""
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> Modelled:
+        """Model weights in cvxpy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,7 +489,7 @@ class ColumnMap(LinearMap):
         size = self.H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
         return values, np.full(values.shape, 8 * sum_error(sum(self.H.shape), size) if size > 0 else 0.0)
 
-    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> Modelled:
         w = cp.Variable((self.H.shape[1], *outputs), nonneg=nonnegative)
         f, tied = self.H.link(w)
         return w, w, f, tied
@@ -559,7 +562,7 @@ class KernelMap(LinearMap):
     def factor(self) -> Factor:
         return factor(self.matrix())
 
-    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> Modelled:
         """Model the coordinates v of a function by the factored kernel, whose scores are F v."""
         v = cp.Variable((self.factor.F.shape[1], *outputs))
         return v, self.factor.expand @ v, self.factor.F @ v, []

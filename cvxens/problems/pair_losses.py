@@ -219,10 +219,10 @@ class PairLoss(OfDifferences):
         return int(((middles - starts[:-1]) * (starts[1:] - middles)).sum())
 
     @abstractmethod
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         """Return the loss of an expression of differences of scores (n_pairs,) for cvxpy."""
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss pair by pair; of too many an InvalidInput."""
         # pairs up to which a model for cvxpy is written, a row for each
         if self.n_pairs > 1_000_000:
@@ -350,7 +350,7 @@ class PairwiseHinge(PairLoss):
     (0.25, array([ 0. ,  0.5, -0.5]))
     """
 
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
 
     def terms(self, z: Array) -> Array:
@@ -479,7 +479,7 @@ class PairwiseExponential(PairLoss):
     0.75
     """
 
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.exp(-differences)))
 
     def _logarithms(self, z: Array) -> tuple[Array, Array]:
@@ -543,7 +543,7 @@ class PairwiseSquaredHinge(PairLoss):
     0.25
     """
 
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices / 2, cp.square(cp.pos(1 - differences))))
 
     @cached_property

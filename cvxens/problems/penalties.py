@@ -92,7 +92,7 @@ class Penalty(ABC):
         return inf
 
     @abstractmethod
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         """Model the penalty of the cvxpy variable `w`."""
 
     @abstractmethod
@@ -206,7 +206,7 @@ class L1(SizesAndSquares):
     def factors(self) -> tuple[float, float]:
         return self.weight, 0.0
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
 
     def shrink(self, edges: Edges) -> float:
@@ -246,7 +246,7 @@ class SquaredL2(SizesAndSquares):
     def factors(self) -> tuple[float, float]:
         return 0.0, self.weight / 2
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(self.weight / 2 * cp.sum_squares(w))
 
     def conjugate(self, edges: Edges) -> float:
@@ -278,7 +278,7 @@ class ElasticNet(SizesAndSquares):
     def entry_sizes(self) -> tuple[float, float]:
         return self.factors
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(L1(self.l1).model(w).expression + SquaredL2(self.l2).model(w).expression)
 
     def shrink(self, edges: Edges) -> float:
@@ -309,7 +309,7 @@ class Simplex(Penalty):
     def largest_sum(self) -> float:
         return 1.0
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
 
     def value(self, w: Array) -> float:
@@ -611,14 +611,14 @@ class Structured(Penalty):
 class StructuredExpression(Structured):
     """A penalty known by its cvxpy expression, in which a `Structure` was recognised."""
 
-    express: Callable[[Any], Any]
+    express: Callable[[cp.Expression], Any]
     found: Structure
 
     @property
     def structure(self) -> Structure:
         return self.found
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return read_term("penalty", self.express, w)
 
 
@@ -648,7 +648,7 @@ class RowNorms(Structured):
     def structure(self) -> Structure:
         return Structure(None if self.norm == 1 else float(self.norm), Curve.of(size=self.weight))
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         norms = cp.abs(w) if w.ndim == 1 else cp.norm(w, "inf" if self.norm == np.inf else self.norm, axis=1)
         return Term(self.weight * cp.sum(norms))
 
@@ -673,7 +673,7 @@ class PenaltySum(Structured):
         except Unrecognised as unrecognised:
             raise InvalidInput("penalty", f"found {unrecognised}", "add penalties of the same norm") from None
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         terms = [part.model(w) for part in self.parts]
         constraints = tuple(constraint for term in terms for constraint in term.constraints)
         return Term(sum(term.expression for term in terms), constraints)

@@ -619,7 +619,7 @@ class Problem:
 
     @final
     @property
-    def problem(self) -> Any:
+    def problem(self) -> cp.Problem:
         """The formulation as a ``cvxpy.Problem``."""
         return self._model.problem
 

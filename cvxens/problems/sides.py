@@ -111,15 +111,15 @@ class SideLoss(ConicLoss):
             return None
         return replace(dual, pulls=self.pulls, limits=self.tighten().limits)
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         term = self.loss.model(z)
         return Term(term.expression, (*term.constraints, self._state(z) <= self.limits), term.variables)
 
-    def _state(self, z: Any) -> Any:
+    def _state(self, z: cp.Expression) -> cp.Expression:
         """Model what the constraints bound."""
         return self.pulls @ z + self.charges @ cp.pos(1 - z) if self.has_charges else self.pulls @ z
 
-    def model_violation(self, z: Any) -> Any:
+    def model_violation(self, z: cp.Expression) -> cp.Expression:
         """Return the sum of the violations of all constraints as an expression of cvxpy."""
         return cp.sum(cp.pos(self._state(z) - self.limits))
 

@@ -19,7 +19,7 @@ points are the slopes at a grid of z, which is finer where phi is curved: with s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from cvxens.problems.structure import read_sum
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array
+
+Rows: TypeAlias = tuple[sparse.csr_array, Array]
+"""A and b of rows ``A x <= b``."""
 
 MOST_LINES = 32
 """Lines that an envelope is made of, and kinks of a sample on either side: the work is the square of it."""
@@ -79,7 +82,7 @@ class ReadHinges(SumOfHinges):
         named = " and ".join(f"{each[0]:.3g}" if np.ptp(each) == 0 else "its own of each sample" for each in slopes)
         return f"the loss read as hinges of slopes {named}"
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(super().model(z).expression + self.constant)
 
     def terms(self, z: Array) -> Array:
@@ -193,7 +196,7 @@ def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array,
     return of[~free], factor[~free], slope[lines][~free], intercept[lines][~free], constant
 
 
-def _eliminate_idle(form: ConicForm) -> tuple[Any, Array, NDArray[np.intp]]:
+def _eliminate_idle(form: ConicForm) -> tuple[sparse.csr_array, Array, NDArray[np.intp]]:
     """Return the rows ``A x <= b`` of a linear form without variables of no cost, and the sample of each, or -1."""
     sample_of = np.full(len(form.c), -1)
     sample_of[form.rows] = np.arange(len(form.rows))
@@ -245,7 +248,7 @@ def read_largest(stated: Stated) -> CVaR | None:
     )
 
 
-def _eliminate(A: Any, b: Array, free: NDArray[np.bool_], most: int) -> tuple[Any, Array] | None:
+def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int) -> Rows | None:
     """Eliminate variables of no cost, the first in each of their rows; None if there are none, or too many entries."""
     entries = A.tocoo()
     mine = free[entries.coords[1]]

@@ -11,7 +11,6 @@ them to their targets t, with either sign. Those here are sums over samples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -56,7 +55,7 @@ class SumOverTargets(BoundedSlopes):
 class SumOfHinges(PiecewiseLinear, SumOverTargets):
     """A sum over samples of hinges on either side of targets, which give the unit of deviations."""
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.linear_dual.hinges]
         return Term(cp.sum(sum(parts[1:], parts[0])))
 
@@ -207,7 +206,7 @@ class HuberError(ClippedSquares, SumOverTargets):
     def bounds(self) -> tuple[float | Array, float | Array]:
         return -self.delta * self.C, self.delta * self.C
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.huber(self.t - z, self.delta))))
 
     def dual_terms(self, u: Array) -> Array:
@@ -247,7 +246,7 @@ class Poisson(SumOverTargets):
     def bounds(self) -> tuple[float, Array]:
         return -np.inf, self.C * self.t
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         likelihoods = cp.exp(z) - cp.multiply(self.t, z) - (self.t - xlogy(self.t, self.t))
         return Term(cp.sum(cp.multiply(self.C, likelihoods)))
 
