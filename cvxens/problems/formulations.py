@@ -34,7 +34,7 @@ from inspect import cleandoc
 from typing import Any, ClassVar, TypeAlias, TypeVar, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from cvxens import validation
@@ -137,7 +137,7 @@ def least_squares(y: Array, gamma: float) -> Formulation:
     return Formulation(SquaredError(2 / len(y), y[:, None]), penalty, outputs=1)
 
 
-def simplex_least_squares(L: Any, C: Prices) -> Formulation:
+def simplex_least_squares(L: ArrayLike, C: Prices) -> Formulation:
     """SL (10), the problem of CGEns-SLS: C/2 |L - H W - 1 b'|^2 and 1/2 |W|^2, simplex codes L of the labels."""
     codes, prices = check_codes(L), validation.prices("C", C)
     validation.same_length("C", np.atleast_1d(prices), len(codes) if np.ndim(prices) else None)
@@ -198,7 +198,7 @@ def one_class(D: Prices) -> Formulation:
     return Formulation(SoftMinimumMargin(_check_caps(D)), Simplex(), nonnegative=True, maximise=True, scores=True)
 
 
-def ordinal(levels: Any, C: float = 1.0) -> Formulation:
+def ordinal(levels: ArrayLike, C: float = 1.0) -> Formulation:
     """Ordinal regression by all thresholds (Shashua & Levin 2003): for every threshold the hinge of its sides.
 
     C sum_i sum_k max(0, 1 - s_ik (f_i - theta_k)) and sum |w|, s_ik = 1 where the level of sample i is above k, else
@@ -224,7 +224,7 @@ def ordinal(levels: Any, C: float = 1.0) -> Formulation:
     return Formulation(loss, L1(), scores=True)
 
 
-def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
+def cox(times: Any, events: ArrayLike, C: float = 1.0) -> Formulation:
     """Proportional hazards (Cox 1972): minus the partial log-likelihood, times C, and sum |w|.
 
     C sum over events i of ln(sum over j at risk of exp(f_j)) - f_i; those with ``times_j >= times_i`` are at risk, so
@@ -242,7 +242,7 @@ def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
     return Formulation(CoxPartialLikelihood(times, np.asarray(events, dtype=bool), C), L1())
 
 
-def unlabelled(y: Any, pairs: Any, C: float = 1.0, gamma: float = 1.0) -> Formulation:
+def unlabelled(y: ArrayLike, pairs: ArrayLike, C: float = 1.0, gamma: float = 1.0) -> Formulation:
     """Samples with and without labels (Belkin, Niyogi & Sindhwani 2006): neighbours are to have scores alike.
 
     C sum of the hinges of those that have a label, gamma/2 sum over pairs of (f_i - f_j)^2, and sum |w|, an intercept.
@@ -292,7 +292,7 @@ class ColumnProblem(Problem):
         Price of a unit of slack, above 0; may be set anew between solves.
     """
 
-    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
+    def __init__(self, H: ColumnsLike, y: ArrayLike, C: float) -> None:
         self._place(H, validation.signs(y), C=C)
 
 
@@ -350,7 +350,7 @@ class InfiniteSVM(ColumnProblem):
     C = Parameter()
     formulate = staticmethod(svm)
 
-    def __init__(self, cells: ColumnsLike, y: Any, C: float) -> None:
+    def __init__(self, cells: ColumnsLike, y: ArrayLike, C: float) -> None:
         super().__init__(cells, y, C)
 
 
@@ -378,7 +378,7 @@ class HardMarginBoosting(ColumnProblem):
     arrays = ("w", "u")
     formulate = staticmethod(hard_margin)
 
-    def __init__(self, H: ColumnsLike, y: Any) -> None:
+    def __init__(self, H: ColumnsLike, y: ArrayLike) -> None:
         self._place(H, validation.signs(y))
 
 
@@ -437,7 +437,7 @@ class LPBoost(ColumnProblem):
     D = Parameter()
     formulate = staticmethod(lpboost)
 
-    def __init__(self, H: ColumnsLike, y: Any, D: float) -> None:
+    def __init__(self, H: ColumnsLike, y: ArrayLike, D: float) -> None:
         self._place(H, validation.signs(y), D=D)
 
     def admit(self, name: str, value: float) -> float:
@@ -520,7 +520,7 @@ class SLSSVM(ColumnProblem):
     aliases: ClassVar[Mapping[str, str]] = {"w": "W", "u": "U"}
     C = Parameter()
 
-    def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
+    def __init__(self, H: ColumnsLike, L: ArrayLike, C: float, sample_weight: Any = None) -> None:
         self.L = check_codes(L)
         n = len(self.L)
         self.weights = 1.0 if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
@@ -531,7 +531,7 @@ class SLSSVM(ColumnProblem):
         return Formulation(SquaredError(C * self.weights, self.L), SquaredL2(), intercept=True, outputs=self.L.shape[1])
 
 
-def check_codes(L: Any) -> Array:
+def check_codes(L: ArrayLike) -> Array:
     """Return `L` as (n_samples, n_classes - 1) if its rows are simplex codes of at least two classes."""
     L = validation.finite_array("L", L)
     L = L[:, None] if L.ndim == 1 else validation.finite_array("L", L, ndim=2)
@@ -603,7 +603,7 @@ class RhoSVM(KernelProblem):
     unit = 2.0
     formulate = staticmethod(minimum_margin)
 
-    def __init__(self, K: Any, y: Any) -> None:
+    def __init__(self, K: ArrayLike, y: ArrayLike) -> None:
         signs = validation.signs(y)
         self._place(check_kernel(K, len(signs)), signs)
 
@@ -670,7 +670,7 @@ class RegularizedExpLoss(KernelProblem):
     letters = ("eta", "b", "u")
     lam = Parameter()
 
-    def __init__(self, K: Any, y: Any, lam: float) -> None:
+    def __init__(self, K: ArrayLike, y: ArrayLike, lam: float) -> None:
         signs = validation.signs(y)
         self._place(check_kernel(K, len(signs)), signs, lam=lam)
 
@@ -704,7 +704,7 @@ class RegularizedLeastSquares(KernelProblem):
     letters = ("c", "b", "s")
     gamma = Parameter()
 
-    def __init__(self, K: Any, y: Any, gamma: float) -> None:
+    def __init__(self, K: ArrayLike, y: ArrayLike, gamma: float) -> None:
         targets = validation.finite_array("y", y, ndim=1)
         self._place(check_kernel(K, len(targets)), targets, gamma=gamma)
 
@@ -756,7 +756,7 @@ class SVMDual(KernelProblem):
     C = Parameter(validation.prices)
     formulate = staticmethod(svm)
 
-    def __init__(self, K: Any, y: Any, C: Any) -> None:
+    def __init__(self, K: ArrayLike, y: ArrayLike, C: Any) -> None:
         signs = validation.signs(y)
         self._place(check_kernel(K, len(signs), conditionally=True), signs, C=C)
 
@@ -867,7 +867,7 @@ class EntropyProjection(Problem):
     size: ClassVar[float] = 0.0
     rho = Parameter(validation.number)
 
-    def __init__(self, K: Any, y: Any, alpha_t: Any, rho: float, *, equality: bool = True) -> None:
+    def __init__(self, K: ArrayLike, y: ArrayLike, alpha_t: ArrayLike, rho: float, *, equality: bool = True) -> None:
         self.y = validation.signs(y)
         self.K = validation.symmetric(K)
         validation.same_length("K", self.K, len(self.y))
@@ -1000,7 +1000,7 @@ class EntropyProjection(Problem):
         return value
 
 
-def _check_interior(alpha_t: Any, n_samples: int) -> Array:
+def _check_interior(alpha_t: ArrayLike, n_samples: int) -> Array:
     alpha_t = validation.finite_array("alpha_t", alpha_t, ndim=1)
     validation.same_length("alpha_t", alpha_t, n_samples)
     if alpha_t.min() <= 0 or abs(alpha_t.sum() - 1) > 1e-9:

@@ -35,7 +35,7 @@ from cvxens.problems.expressions import ConicLoss, ConstrainedLoss
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import check_symmetry
+from cvxens.problems.penalties import Penalty, check_symmetry
 from cvxens.rounding import TINY
 from cvxens.types import Array
 
@@ -283,7 +283,7 @@ def _show(values: Array) -> str:
     return np.array2string(np.ravel(values), precision=4, threshold=8, max_line_width=10_000)
 
 
-def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | None, solved: bool) -> None:
+def _check_loss(claims: _Claims, loss: Loss, z: Array, shares: Array, y: Array | None, solved: bool) -> None:
     """Check a loss at two margins, and at shares of its multipliers at the first."""
     at_z = loss.value(z[0])
     ends = (at_z + loss.value(z[1])) / 2
@@ -319,7 +319,7 @@ def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | 
             claims.hold("intercept", max(at_best - other, 0.0), abs(at_best), found, remedy, SOLVED)
 
 
-def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array | None, solved: bool) -> None:
+def _check_multipliers(claims: _Claims, loss: Loss, z: Array, u: Array, y: Array | None, solved: bool) -> None:
     """Check repaired multipliers: that they are in the domain and balanced, and that what they bound is bounded."""
     dual, off = loss.dual_value(u), loss.violation(u)
     claims.hold(
@@ -361,7 +361,7 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
         claims.compare(EQUAL, dual, u, min(least, lowest) - linear, u * v, v, unit)
 
 
-def _check_equality(claims: _Claims, loss: Any, z: Array, u: Array) -> None:
+def _check_equality(claims: _Claims, loss: Loss, z: Array, u: Array) -> None:
     """Hold the dual value at the one u in ``-loss'(z)`` against what it is there: value(z) + u'z."""
     claims.compare(EQUAL, loss.dual_value(u), u, loss.value(z), u * z, z)
 
@@ -423,7 +423,7 @@ def _check_forms(claims: _Claims, part: Any, at: Array, names: Iterable[str]) ->
         claims.hold("forms", abs(formed - value), abs(value) + abs(formed), differs, remedy)
 
 
-def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
+def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
     """Check a penalty at weights and at edges, shrunk to where a dual bound takes them."""
     trials = np.stack(_list_weights(penalty, w, edges, nonnegative))
     values = np.array([penalty.value(v) for v in trials])
@@ -441,7 +441,7 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         _check_slopes(claims, penalty.value, at, slopes, repair)
         if np.array_equal(*slopes):
             _check_attained(claims, penalty, at, slopes[0], nonnegative)
-    forms = {"edge_limit": penalty.edge_limit, "ridge": penalty.ridge}
+    forms: dict[str, object] = {"edge_limit": penalty.edge_limit, "ridge": penalty.ridge}
     forms |= {"entry_sizes": penalty.entry_sizes, "row_sizes": penalty.row_sizes}
     _check_forms(claims, penalty, w, [name for name, form in forms.items() if form is not None])
     if not solved:
@@ -460,12 +460,12 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         _check_threshold(claims, penalty, v, e, nonnegative)
 
 
-def _know_all(penalty: Any, edges: Array, nonnegative: bool) -> Edges:
+def _know_all(penalty: Penalty, edges: Array, nonnegative: bool) -> Edges:
     """Return what is known of edges where there are no other hypotheses."""
     return next(_summarise(penalty, edges, nonnegative))
 
 
-def _summarise(penalty: Any, edges: Array, nonnegative: bool) -> Iterator[Edges]:
+def _summarise(penalty: Penalty, edges: Array, nonnegative: bool) -> Iterator[Edges]:
     """List what may be known of edges: all of them, of every other one a bound, of those a common one, and no more."""
     counted = edges if nonnegative else np.abs(edges)
     sizes = row_sizes(counted, penalty.row_norm, nonnegative)
@@ -477,31 +477,29 @@ def _summarise(penalty: Any, edges: Array, nonnegative: bool) -> Iterator[Edges]
     yield Edges(bound, np.inf)
 
 
-def _check_conjugate(claims: _Claims, penalty: Any, edges: Array, summary: Edges, trials: Array, values: Array) -> None:
+def _check_conjugate(claims: _Claims, penalty: Penalty, edges: Array, told: Edges, trials: Array, at: Array) -> None:
     """Hold what a penalty takes off a bound, of edges of which so much is known, against what some weights gain."""
-    share, conjugate = penalty.shrink(summary), penalty.conjugate(summary)
+    share, conjugate = penalty.shrink(told), penalty.conjugate(told)
     found = f"with shrink = {share:.6g} at edges {_show(edges)}"
     claims.hold("shrink", 0.0 if 0 < share <= 1 else np.inf, 1.0, found, "let it return a factor above 0, at most 1")
-    if conjugate == np.inf and summary.outside > -np.inf:
+    if conjugate == np.inf and told.outside > -np.inf:
         # nothing is claimed: every other hypothesis may add to the conjugate, and their number is not known
         return
     e = share * edges
     linear = (trials * e).reshape(len(trials), -1)
-    best = int(np.argmax(linear.sum(axis=1) - values))
-    known = {-np.inf: "", np.inf: " of which not all are known"}.get(
-        summary.outside, " of which every other one is known"
-    )
-    claims.compare(WEAK, conjugate, e, values[best], linear[best], trials[best], known=known)
+    best = int(np.argmax(linear.sum(axis=1) - at))
+    known = {-np.inf: "", np.inf: " of which not all are known"}.get(told.outside, " of which every other one is known")
+    claims.compare(WEAK, conjugate, e, at[best], linear[best], trials[best], known=known)
 
 
-def _check_attained(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
+def _check_attained(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:
     """Hold the conjugate at the slopes of a penalty against what it is there: edges'w - value(w)."""
     known = _know_all(penalty, edges, nonnegative)
     e = penalty.shrink(known) * edges
     claims.compare(EQUAL, penalty.conjugate(known), e, penalty.value(w), e * w, w)
 
 
-def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
+def _check_threshold(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:
     """Check that a further hypothesis with an edge just below the threshold changes nothing, at the best weights."""
     counted = edges if nonnegative else np.abs(edges)
     threshold, known = penalty.threshold(w, counted), _know_all(penalty, edges, nonnegative)
@@ -522,7 +520,7 @@ def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonn
     claims.hold("threshold", lost, 1.0, f"{found} improves the optimum", remedy, SOLVED)
 
 
-def _list_weights(penalty: Any, w: Array, edges: Array, nonnegative: bool) -> list[Array]:
+def _list_weights(penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> list[Array]:
     """List weights that may gain most from edges: along these, their signs, the largest, and those of every other."""
     gains = np.maximum(edges, 0.0) if nonnegative else edges
     sizes, odd = np.abs(gains), (np.arange(len(gains)) % 2 == 1).reshape(-1, *(1 for _ in gains.shape[1:]))
@@ -532,7 +530,7 @@ def _list_weights(penalty: Any, w: Array, edges: Array, nonnegative: bool) -> li
     return [penalty.repair(length * direction) for direction in directions for length in LENGTHS[::2]]
 
 
-def _descend(loss: Any, u: Array, z: Array) -> tuple[Array, float]:
+def _descend(loss: Loss, u: Array, z: Array) -> tuple[Array, float]:
     """Return a low point of value(z) + u'z and its value: along ones and slopes, and where the multipliers are u."""
 
     def value(v: Array) -> float:
@@ -551,7 +549,7 @@ def _descend(loss: Any, u: Array, z: Array) -> tuple[Array, float]:
     return best, least
 
 
-def _invert(loss: Any, u: Array, z: Array) -> Array:
+def _invert(loss: Loss, u: Array, z: Array) -> Array:
     """Return margins at which the multipliers are u, if it is a smooth sum over samples; some margins of any other."""
     high = np.full(z.shape, 10 * max(1.0, float(np.abs(z).max())))
     low = -high

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack, vstack
 
@@ -264,8 +264,8 @@ class Proof:
 
 def prove(
     formulation: Formulation,
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     hypotheses: Sequence[Hypothesis],
     weights: Any,
     intercept: float = 0.0,
@@ -353,8 +353,8 @@ def prove(
 
 def prove_kernel(
     formulation: Formulation,
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     kernel: str,
     u: Any,
     intercept: float = 0.0,
@@ -580,7 +580,7 @@ def _balance(values: list[int], y: Array) -> None:
 
 
 def prove_inseparable(
-    formulation: Formulation, X: Any, y: Any, *, over: str = "stumps and constant", layout: Layout | None = None
+    formulation: Formulation, X: ArrayLike, y: Any, *, over: str = "stumps and constant", layout: Layout | None = None
 ) -> Proof:
     """Prove in rational numbers that no weighted vote over a set of hypotheses has a margin above 0 on every sample.
 
