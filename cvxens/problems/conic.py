@@ -221,6 +221,11 @@ class Stated:
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
         return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle().balance()[0])
 
+    def at(self, value: Array) -> Stated:
+        """Return the same with its variable at a value."""
+        self.variable.value = value
+        return self
+
     @property
     def is_current(self) -> bool:
         """True if the parameters still have these values."""

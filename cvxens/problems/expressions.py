@@ -273,34 +273,26 @@ class StatedLoss(ConicLoss):
     variables of its own alone being free.
     """
 
-    def list_constraints(self, shape: tuple[int, ...]) -> tuple[cp.Constraint, ...]:
-        """Return the constraints beside those that known losses are modelled with."""
-        return self.state(shape).term.constraints
+    def beside(self, shape: tuple[int, ...]) -> Stated:
+        """Return what the constraints are stated in: the loss itself, or they alone beside a known one."""
+        return self.state(shape)
 
     def is_constrained(self, shape: tuple[int, ...]) -> bool:
-        return bool(self.list_constraints(shape))
+        return bool(self.beside(shape).term.constraints)
 
-    def _at(self, z: Array) -> Stated:
-        """Return what was stated, with its variable at some margins."""
-        stated = self.state(z.shape)
-        stated.variable.value = z
-        return stated
-
-    def _split(self, shape: tuple[int, ...]) -> tuple[list[cp.Constraint], ...]:
-        """Return the constraints on margins alone, and those on variables of its own, too."""
-        return _split(self.list_constraints(shape), (self.state(shape).variable,))
+    def _split(self, z: Array) -> tuple[list[cp.Constraint], ...]:
+        """Return the constraints on margins alone, at these, and those on variables of its own, too."""
+        stated = self.beside(z.shape).at(z)
+        return _split(stated.term.constraints, (stated.variable,))
 
     def measure(self, z: Array) -> Measured:
-        self._at(z)
-        return measure(self._split(z.shape)[0])
+        return measure(self._split(z)[0])
 
     def is_held(self, z: Array) -> bool:
-        self._at(z)
-        return are_held(self._split(z.shape)[0])
+        return are_held(self._split(z)[0])
 
     def find_slopes(self, z: Array) -> Array:
-        stated = self._at(z)
-        rows = find_slopes(self._split(z.shape)[0], (stated.variable,))
+        rows = find_slopes(self._split(z)[0], (self.beside(z.shape).variable,))
         return np.stack([row.reshape(z.shape, order="F") for row in rows])
 
     def terms(self, z: Array) -> Array:
@@ -313,12 +305,12 @@ class StatedLoss(ConicLoss):
         return np.array([known[key]])
 
     def _find_value(self, z: Array) -> float:
-        stated = self._at(z)
+        stated = self.state(z.shape).at(z)
         return _evaluate(stated.term, (stated.variable,))
 
     def own_values(self, z: Array) -> Mapping[str, Array]:
         """Return the best values at z of the variables in expression or constraints that have a name."""
-        stated = self._at(z)
+        stated = self.state(z.shape).at(z)
         return _find_own_values(stated.term, stated.variable)
 
     def rise(self, z: Array, errors: Array) -> float:
@@ -413,20 +405,19 @@ class ConstrainedLoss(StatedLoss):
         term = self.loss.model(z)
         return Term(term.expression, (*term.constraints, *read_constraints(self.constrain, z)), term.variables)
 
-    def list_constraints(self, shape: tuple[int, ...]) -> tuple[cp.Constraint, ...]:
-        stated = self.state(shape)
-        if not self.is_known:
-            return stated.term.constraints
-        # a known loss has variables that nobody else has
-        return stated.term.constraints[len(self.loss.model(stated.variable).constraints) :]
+    @cached_property
+    def _alone(self) -> ExpressionLoss:
+        """The constraints as a loss that is 0 where they hold."""
+        return ExpressionLoss(lambda z: [0.0, *read_constraints(self.constrain, z)])
+
+    def beside(self, shape: tuple[int, ...]) -> Stated:
+        return (self._alone if self.is_known else self).state(shape)
 
     def read_rows(self, shape: tuple[int, ...], most: int) -> tuple[Array, Array] | None:
         """Return at most so many rows and limits that the constraints are; None of others, and of named variables."""
         stated = self.state(shape)
-        if name_variables(stated.term, stated.variable):
-            return None
-        held = Stated.of(lambda z: Term(cp.Constant(0.0), read_constraints(self.constrain, z)), shape)
-        return read_rows(held.conic.form, most)
+        named = name_variables(stated.term, stated.variable)
+        return None if named else read_rows(self._alone.conic(shape).form, most)
 
     @property
     def is_known(self) -> bool:
@@ -435,12 +426,11 @@ class ConstrainedLoss(StatedLoss):
     def _find_value(self, z: Array) -> float:
         if not self.is_known:
             return super()._find_value(z)
-        held = Term(cp.Constant(0.0), self.list_constraints(z.shape))
-        return self.loss.value(z) if _minimise_over_own(held, (self._at(z).variable,)) else np.inf
+        return self.loss.value(z) + self._alone.value(z)
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss rises, with variables that only constraints keep bounded or by itself."""
-        return super().rise(z, errors) if self._split(z.shape)[1] else self.loss.rise(z, errors)
+        return super().rise(z, errors) if self._split(z)[1] else self.loss.rise(z, errors)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         of_loss = self.loss.primal_violation(z, auxiliary) if self.is_known else 0.0

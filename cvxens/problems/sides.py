@@ -11,6 +11,7 @@ of slack. So a proof needs u, and one number for each constraint.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -166,9 +167,10 @@ class SideLoss(ConicLoss):
     # proofs
 
     @cached_property
-    def _known(self) -> list[tuple[Array, Array]]:
-        """Multipliers u that were adopted, with those of the constraints, the last ones last."""
-        return []
+    def _known(self) -> deque[tuple[Array, Array]]:
+        """Multipliers u that were adopted last, with those of the constraints, the last ones last."""
+        # of a run's best bound, too, which may be some rounds old
+        return deque(maxlen=200)
 
     def _raise_prices(self, pi: Array) -> Loss:
         """Return the loss with what slacks cost by the constraints."""
