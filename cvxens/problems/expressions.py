@@ -399,7 +399,7 @@ class ConstrainedLoss(StatedLoss):
         return self.loss.batch_shape
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "any_shape", self.loss.any_shape)
+        self._take(self.loss, "any_shape")
 
     def model(self, z: cp.Expression) -> Term:
         term = self.loss.model(z)

@@ -290,6 +290,11 @@ class Loss(ABC):
         """Return the best values at z of the variables that a user named."""
         return {}
 
+    def _take(self, loss: Loss, *names: str) -> None:
+        """Have the same as the loss that this one is around."""
+        for name in names:
+            object.__setattr__(self, name, getattr(loss, name))
+
 
 class OfDifferences(Loss):
     """A loss on scores that is a function of their differences, so that an intercept would change nothing."""
@@ -1158,8 +1163,7 @@ class Offset(Loss):
         validation.instance("loss", self.loss, Loss)
         object.__setattr__(self, "offset", validation.finite_array("offset", self.offset))
         # what the loss is, and functions of u alone, stay what they are where its margins are shifted
-        for name in ("on_scores", "any_shape", "falls", "curvature", "hessian"):
-            object.__setattr__(self, name, getattr(self.loss, name))
+        self._take(self.loss, "on_scores", "any_shape", "falls", "curvature", "hessian")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

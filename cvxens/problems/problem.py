@@ -248,7 +248,7 @@ class Problem:
     @cached_property
     def formulation(self) -> Formulation:
         """Loss and penalty at the values of the parameters."""
-        return self.formulate(*(getattr(self, name) for name in self.swept))
+        return self.formulate(*(vars(self)[name] for name in self.swept))
 
     @property
     def loss(self) -> Loss:
@@ -308,7 +308,7 @@ class Problem:
 
     def build(self) -> Model:
         """Model weights, intercept and the margins z, tied by the one equality whose multiplier is u."""
-        parameters = {name: cp.Parameter(np.shape(getattr(self, name)), pos=True, name=name) for name in self.swept}
+        parameters = {name: cp.Parameter(np.shape(vars(self)[name]), pos=True, name=name) for name in self.swept}
         formulation = self.formulate(*parameters.values()) if parameters else self.formulation
         loss, penalty = formulation.terms
         weights, intercept, multipliers = self.letters
@@ -610,7 +610,7 @@ class Problem:
     def _model(self) -> Model:
         model = self.build()
         for name, parameter in model.parameters.items():
-            parameter.value = getattr(self, name)
+            parameter.value = vars(self)[name]
         if not model.problem.is_dcp(dpp=True):
             found = "found a problem that is not convex by cvxpy's rules (DCP, DPP)"
             remedy = "give a convex loss and a convex penalty, written with cvxpy's atoms"

@@ -84,8 +84,7 @@ class SideLoss(ConicLoss):
         return (self.pulls.shape[1],)
 
     def __post_init__(self) -> None:
-        for name in ("on_scores", "is_margin"):
-            object.__setattr__(self, name, getattr(self.loss, name))
+        self._take(self.loss, "on_scores", "is_margin")
         if self.loss.curvature is not None and not self.has_charges and (self.limits >= 0).all():
             object.__setattr__(self, "held", self.loss)
 

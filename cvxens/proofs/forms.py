@@ -7,7 +7,7 @@ threshold more tells them from the others. The test of a level is the stump of i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, lcm
@@ -23,14 +23,18 @@ from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.proofs import checker
 from cvxens.types import Array
 
-LOSSES = {
-    Hinge: ("hinge", "C"),
-    HardMargin: ("hard", None),
-    SoftMinimumMargin: ("soft minimum", "D"),
-    Exponential: ("exponential", "C"),
-    Logistic: ("logistic", "C"),
+LOSSES: Mapping[type, tuple[str, Callable[[Any], Any]]] = {
+    Hinge: ("hinge", lambda loss: loss.C),
+    HardMargin: ("hard", lambda _: 1.0),
+    SoftMinimumMargin: ("soft minimum", lambda loss: loss.D),
+    Exponential: ("exponential", lambda loss: loss.C),
+    Logistic: ("logistic", lambda loss: loss.C),
 }
-PENALTIES = {L1: ("l1", "weight"), SquaredL2: ("squared l2", "weight"), Simplex: ("simplex", None)}
+PENALTIES: Mapping[type, tuple[str, Callable[[Any], float]]] = {
+    L1: ("l1", lambda penalty: penalty.weight),
+    SquaredL2: ("squared l2", lambda penalty: penalty.weight),
+    Simplex: ("simplex", lambda _: 1.0),
+}
 
 LINEAR = {("hinge", "l1"), ("hard", "l1"), ("soft minimum", "simplex")}
 """Losses and penalties whose minimum over columns is a linear program that is solved and written here."""
@@ -65,12 +69,12 @@ class Form:
                 remedy = f"give one of {', '.join(kind.__name__ for kind in known)}: others cannot be proven exactly"
                 raise InvalidInput("formulation", f"found the {name} {type(term).__name__}", remedy)
         (loss_name, price), (penalty_name, weight) = LOSSES[type(loss)], PENALTIES[type(penalty)]
-        prices = _read_prices(np.ravel(getattr(loss, price) if price else 1.0).tolist())
+        prices = _read_prices(np.ravel(price(loss)).tolist())
         return cls(
             loss_name,
             prices * n_samples if len(prices) == 1 else prices,
             penalty_name,
-            simplest(getattr(penalty, weight)) if weight else Fraction(1),
+            simplest(weight(penalty)),
             formulation.intercept,
             over,
             simplest(gamma) if gamma else Fraction(0),

@@ -559,10 +559,7 @@ def _balance(values: list[int], y: Array) -> None:
     """Take from the heavier class, from its largest values first, until ``y'u = 0``."""
     excess = sum(value * int(sign) for value, sign in zip(values, y.tolist(), strict=True))
     heavy = [i for i in range(len(values)) if y[i] * excess > 0]
-    for i in sorted(heavy, key=lambda i: -values[i]):
-        step = min(values[i], abs(excess))
-        values[i] -= step
-        excess -= step if excess > 0 else -step
+    _move_sum(values, values, heavy, sum(values[i] for i in heavy) - abs(excess))
 
 
 # Samples that cannot be separated ------------------------------------------------------------------------------------
