@@ -437,7 +437,7 @@ class DualBound:
     def centre(self) -> Array | None:
         """Multipliers that satisfy the equality, inside of the dual cone by a share of their size; None if none do."""
         form, B = self.form, self.B
-        inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.interior
+        inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.fill()
         # depths in their cones of such multipliers, relative to the cost, tried in turn
         for share in (0.1, 1e-2, 1e-3):
             # multipliers l of the cost target + share B'inner make l + share inner those of the target

@@ -1017,7 +1017,7 @@ class SquaredError(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassExponential(Loss):
+class MulticlassExponential(OfDifferences):
     """sum_i C_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i))) for scores F = H W: the loss of MultiBoost.
 
     Its multiplier U (n_samples, n_classes) has a number v_ik >= 0 for every sample and every other class k: U_ik is
@@ -1092,13 +1092,7 @@ class MulticlassExponential(Loss):
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip v at 0 and sum it up for the own classes."""
-        self._refuse_intercept(y)
         return self._sum_up(self.pairs(u))
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Raise InvalidInput: there is none."""
-        self._refuse_intercept(y)
-        return np.zeros(self.n_classes)
 
     def violation(self, u: Array) -> float:
         """Return the largest -v_ik, or sum of a row of U, in units of C."""
@@ -1124,11 +1118,6 @@ class MulticlassExponential(Loss):
 
     def _sum_up(self, v: Array) -> Array:
         return np.where(self._own, v.sum(axis=1, keepdims=True), -v)
-
-    @staticmethod
-    def _refuse_intercept(y: Array | None) -> None:
-        if y is not None:
-            raise InvalidInput("intercept", "found True with MulticlassExponential", "give intercept=False")
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,17 +125,15 @@ class GradedPairs:
 
     def concordance(self, scores: Array) -> float:
         """Return the mean share of the pairs of a query that scores (n_samples,) order rightly; of equal ones half."""
-        f, up = scores[self.rows], self.y > 0
-        order = np.lexsort((f, self.groups))
-        group, value = self.groups[order], f[order]
-        # the samples of a group with one score, and how many of the others of the group have a lower one
-        tie = np.cumsum((np.diff(group, prepend=-1) != 0) | (np.diff(value, prepend=np.nan) != 0)) - 1
-        ups, downs = (np.bincount(tie, side[order]) for side in (up, ~up))
-        before = np.cumsum(downs) - downs
-        _, first = np.unique(group, return_index=True)
-        of_tie = group[np.flatnonzero(np.diff(tie, prepend=-1))]
-        lower = before - before[tie[first]][of_tie]
-        won = np.bincount(of_tie, ups * (lower + downs / 2))
+        from scipy.stats import rankdata
+
+        order = np.lexsort((scores[self.rows], self.groups))
+        f, group, up = scores[self.rows][order], self.groups[order], self.y[order] > 0
+        # samples of a group with one score have the mean of their ranks
+        ranks = rankdata(np.cumsum((np.diff(group, prepend=-1) != 0) | (np.diff(f, prepend=np.nan) != 0)))
+        sizes, ups = np.bincount(group), np.bincount(group, up)
+        # less what they are among themselves, ranks count the others that are below (Mann & Whitney 1947)
+        won = np.bincount(group, ranks * up) - ups * (np.cumsum(sizes) - sizes + (ups + 1) / 2)
         return float(won @ self.shares)
 
 
@@ -354,9 +352,7 @@ class PairwiseHinge(PairLoss):
         return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
 
     def terms(self, z: Array) -> Array:
-        f = self.centre(z)
-        counts, sums = self.sum_over_partners(f, np.stack([np.ones(len(f)), f]))
-        return (self.price_of * (sums - (f - 1) * counts))[self.positive]
+        return (self.price_of * sum_slacks(self, self.centre(z), np.ones(len(z))))[self.positive]
 
     def rounding(self, z: Array) -> float:
         f = self.centre(z)
@@ -568,8 +564,7 @@ class PairwiseSquaredHinge(PairLoss):
     def multipliers(self, z: Array) -> Array:
         """Return C times the sum of what the pairs of a sample lack; they and z are remembered."""
         f = self.centre(z)
-        u = sum_slacks(self, f, np.ones(len(f)))
-        u = self.y * self.price_of * u
+        u = self.y * self.price_of * sum_slacks(self, f, np.ones(len(f)))
         self._remember(u, f)
         return u
 

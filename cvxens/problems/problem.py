@@ -761,13 +761,12 @@ def fit_slopes(
     rows = np.flatnonzero(least == largest)
     # how often edges that exceed their limits are added, up to 50 at a time
     for _ in range(20):
-        wide = rows[least[rows] < largest[rows]]
+        is_wide = least[rows] < largest[rows]
+        wide = rows[is_wide]
         # E x - t = slope - e, where the slope of a row with limits is one more unknown, and t is 0 unless it is free
-        free = np.zeros((len(rows), len(wide)))
-        free[np.flatnonzero(least[rows] < largest[rows]), np.arange(len(wide))] = -1.0
-        M = np.hstack([E[rows], free, np.full((len(rows), int(level)), -1.0)])
+        M = np.hstack([E[rows], -np.eye(len(rows))[:, is_wide], np.full((len(rows), int(level)), -1.0)])
         M = np.vstack([M, np.hstack([A, np.zeros((len(A), M.shape[1] - len(tied)))])])
-        target = np.concatenate([np.where(least[rows] < largest[rows], 0.0, least[rows]) - e[rows], d])
+        target = np.concatenate([np.where(is_wide, 0.0, least[rows]) - e[rows], d])
         lower = np.concatenate([low[tied], least[wide], np.full(int(level), -np.inf)])
         upper = np.concatenate([high[tied], largest[wide], np.full(int(level), np.inf)])
         x = _least_squares(M, target, (lower, upper))

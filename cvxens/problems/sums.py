@@ -28,13 +28,13 @@ from scipy.optimize import brentq
 
 from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.curves import Curve
-from cvxens.problems.duality import balance_exactly
+from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.losses import CVaR
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import read_sum
 from cvxens.problems.target_losses import SumOfHinges
-from cvxens.rounding import EPSILON, TINY, sum_error
+from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
 Rows: TypeAlias = tuple[sparse.csr_array, Array]
@@ -356,12 +356,8 @@ class ScalarSum:
         clipped = np.clip(u, self.u[0], self.u[-1])
         if y is None:
             return clipped
-        s = y * clipped
-        positive = s > 0
-        plus, minus = float(s[positive].sum()), -float(s[~positive].sum())
-        factors = np.where(positive, minus / max(plus, TINY), plus / max(minus, TINY))
         # no size grows, and 0 is in the table but for digits
-        return np.clip(balance_exactly(clipped * np.minimum(factors, 1.0), y), self.u[0], self.u[-1])
+        return np.clip(balance_exactly(balance_classes(clipped, y), y), self.u[0], self.u[-1])
 
     def dual_value(self, u: Array) -> float:
         """Bound ``sum_i phi(z_i) + u'z`` from below over all z; -inf beyond the table."""
