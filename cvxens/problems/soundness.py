@@ -536,17 +536,12 @@ def _descend(loss: Loss, u: Array, z: Array) -> tuple[Array, float]:
     def value(v: Array) -> float:
         return float(loss.value(v) + (u * v).sum())
 
-    best, least = z, value(z)
-    for start in (np.zeros_like(z), _invert(loss, u, z), None):
-        step = np.ones_like(z)
-        origin = best if start is None else start
-        if start is None:
-            step = loss.multipliers(best) - u
-        for length in (0.0, *LENGTHS, *(-length for length in LENGTHS)):
-            at = value(origin + length * step)
-            if at < least:
-                best, least = origin + length * step, at
-    return best, least
+    line = (0.0, *LENGTHS, *(-length for length in LENGTHS))
+    starts = (np.zeros_like(z), _invert(loss, u, z))
+    best = min((z, *(start + length for start in starts for length in line)), key=value)
+    step = loss.multipliers(best) - u
+    best = min((best + length * step for length in line), key=value)
+    return best, value(best)
 
 
 def _invert(loss: Loss, u: Array, z: Array) -> Array:
