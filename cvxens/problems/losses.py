@@ -391,10 +391,11 @@ class PiecewiseLinear(BoundedSlopes):
 
     def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
         """Return what the hinges on either side of their kinks pull with, and what lies between that at a kink."""
-        least, largest = np.zeros(z.shape), np.zeros(z.shape)
+        pairs = []
         for part, short in self.measure_short(z, self.threshold(z)):
             outer, inner = np.where(short > near, part.prices, 0.0), np.where(short >= -near, part.prices, 0.0)
-            least, largest = (least + outer, largest + inner) if part.sign > 0 else (least - inner, largest - outer)
+            pairs.append((outer, inner) if part.sign > 0 else (-inner, -outer))
+        least, largest = (sum(own[1:], own[0]) for own in zip(*pairs, strict=True))
         return least, largest
 
     def best_intercept(self, f: Array, y: Array) -> Array:
@@ -412,7 +413,7 @@ class PiecewiseLinear(BoundedSlopes):
         """
         dual, t = self.linear_dual, self.threshold(z)
         lacking = [
-            (part.prices - v) * np.maximum(short, 0) + v * np.maximum(-short, 0)
+            np.where(short > 0, part.prices - v, -v) * short
             for (part, short), v in zip(self.measure_short(z, t), dual.split(u), strict=True)
         ]
         missed = abs(t) * max(1 - float(u.sum()) / dual.high, 0.0) if t else 0.0
@@ -605,7 +606,7 @@ class ClippedSquares(BoundedSlopes):
     def terms(self, z: Array) -> Array:
         missed = self.aims - z
         u = np.clip(self.stiffness * missed, *self.bounds)
-        return u * missed - halve_product(u, u, self.stiffness)
+        return u * (missed - u / (2 * self.stiffness))
 
     def dual_terms(self, u: Array) -> Array:
         return self.aims * u - halve_product(u, u, self.stiffness)
