@@ -60,7 +60,7 @@ from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
-from cvxens.proofs.readings import Statement
+from cvxens.proofs.forms import Statement
 from cvxens.types import Array
 
 PATIENCE = 20

@@ -48,7 +48,7 @@ from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge, SumOverSamples
-from cvxens.problems.maps import ColumnMap
+from cvxens.problems.maps import LinearMap
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import RowPenalty
 from cvxens.types import Array
@@ -154,7 +154,7 @@ class ShardedRestricted:
         asked = find_slackness, stumps.vote(w, float(solution.b)), u, self.loss, factor
         slackness = self.sample.map_reduce(*asked, combine=combine_extremes)
         imbalance = abs(int(totals.sum())) / max(int(totals[1] - totals[0]), 1)
-        stationarity = ColumnMap.measure_stationarity(self.penalty, w, w, edges, self.formulation.nonnegative)
+        stationarity = LinearMap.measure_stationarity(self.penalty, w, w, edges, self.formulation.nonnegative)
         return {
             "primal feasibility": self.penalty.primal_violation(w),
             "dual feasibility": imbalance if self.formulation.intercept else 0.0,

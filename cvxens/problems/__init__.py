@@ -1,9 +1,9 @@
 """The formulations: a loss, a penalty and a linear map, modelled in cvxpy and certified in numpy."""
 
-from cvxens.problems.entropy_projection import EntropyProjection
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.formulations import (
     SLSSVM,
+    EntropyProjection,
     HardMarginBoosting,
     InfiniteSVM,
     LPBoost,

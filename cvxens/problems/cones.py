@@ -184,13 +184,11 @@ class Cones:
                 x[-1] = np.sign(x[-1]) * max(abs(x[-1]) + 2 * least, 0.0)
         return dual
 
-    @property
-    def interior(self) -> Array:
-        """A vector inside the dual cone, of entries of about 1; 0 where rows are free."""
-        return self.fill(0.0)
+    def fill(self, y: float = 0.0) -> Array:
+        """Return a vector inside the dual cone, and inside the cone where y, that of exponential ones, is above 0.
 
-    def fill(self, y: float) -> Array:
-        """Return a vector inside the dual cone, and inside the cone where y, that of exponential ones, is above 0."""
+        Its entries are about 1, and 0 where rows are free.
+        """
         inner = np.zeros(self.n_rows)
         _, nonnegative, second_order, triangles, exponential, powers = self._split(inner)
         nonnegative[:] = 1.0

@@ -87,7 +87,12 @@ class ConicSolution:
 
 
 def solve_cones(
-    A: Any, b: Array, cost: Array, cones: Cones | Sequence[Cones], curvature: Array | None = None, **settings: Any
+    A: sparse.csc_array,
+    b: Array,
+    cost: Array,
+    cones: Cones | Sequence[Cones],
+    curvature: Array | None = None,
+    **settings: Any,
 ) -> ConicSolution:
     """Minimise ``cost'x + curvature'x^2 / 2`` with ``b - A x`` in the cones, one or some in turn, by Clarabel.
 
@@ -128,7 +133,7 @@ class ConicProof:
 class ConicForm:
     """A canonical form ``min {c'x + offset : b - A x in the cones}``; `rows` is where v.ravel() is in x."""
 
-    A: Any
+    A: sparse.csc_array
     b: Array
     c: Array
     offset: float
@@ -187,13 +192,13 @@ class ConicForm:
 class Stated:
     """A function as it was stated: its term, in a variable of cvxpy's, and the values that parameters of it had."""
 
-    variable: Any
+    variable: cp.Variable
     term: Term
-    parameters: tuple[tuple[Any, Array], ...]
+    parameters: tuple[tuple[cp.Parameter, Array], ...]
     values: dict[bytes, float] = field(default_factory=dict)  # some that were found, by the bytes of where
 
     @classmethod
-    def of(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> Stated:
+    def of(cls, model: Callable[[cp.Variable], Term], shape: tuple[int, ...]) -> Stated:
         """State a function from a cvxpy variable to a `Term`, of a variable of some shape."""
         variable = cp.Variable(shape)
         term = model(variable)
@@ -216,13 +221,18 @@ class Stated:
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
         return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle().balance()[0])
 
+    def at(self, value: Array) -> Stated:
+        """Return the same with its variable at a value."""
+        self.variable.value = value
+        return self
+
     @property
     def is_current(self) -> bool:
         """True if the parameters still have these values."""
         return all(np.array_equal(parameter.value, value) for parameter, value in self.parameters)
 
 
-def canonicalise(problem: Any) -> tuple[ConicForm, Any, Any, Any]:
+def canonicalise(problem: cp.Problem) -> tuple[ConicForm, Any, Any, Any]:
     """Return the conic form of a problem of cvxpy's, which names no rows, and cvxpy's data, chain and inverse."""
     data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
     b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
@@ -230,7 +240,7 @@ def canonicalise(problem: Any) -> tuple[ConicForm, Any, Any, Any]:
     return ConicForm(A, b, c, offset, Cones.from_dims(data["dims"]), np.empty(0, np.intp)), data, chain, inverse
 
 
-def minimise(problem: Any, fixed: Sequence[Any] = (), room: float = 0.0) -> bool:
+def minimise(problem: cp.Problem, fixed: Sequence[cp.Variable] = (), room: float = 0.0) -> bool:
     """Give the variables of a problem of cvxpy's, but for fixed ones, their best values, whatever units they are in.
 
     False if none satisfy its constraints with so much room, relative to the sizes of rows at the best point without.
@@ -427,7 +437,7 @@ class DualBound:
     def centre(self) -> Array | None:
         """Multipliers that satisfy the equality, inside of the dual cone by a share of their size; None if none do."""
         form, B = self.form, self.B
-        inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.interior
+        inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.fill()
         # depths in their cones of such multipliers, relative to the cost, tried in turn
         for share in (0.1, 1e-2, 1e-3):
             # multipliers l of the cost target + share B'inner make l + share inner those of the target
@@ -448,7 +458,7 @@ class DualBound:
         return bool((np.abs(self.B.T @ dual + self.target) <= 1e-14 * sizes).all())
 
 
-def mend(dual: Array, B: Any, target: Array, depths: Array) -> Array:
+def mend(dual: Array, B: sparse.csc_array, target: Array, depths: Array) -> Array:
     """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
     if not B.shape[1]:
         return dual
@@ -497,7 +507,7 @@ class ConicFunction:
         self._duals: dict[bytes, DualBound] = {}
 
     @classmethod
-    def from_term(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> ConicFunction:
+    def from_term(cls, model: Callable[[cp.Variable], Term], shape: tuple[int, ...]) -> ConicFunction:
         """Canonicalise a function from a cvxpy variable to a `Term`; errors are those of `Stated.conic`."""
         return Stated.of(model, shape).conic
 
@@ -781,7 +791,7 @@ class _LeastSquares:
         return found[: self.n_rows]
 
 
-def find_units(A: Any, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp]) -> tuple[Array, Array]:
+def find_units(A: sparse.csc_array, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return factors of the rows and of the variables of ``b - A x``; those of the variables at `rows` are 1.
 
     They are powers of 2 that bring rows and variables in any units to sizes near 1: what is in small units would be

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from scipy import sparse
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import Term, cp
 from cvxens.types import Array
+
+Constrain: TypeAlias = "Callable[[cp.Expression], Sequence[cp.Constraint]]"
+"""From a cvxpy variable to a list of convex constraints on it."""
 
 HELD = 1e-12
 """Violation of a constraint that counts as rounding, relative to its size: of what adds up 1,000 terms or so."""
@@ -45,7 +48,7 @@ class Measured:
         return np.where(self.excess + room > np.where(self.is_equal, ROOM * self.sizes, 0.0), self.excess + room, 0.0)
 
 
-def read_term(argument: str, express: Callable[[Any], Any], variable: Any) -> Term:
+def read_term(argument: str, express: Callable[[cp.Expression], Any], variable: cp.Variable) -> Term:
     """Return what a user's function makes of a variable: an expression, alone or with constraints beside it.
 
     Raises
@@ -66,7 +69,7 @@ def read_term(argument: str, express: Callable[[Any], Any], variable: Any) -> Te
     return Term(expression, tuple(one for other in others for one in _flatten(other)))
 
 
-def read_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
+def read_constraints(constrain: Constrain, z: cp.Expression) -> tuple[cp.Constraint, ...]:
     """Return the constraints that a user's function makes of a variable, if they are convex by cvxpy's rules."""
     found = constrain(z)
     if not isinstance(found, (tuple, list)):
@@ -74,7 +77,7 @@ def read_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple
     return tuple(_flatten(found))
 
 
-def _flatten(found: Any) -> list[Any]:
+def _flatten(found: Any) -> list[cp.Constraint]:
     """Return one constraint, or a list of some, as a list; InvalidInput where one is no convex constraint."""
     if isinstance(found, (tuple, list)):
         return [one for each in found for one in _flatten(each)]
@@ -90,13 +93,13 @@ def _not_convex(found: Any) -> InvalidInput:
     return InvalidInput("constraints", f"found {found!r:.200}", remedy)
 
 
-def _check_values(argument: str, part: Any) -> None:
+def _check_values(argument: str, part: cp.Expression | cp.Constraint) -> None:
     """Raise InvalidInput where a parameter has no value: without it nobody knows a sign, let alone a curvature."""
     if unset := [parameter.name() for parameter in part.parameters() if parameter.value is None]:
         raise InvalidInput(argument, f"found the parameter {unset[0]!r} without a value", "set its `value` first")
 
 
-def measure(constraints: Sequence[Any]) -> Measured:
+def measure(constraints: Sequence[cp.Constraint]) -> Measured:
     """Measure constraints at the values that their variables have."""
     none, excess = np.zeros(0), [_find_excess(one) for one in constraints]
     is_equal = [np.full(len(own), _inner_of(one)[1]) for one, own in zip(constraints, excess, strict=True)]
@@ -104,7 +107,7 @@ def measure(constraints: Sequence[Any]) -> Measured:
     return Measured(np.concatenate([none, *excess]), sizes, np.concatenate([none, *is_equal]) > 0)
 
 
-def are_held(constraints: Sequence[Any]) -> bool:
+def are_held(constraints: Sequence[cp.Constraint]) -> bool:
     """Return True if all hold but for rounding at the values that their variables have.
 
     Sizes take derivatives, and are those of what is exceeded alone.
@@ -116,7 +119,7 @@ def are_held(constraints: Sequence[Any]) -> bool:
     return True
 
 
-def find_slopes(constraints: Sequence[Any], variables: Sequence[Any]) -> Array:
+def find_slopes(constraints: Sequence[cp.Constraint], variables: Sequence[cp.Variable]) -> Array:
     """Return how the measured numbers rise with the variables, one after another: (n_numbers, n_entries)."""
     n_entries = sum(variable.size for variable in variables)
     rows = [np.zeros((0, n_entries))]
@@ -133,7 +136,7 @@ def find_slopes(constraints: Sequence[Any], variables: Sequence[Any]) -> Array:
     return np.concatenate(rows)
 
 
-def _inner_of(constraint: Any) -> tuple[Any, bool]:
+def _inner_of(constraint: cp.Constraint) -> tuple[cp.Expression | None, bool]:
     """Return the expression that is to be at most 0, and whether it is to be 0; None of constraints of other kinds."""
     name = type(constraint).__name__
     if name in {"Equality", "Inequality", "Zero", "NonPos"}:
@@ -141,7 +144,7 @@ def _inner_of(constraint: Any) -> tuple[Any, bool]:
     return (-constraint.args[0], False) if name == "NonNeg" else (None, False)
 
 
-def _find_excess(constraint: Any) -> Array:
+def _find_excess(constraint: cp.Constraint) -> Array:
     """Return by how much a constraint is exceeded, entry by entry."""
     inner, is_equal = _inner_of(constraint)
     with np.errstate(all="ignore"):
@@ -150,7 +153,7 @@ def _find_excess(constraint: Any) -> Array:
     return np.where(np.isnan(excess), np.inf, np.abs(excess) if is_equal else excess)
 
 
-def _find_sizes_of(constraint: Any) -> Array:
+def _find_sizes_of(constraint: cp.Constraint) -> Array:
     """Return the size of every entry of a constraint, or of a cone's altogether."""
     inner, _ = _inner_of(constraint)
     with np.errstate(all="ignore"):
@@ -158,7 +161,7 @@ def _find_sizes_of(constraint: Any) -> Array:
     return np.array([sum(float(own.sum()) for own in sizes)]) if inner is None else sizes[0]
 
 
-def _exceed(constraint: Any) -> float:
+def _exceed(constraint: cp.Constraint) -> float:
     """Return by how much a constraint of a cone is exceeded: that of cvxpy, but for what it finds by solving."""
     if type(constraint).__name__ == "ExpCone":
         x, y, z = (np.asarray(part.value, dtype=float) for part in constraint.args)
@@ -167,7 +170,7 @@ def _exceed(constraint: Any) -> float:
     return float(np.max(constraint.violation()))
 
 
-def _differentiate(expression: Any) -> dict[Any, Any]:
+def _differentiate(expression: cp.Expression) -> dict[cp.Variable, Any]:
     """Return the slopes of an expression in its variables, where cvxpy knows them; none where it does not."""
     try:
         return dict(expression.grad)
@@ -176,7 +179,7 @@ def _differentiate(expression: Any) -> dict[Any, Any]:
         return {}
 
 
-def _find_sizes(expression: Any) -> Array:
+def _find_sizes(expression: cp.Expression) -> Array:
     """Return the sizes of what an expression adds up, entry by entry."""
     at = np.ravel(expression.value, order="F").astype(float)
     sizes, linear = np.zeros(len(at)), np.zeros(len(at))
@@ -193,7 +196,7 @@ def _find_sizes(expression: Any) -> Array:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _as_matrix(slope: Any, n_rows: int, n_columns: int) -> Any:
+def _as_matrix(slope: Any, n_rows: int, n_columns: int) -> sparse.csc_array:
     if slope is None:
         return sparse.csc_array((n_rows, n_columns))
     return sparse.csc_array(slope if sparse.issparse(slope) else np.reshape(slope, (n_rows, n_columns), order="F"))

@@ -34,10 +34,12 @@ class Curve:
     ----------
     sides : callable
         From an array of numbers to the values, the slopes to the left and those to the right.
+    form : tuple of float, optional
+        The factors (c, a, s, q) of a function that is known to be ``c + a t + s |t| + q t^2``.
 
     Examples
     --------
-    >>> square = Curve.identity().then(power(2.0))
+    >>> square = Curve.of(slope=1.0).then(power(2.0))
     >>> square.values(np.array([3.0])), square.slopes(np.array([3.0]))
     (array([9.]), array([6.]))
     >>> bool(abs(square.conjugate(np.array([3.0]))[0] - 9 / 4) < 1e-13)
@@ -45,16 +47,33 @@ class Curve:
     """
 
     sides: Sides
+    form: tuple[float, ...] | None = None
 
     @classmethod
-    def identity(cls) -> Curve:
-        """Return the function that is t at t."""
-        return cls(lambda t: (t, np.ones_like(t), np.ones_like(t)))
+    def of(cls, constant: float = 0.0, slope: float = 0.0, size: float = 0.0, square: float = 0.0) -> Curve:
+        """Return the function ``constant + slope t + size |t| + square t^2``."""
 
-    @classmethod
-    def constant(cls, value: float) -> Curve:
-        """Return the function that is `value` everywhere."""
-        return cls(lambda t: (np.full_like(t, value), np.zeros_like(t), np.zeros_like(t)))
+        def sides(t: Array) -> tuple[Array, Array, Array]:
+            of_square = slope + 2 * square * t
+            values = constant + (slope * t + np.abs(t) * (size + square * np.abs(t)))
+            return values, of_square + np.where(t > 0, size, -size), of_square + np.where(t >= 0, size, -size)
+
+        return cls(sides, (constant, slope, size, square))
+
+    @property
+    def factor(self) -> float | None:
+        """The c of a function that is known to be ``c t`` or ``c |t|``, in size; None of others."""
+        if self.form is None or self.form[0] or self.form[3] or (self.form[1] and self.form[2]):
+            return None
+        return abs(self.form[1] + self.form[2])
+
+    def absolute(self) -> Curve:
+        """Return the curve of the sizes of the values."""
+        return self.then(absolute) if self.factor is None else Curve.of(size=self.factor)
+
+    def squared(self) -> Curve:
+        """Return the curve of the squares of the values."""
+        return self.then(power(2.0)) if self.factor is None else Curve.of(square=self.factor**2)
 
     def then(self, outer: Sides) -> Curve:
         """Return ``outer(self(t))`` by the chain rule: where self falls, the sides of the outer slope change places."""
@@ -70,13 +89,20 @@ class Curve:
 
     def times(self, factor: float) -> Curve:
         """Return the curve whose values are those of this one times a factor."""
-        return self.then(lambda v: (factor * v, np.full_like(v, factor), np.full_like(v, factor)))
+        if self.form is not None:
+            return Curve.of(*(factor * known for known in self.form))
+        return self.then(Curve.of(slope=factor).sides)
 
     def plus(self, *others: Curve) -> Curve:
         """Return the sum of self and others."""
+        forms = [curve.form for curve in (self, *others) if curve.form is not None]
+        known = Curve.of(*map(sum, zip(*forms, strict=True)))
+        if len(forms) > len(others):
+            return known
+        parts = [*([known] if forms else []), *(curve for curve in (self, *others) if curve.form is None)]
 
         def sides(t: Array) -> tuple[Array, Array, Array]:
-            values, left, right = zip(*(curve.sides(t) for curve in (self, *others)), strict=True)
+            values, left, right = zip(*(curve.sides(t) for curve in parts), strict=True)
             return sum(values), sum(left), sum(right)
 
         return Curve(sides)

@@ -16,6 +16,7 @@ from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, mi
 from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
+    Constrain,
     Measured,
     are_held,
     find_slopes,
@@ -25,12 +26,11 @@ from cvxens.problems.constraints import (
     solve_least,
 )
 from cvxens.problems.duality import Edges
-from cvxens.problems.kinks import ReadHinges, read_hinges, read_largest, read_rows
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
-from cvxens.problems.scalar_sums import ScalarSum
 from cvxens.problems.structure import Unrecognised, read_structure
+from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
 
@@ -44,12 +44,12 @@ ROOMS = (0.0, 1e-9, 1e-7, 1e-5)
 """Room within constraints, relative to their sizes, that variables of one's own are given in turn until they hold."""
 
 
-def _evaluate(term: Term, fixed: Sequence[Any] = ()) -> float:
+def _evaluate(term: Term, fixed: Sequence[cp.Variable] = ()) -> float:
     """Evaluate a term at the values of fixed variables and its least over the others; inf where it is not defined."""
     return _find_value(term.expression) if _minimise_over_own(term, fixed) else np.inf
 
 
-def _minimise_over_own(term: Term, fixed: Sequence[Any] = ()) -> bool:
+def _minimise_over_own(term: Term, fixed: Sequence[cp.Variable] = ()) -> bool:
     """Give all but fixed variables their best values at which constraints hold but for rounding; False if none do."""
     alone, held = _split(term.constraints, fixed)
     if not are_held(alone):
@@ -70,23 +70,23 @@ def _minimise_over_own(term: Term, fixed: Sequence[Any] = ()) -> bool:
     return False
 
 
-def _split(constraints: Sequence[Any], fixed: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def _split(constraints: Sequence[cp.Constraint], fixed: Sequence[cp.Variable]) -> tuple[list[cp.Constraint], ...]:
     """Return the constraints on fixed variables alone, and those on others, too."""
     known = {variable.id for variable in fixed}
-    parts: tuple[list[Any], list[Any]] = [], []
+    parts: tuple[list[cp.Constraint], ...] = [], []
     for constraint in constraints:
         parts[any(each.id not in known for each in constraint.variables())].append(constraint)
     return parts
 
 
-def _find_value(expression: Any) -> float:
+def _find_value(expression: cp.Expression) -> float:
     """Evaluate an expression at the values of its variables; inf where it is not defined."""
     with np.errstate(all="ignore"):
         value = float(np.squeeze(expression.value))
     return np.inf if np.isnan(value) else value
 
 
-def _correct(constraints: Sequence[Any], variables: Sequence[Any], least: float = 1.0) -> bool:
+def _correct(constraints: Sequence[cp.Constraint], variables: Sequence[cp.Variable], least: float = 1.0) -> bool:
     """Move variables at a solver's values to where constraints hold but for rounding; False where they do not.
 
     Entries move in proportion to their sizes, or to a least share of the largest.
@@ -105,7 +105,7 @@ def _correct(constraints: Sequence[Any], variables: Sequence[Any], least: float 
     return are_held(constraints)
 
 
-def name_variables(term: Term, argument: Any) -> dict[str, Any]:
+def name_variables(term: Term, argument: cp.Expression) -> dict[str, cp.Variable]:
     """Return the variables of a term that its user gave names, by these; `argument` is what the term is one of.
 
     Raises
@@ -115,7 +115,7 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
     """
     known = {variable.id for variable in (*argument.variables(), *term.variables.values())}
     found = {v.id: v for part in (term.expression, *term.constraints) for v in part.variables() if v.id not in known}
-    named: dict[str, Any] = {}
+    named: dict[str, cp.Variable] = {}
     for variable in found.values():
         name = variable.name()
         if name == f"{cp.settings.VAR_PREFIX}{variable.id}":
@@ -127,7 +127,7 @@ def name_variables(term: Term, argument: Any) -> dict[str, Any]:
     return named
 
 
-def _find_own_values(term: Term, at: Any) -> dict[str, Array]:
+def _find_own_values(term: Term, at: cp.Expression) -> dict[str, Array]:
     """Return the best values of the variables that a term's user named, at the value of what it is stated in."""
     named = name_variables(term, at)
     if not named or not _minimise_over_own(term, at.variables()):
@@ -273,34 +273,26 @@ class StatedLoss(ConicLoss):
     variables of its own alone being free.
     """
 
-    def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
-        """Return the constraints beside those that known losses are modelled with."""
-        return self.state(shape).term.constraints
+    def beside(self, shape: tuple[int, ...]) -> Stated:
+        """Return what the constraints are stated in: the loss itself, or they alone beside a known one."""
+        return self.state(shape)
 
     def is_constrained(self, shape: tuple[int, ...]) -> bool:
-        return bool(self.list_constraints(shape))
+        return bool(self.beside(shape).term.constraints)
 
-    def _at(self, z: Array) -> Stated:
-        """Return what was stated, with its variable at some margins."""
-        stated = self.state(z.shape)
-        stated.variable.value = z
-        return stated
-
-    def _split(self, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
-        """Return the constraints on margins alone, and those on variables of its own, too."""
-        return _split(self.list_constraints(shape), (self.state(shape).variable,))
+    def _split(self, z: Array) -> tuple[list[cp.Constraint], ...]:
+        """Return the constraints on margins alone, at these, and those on variables of its own, too."""
+        stated = self.beside(z.shape).at(z)
+        return _split(stated.term.constraints, (stated.variable,))
 
     def measure(self, z: Array) -> Measured:
-        self._at(z)
-        return measure(self._split(z.shape)[0])
+        return measure(self._split(z)[0])
 
     def is_held(self, z: Array) -> bool:
-        self._at(z)
-        return are_held(self._split(z.shape)[0])
+        return are_held(self._split(z)[0])
 
     def find_slopes(self, z: Array) -> Array:
-        stated = self._at(z)
-        rows = find_slopes(self._split(z.shape)[0], (stated.variable,))
+        rows = find_slopes(self._split(z)[0], (self.beside(z.shape).variable,))
         return np.stack([row.reshape(z.shape, order="F") for row in rows])
 
     def terms(self, z: Array) -> Array:
@@ -313,12 +305,12 @@ class StatedLoss(ConicLoss):
         return np.array([known[key]])
 
     def _find_value(self, z: Array) -> float:
-        stated = self._at(z)
+        stated = self.state(z.shape).at(z)
         return _evaluate(stated.term, (stated.variable,))
 
     def own_values(self, z: Array) -> Mapping[str, Array]:
         """Return the best values at z of the variables in expression or constraints that have a name."""
-        stated = self._at(z)
+        stated = self.state(z.shape).at(z)
         return _find_own_values(stated.term, stated.variable)
 
     def rise(self, z: Array, errors: Array) -> float:
@@ -358,7 +350,7 @@ class ExpressionLoss(StatedLoss):
     """A loss known by its cvxpy expression alone; further variables in it, such as slacks, are minimised over."""
 
     any_shape = True
-    express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
+    express: Callable[[cp.Expression], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
 
     def read(self, shape: tuple[int, ...]) -> Loss:
         """Return the hinges that this is a sum of, or the same with curvatures where there is a table."""
@@ -391,7 +383,7 @@ class ExpressionLoss(StatedLoss):
         same = [np.isclose(evaluate(z), read.value(z), rtol=room, atol=room * size) for z in probes]
         return read if all(same) else None
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return read_term("loss", self.express, z)
 
 
@@ -400,33 +392,32 @@ class ConstrainedLoss(StatedLoss):
     """A loss where the margins satisfy some constraints, infinite elsewhere."""
 
     loss: Loss
-    constrain: Callable[[Any], Sequence[Any]]  # from a cvxpy variable z to a list of convex constraints
+    constrain: Constrain
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return self.loss.batch_shape
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "any_shape", self.loss.any_shape)
+        self._take(self.loss, "any_shape")
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         term = self.loss.model(z)
         return Term(term.expression, (*term.constraints, *read_constraints(self.constrain, z)), term.variables)
 
-    def list_constraints(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
-        stated = self.state(shape)
-        if not self.is_known:
-            return stated.term.constraints
-        # a known loss has variables that nobody else has
-        return stated.term.constraints[len(self.loss.model(stated.variable).constraints) :]
+    @cached_property
+    def _alone(self) -> ExpressionLoss:
+        """The constraints as a loss that is 0 where they hold."""
+        return ExpressionLoss(lambda z: [0.0, *read_constraints(self.constrain, z)])
+
+    def beside(self, shape: tuple[int, ...]) -> Stated:
+        return (self._alone if self.is_known else self).state(shape)
 
     def read_rows(self, shape: tuple[int, ...], most: int) -> tuple[Array, Array] | None:
         """Return at most so many rows and limits that the constraints are; None of others, and of named variables."""
         stated = self.state(shape)
-        if name_variables(stated.term, stated.variable):
-            return None
-        held = Stated.of(lambda z: Term(cp.Constant(0.0), read_constraints(self.constrain, z)), shape)
-        return read_rows(held.conic.form, most)
+        named = name_variables(stated.term, stated.variable)
+        return None if named else read_rows(self._alone.conic(shape).form, most)
 
     @property
     def is_known(self) -> bool:
@@ -435,19 +426,18 @@ class ConstrainedLoss(StatedLoss):
     def _find_value(self, z: Array) -> float:
         if not self.is_known:
             return super()._find_value(z)
-        held = Term(cp.Constant(0.0), self.list_constraints(z.shape))
-        return self.loss.value(z) if _minimise_over_own(held, (self._at(z).variable,)) else np.inf
+        return self.loss.value(z) + self._alone.value(z)
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss rises, with variables that only constraints keep bounded or by itself."""
-        return super().rise(z, errors) if self._split(z.shape)[1] else self.loss.rise(z, errors)
+        return super().rise(z, errors) if self._split(z)[1] else self.loss.rise(z, errors)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         of_loss = self.loss.primal_violation(z, auxiliary) if self.is_known else 0.0
         return max(super().primal_violation(z, auxiliary), of_loss)
 
 
-def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
+def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
     structures, enough = [], with_enough_weights(express)
     for n_columns in (3, 4):
@@ -464,8 +454,8 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     structure, again = structures
     if not structure.equals(again):
         return ExpressionPenalty(enough, "a constant that depends on the number of weights")
-    if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
-        size, square = structure.size, structure.square
+    if structure.norm is None and (factors := structure.factors) is not None:
+        size, square = factors
         if size > 0 and square > 0:
             return ElasticNet(size, 2 * square)
         if size > 0:
@@ -475,13 +465,13 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     return StructuredExpression(express, structure)
 
 
-def with_enough_weights(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def with_enough_weights(express: Callable[[cp.Expression], Any]) -> Callable[[cp.Expression], Any]:
     """Return a penalty for any number of weights: for fewer than those whose sum it takes, others are 0.
 
     The sum of the k largest of fewer than k weights is none that cvxpy knows.
     """
 
-    def stated(w: Any) -> Any:
+    def stated(w: cp.Expression) -> Any:
         term = read_term("penalty", express, w)
         lacking = max((_count_lacking(part) for part in (term.expression, *term.constraints)), default=0)
         if not lacking:
@@ -492,7 +482,7 @@ def with_enough_weights(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return stated
 
 
-def _count_lacking(node: Any) -> int:
+def _count_lacking(node: cp.Expression) -> int:
     """Return how many entries a sum of the largest lacks, in any part of an expression or of a constraint."""
     own = node.k - node.args[0].size if type(node).__name__ == "sum_largest" else 0
     return max([0, int(own), *(_count_lacking(part) for part in node.args)])
@@ -503,11 +493,11 @@ class ExpressionPenalty(Penalty):
     """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known."""
 
     has_conjugate = False
-    express: Callable[[Any], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
+    express: Callable[[cp.Expression], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
     unrecognised: str = "nothing of it"
     """What in it is none of the sums whose conjugates are known."""
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return read_term("penalty", self.express, w)
 
     def value(self, w: Array) -> float:

@@ -18,7 +18,7 @@ class                      formulation          loss                 penalty    
 `RegularizedLeastSquares`  `least_squares`      `SquaredError`       `SquaredL2`         kernel
 =========================  ===================  ===================  ==================  ==================
 
-`EntropyProjection` alone has another shape, and a file of its own.
+`EntropyProjection` alone, of one multiplicative update of TK07, has another shape.
 
 Without a class of their own, with an l1 penalty: `least_absolute_deviations`, `quantile`, `epsilon_insensitive`,
 `huber` and `poisson` on targets; `cox` on survival times; `huberized_hinge` and `worst_share` on labels; `one_class`,
@@ -34,7 +34,8 @@ from inspect import cleandoc
 from typing import Any, ClassVar, TypeAlias, TypeVar, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -55,16 +56,19 @@ from cvxens.problems.losses import (
     adds_up,
     excess,
 )
-from cvxens.problems.maps import ColumnsLike, KernelMap, LinearMap, check_kernel, doubly_centred, factor
+from cvxens.problems.maps import ColumnsLike, KernelMap, check_kernel, doubly_centred, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
-from cvxens.rounding import EPSILON, dot
+from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array, Point
 
 P = TypeVar("P", bound=Problem)
+
+SMALL = 1e-4
+"""Relative changes below which four terms of the series of (1 + r) ln(1 + r) - r are exact to 1e-17 of it."""
 
 Prices: TypeAlias = float | Array
 """A number above 0, or one for every sample; a cvxpy parameter where a problem is modelled."""
@@ -133,7 +137,7 @@ def least_squares(y: Array, gamma: float) -> Formulation:
     return Formulation(SquaredError(2 / len(y), y[:, None]), penalty, outputs=1)
 
 
-def simplex_least_squares(L: Any, C: Prices) -> Formulation:
+def simplex_least_squares(L: ArrayLike, C: Prices) -> Formulation:
     """SL (10), the problem of CGEns-SLS: C/2 |L - H W - 1 b'|^2 and 1/2 |W|^2, simplex codes L of the labels."""
     codes, prices = check_codes(L), validation.prices("C", C)
     validation.same_length("C", np.atleast_1d(prices), len(codes) if np.ndim(prices) else None)
@@ -194,7 +198,7 @@ def one_class(D: Prices) -> Formulation:
     return Formulation(SoftMinimumMargin(_check_caps(D)), Simplex(), nonnegative=True, maximise=True, scores=True)
 
 
-def ordinal(levels: Any, C: float = 1.0) -> Formulation:
+def ordinal(levels: ArrayLike, C: float = 1.0) -> Formulation:
     """Ordinal regression by all thresholds (Shashua & Levin 2003): for every threshold the hinge of its sides.
 
     C sum_i sum_k max(0, 1 - s_ik (f_i - theta_k)) and sum |w|, s_ik = 1 where the level of sample i is above k, else
@@ -220,7 +224,7 @@ def ordinal(levels: Any, C: float = 1.0) -> Formulation:
     return Formulation(loss, L1(), scores=True)
 
 
-def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
+def cox(times: Any, events: ArrayLike, C: float = 1.0) -> Formulation:
     """Proportional hazards (Cox 1972): minus the partial log-likelihood, times C, and sum |w|.
 
     C sum over events i of ln(sum over j at risk of exp(f_j)) - f_i; those with ``times_j >= times_i`` are at risk, so
@@ -238,7 +242,7 @@ def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
     return Formulation(CoxPartialLikelihood(times, np.asarray(events, dtype=bool), C), L1())
 
 
-def unlabelled(y: Any, pairs: Any, C: float = 1.0, gamma: float = 1.0) -> Formulation:
+def unlabelled(y: ArrayLike, pairs: ArrayLike, C: float = 1.0, gamma: float = 1.0) -> Formulation:
     """Samples with and without labels (Belkin, Niyogi & Sindhwani 2006): neighbours are to have scores alike.
 
     C sum of the hinges of those that have a label, gamma/2 sum over pairs of (f_i - f_j)^2, and sum |w|, an intercept.
@@ -288,7 +292,7 @@ class ColumnProblem(Problem):
         Price of a unit of slack, above 0; may be set anew between solves.
     """
 
-    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
+    def __init__(self, H: ColumnsLike, y: ArrayLike, C: float) -> None:
         self._place(H, validation.signs(y), C=C)
 
 
@@ -346,7 +350,7 @@ class InfiniteSVM(ColumnProblem):
     C = Parameter()
     formulate = staticmethod(svm)
 
-    def __init__(self, cells: ColumnsLike, y: Any, C: float) -> None:
+    def __init__(self, cells: ColumnsLike, y: ArrayLike, C: float) -> None:
         super().__init__(cells, y, C)
 
 
@@ -374,7 +378,7 @@ class HardMarginBoosting(ColumnProblem):
     arrays = ("w", "u")
     formulate = staticmethod(hard_margin)
 
-    def __init__(self, H: ColumnsLike, y: Any) -> None:
+    def __init__(self, H: ColumnsLike, y: ArrayLike) -> None:
         self._place(H, validation.signs(y))
 
 
@@ -433,7 +437,7 @@ class LPBoost(ColumnProblem):
     D = Parameter()
     formulate = staticmethod(lpboost)
 
-    def __init__(self, H: ColumnsLike, y: Any, D: float) -> None:
+    def __init__(self, H: ColumnsLike, y: ArrayLike, D: float) -> None:
         self._place(H, validation.signs(y), D=D)
 
     def admit(self, name: str, value: float) -> float:
@@ -516,7 +520,7 @@ class SLSSVM(ColumnProblem):
     aliases: ClassVar[Mapping[str, str]] = {"w": "W", "u": "U"}
     C = Parameter()
 
-    def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
+    def __init__(self, H: ColumnsLike, L: ArrayLike, C: float, sample_weight: Any = None) -> None:
         self.L = check_codes(L)
         n = len(self.L)
         self.weights = 1.0 if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
@@ -527,7 +531,7 @@ class SLSSVM(ColumnProblem):
         return Formulation(SquaredError(C * self.weights, self.L), SquaredL2(), intercept=True, outputs=self.L.shape[1])
 
 
-def check_codes(L: Any) -> Array:
+def check_codes(L: ArrayLike) -> Array:
     """Return `L` as (n_samples, n_classes - 1) if its rows are simplex codes of at least two classes."""
     L = validation.finite_array("L", L)
     L = L[:, None] if L.ndim == 1 else validation.finite_array("L", L, ndim=2)
@@ -556,11 +560,12 @@ class KernelProblem(Problem):
         Weight of the penalty, above 0; may be set anew between solves.
     """
 
-    gram: KernelMap
+    linear_map: KernelMap
 
-    @cached_property
-    def linear_map(self) -> LinearMap:
-        return self.gram
+    @property
+    def gram(self) -> KernelMap:
+        """The kernel on the sample, as the map that it is."""
+        return self.linear_map
 
     @property
     def K(self) -> Array:
@@ -598,9 +603,9 @@ class RhoSVM(KernelProblem):
     unit = 2.0
     formulate = staticmethod(minimum_margin)
 
-    def __init__(self, K: Any, y: Any) -> None:
-        self.y = validation.signs(y)
-        self.gram = check_kernel(K, len(self.y))
+    def __init__(self, K: ArrayLike, y: ArrayLike) -> None:
+        signs = validation.signs(y)
+        self._place(check_kernel(K, len(signs)), signs)
 
     @cached_property
     def dual_problem(self) -> Any:
@@ -665,10 +670,9 @@ class RegularizedExpLoss(KernelProblem):
     letters = ("eta", "b", "u")
     lam = Parameter()
 
-    def __init__(self, K: Any, y: Any, lam: float) -> None:
-        self.y = validation.signs(y)
-        self.gram = check_kernel(K, len(self.y))
-        self.lam = lam
+    def __init__(self, K: ArrayLike, y: ArrayLike, lam: float) -> None:
+        signs = validation.signs(y)
+        self._place(check_kernel(K, len(signs)), signs, lam=lam)
 
     def formulate(self, lam: float) -> Formulation:
         return exponential(len(self.y), lam)
@@ -700,10 +704,9 @@ class RegularizedLeastSquares(KernelProblem):
     letters = ("c", "b", "s")
     gamma = Parameter()
 
-    def __init__(self, K: Any, y: Any, gamma: float) -> None:
-        self.y = validation.finite_array("y", y, ndim=1)
-        self.gram = check_kernel(K, len(self.y))
-        self.gamma = gamma
+    def __init__(self, K: ArrayLike, y: ArrayLike, gamma: float) -> None:
+        targets = validation.finite_array("y", y, ndim=1)
+        self._place(check_kernel(K, len(targets)), targets, gamma=gamma)
 
     def formulate(self, gamma: float) -> Formulation:
         return least_squares(self.y, gamma)
@@ -753,10 +756,9 @@ class SVMDual(KernelProblem):
     C = Parameter(validation.prices)
     formulate = staticmethod(svm)
 
-    def __init__(self, K: Any, y: Any, C: Any) -> None:
-        self.y = validation.signs(y)
-        self.gram = check_kernel(K, len(self.y), conditionally=True)
-        self.C = C
+    def __init__(self, K: ArrayLike, y: ArrayLike, C: Any) -> None:
+        signs = validation.signs(y)
+        self._place(check_kernel(K, len(signs), conditionally=True), signs, C=C)
 
     def build(self) -> Model:
         """Model the quadratic program over the factored, centred kernel."""
@@ -828,3 +830,180 @@ class SVMDual(KernelProblem):
         if hasattr(solution, "u"):
             solution = {"u": solution.u, "b": solution.b}
         return super().certify(solution, **arrays)
+
+
+@final
+class EntropyProjection(Problem):
+    """min sum alpha ln(alpha / alpha_t) - alpha + alpha_t, sum alpha = 1, q'alpha = rho or <= rho; q = K~ alpha_t.
+
+    TK07 (7) with equality and (10) with inequality, K~ = K o yy'. The dual is max over eta (eta >= 0 for <=) of
+    ``-ln(Z(eta) exp(rho eta))`` with ``Z(eta) = sum alpha_t exp(-eta q)``, and ``alpha = alpha_t exp(-eta q) / Z``.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, symmetric.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    alpha_t : array-like of shape (n_samples,)
+        The point to project: positive, with sum 1.
+    rho : float
+        The margin asked for, strictly between the smallest and the largest entry of q (above the smallest suffices for
+        the inequality); may be set anew between solves.
+    equality : bool
+        Whether q'alpha = rho; else q'alpha <= rho.
+
+    Examples
+    --------
+    >>> problem = EntropyProjection([[2.0, 0.0], [0.0, 1.0]], [1.0, -1.0], [0.5, 0.5], rho=0.7)
+    >>> solution = problem.solve()
+    >>> problem.certify(solution).holds(1e-5)
+    True
+    """
+
+    equation = "min sum a ln(a/a_t) - a + a_t on the simplex, a'K~a_t = rho or <= rho"
+    source = "TK07 (7), (10)"
+    aliases: ClassVar[Mapping[str, str]] = {"u": "alpha"}
+    size: ClassVar[float] = 0.0
+    rho = Parameter(validation.number)
+
+    def __init__(self, K: ArrayLike, y: ArrayLike, alpha_t: ArrayLike, rho: float, *, equality: bool = True) -> None:
+        self.y = validation.signs(y)
+        self.K = validation.symmetric(K)
+        validation.same_length("K", self.K, len(self.y))
+        self.alpha_t = _check_interior(alpha_t, len(self.y))
+        q, self._errors = product(self.K, self.y * self.alpha_t)
+        self.q: Array = self.y * q
+        self.equality = equality
+        self.rho = rho
+
+    @property
+    def maximise(self) -> bool:
+        return False
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        return {"alpha": self.y.shape, "eta": ()}
+
+    def build(self) -> Model:
+        """Model the projection with cvxpy's kl_div."""
+        rho = cp.Parameter(name="rho")
+        alpha, margin = cp.Variable(len(self.y), name="alpha"), cp.Variable(name="margin")
+        link = self.q @ alpha == margin
+        reached = margin == rho if self.equality else margin <= rho
+        problem = cp.Problem(cp.Minimize(cp.sum(cp.kl_div(alpha, self.alpha_t))), [cp.sum(alpha) == 1, link, reached])
+        return Model(problem, {"alpha": alpha}, {"eta": (link, 1.0)}, {"rho": rho})
+
+    def project(self, eta: float) -> Array:
+        """Return ``alpha_t exp(-eta q) / Z(eta)``."""
+        logs = np.log(self.alpha_t) - eta * self.q
+        return np.exp(logs - logsumexp(logs))
+
+    def evaluate(self, point: Point, products: Products | None = None) -> Evaluated:
+        """Normalise alpha and mix in the vertex that meets the margin; make eta >= 0 for an inequality."""
+        eta = point.get("eta", np.zeros(()))
+        eta = eta if self.equality else np.maximum(eta, 0)
+        alpha = np.maximum(point.get("alpha", self.project(float(eta))), 0)
+        total = float(alpha.sum())
+        if abs(total - 1) > len(alpha) * EPSILON:  # else it is what `value` makes of it
+            alpha = alpha / total if total > 0 else self.alpha_t
+        short = -self._measure_excess(alpha)
+        if short < 0 or (self.equality and short > 0):
+            vertex = int(self.q.argmin() if short < 0 else self.q.argmax())
+            share = short / (self.q[vertex] - self.rho + short)
+            alpha = (1 - share) * alpha + share * (np.arange(len(alpha)) == vertex)
+        point = {"alpha": alpha, "eta": eta}
+        return Evaluated(self, point, self.value(point), self.dual_value(point))
+
+    def find_condition(self, at: Evaluated) -> str:
+        """Return "": the dual value is a bound at any multiplier."""
+        return ""
+
+    def value(self, point: Point) -> float:
+        """Evaluate the relative entropy, ``sum alpha_t ((1 + r) ln(1 + r) - r)`` with ``r = alpha / alpha_t - 1``."""
+        return float((self.alpha_t * self._evaluate_divergences(self._find_changes(point["alpha"]))).sum())
+
+    def dual_value(self, point: Point) -> float:
+        """Evaluate ``-ln(Z(eta) exp(rho eta))``, by log1p where eta is small, as the value at eta = 0 is exactly 0."""
+        exponents = -point["eta"] * (self.q - self.rho)
+        if np.abs(exponents).max() < 1:
+            return -float(np.log1p(self.alpha_t @ np.expm1(exponents)))
+        return -float(logsumexp(exponents, b=self.alpha_t))
+
+    def measure_rounding(self, at: Evaluated) -> float:
+        """Bound the errors of the entropy's terms, of q, of the constraints of alpha and of the exponents.
+
+        A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of
+        the smallest or the largest q; as the entropy is convex, that adds at most ``t (-ln alpha_t_v - value)``. The
+        log of a sum of exponentials moves by no more than the largest change of an exponent.
+        """
+        alpha, eta, n = at.point["alpha"], abs(float(at.point["eta"])), len(self.y)
+        r = self._find_changes(alpha)
+        # entropy terms alpha_t ((1 + r) ln(1 + r) - r), and r itself where it is not small, as 1 + r is rounded
+        terms = self.alpha_t * (self._evaluate_divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
+        # q'alpha = rho is missed by at most off + error; of q'alpha <= rho only what is above counts
+        off = self._measure_excess(alpha)
+        error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
+        above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
+        mended, value = 0.0, at.primal
+        for missed, v in ((above, int(self.q.argmin())), (below, int(self.q.argmax()))):
+            share = min(missed / abs(float(self.q[v]) - self.rho), 1.0)
+            mended = max(mended, share * max(-float(np.log(self.alpha_t[v])) - value, 0.0))
+        # primal: n + 4 roundings of the terms; dual: -ln sum alpha_t exp(-eta (q - rho)), each exponent rounded 4 times
+        of_primal = sum_error(n + 4, float(terms.sum())) + mended
+        exponents = eta * np.abs(self.q - self.rho)
+        largest = float(exponents.max())
+        of_sum = sum_error(n + 4, float(self.alpha_t @ np.expm1(np.minimum(exponents, 1.0))))
+        return of_primal + of_sum + 4 * EPSILON * largest + eta * float(self._errors.max())
+
+    def _measure_excess(self, alpha: Array) -> float:
+        """Evaluate ``q'alpha - rho``, with alpha divided by its sum, which is 1 but for rounding."""
+        ones = np.ones(len(alpha))
+        return dot(np.concatenate([self.q, -self.rho * ones]), np.concatenate([alpha, alpha])) / dot(alpha, ones)
+
+    def _find_changes(self, alpha: Array) -> Array:
+        """Evaluate ``alpha / alpha_t - 1`` without cancellation, both divided by their sums: 1 but for rounding."""
+        r, ones = (alpha - self.alpha_t) / self.alpha_t, np.ones(len(alpha))
+        return r + dot(self.alpha_t - alpha, ones) / dot(alpha, ones) * (1 + r)
+
+    @staticmethod
+    def _evaluate_divergences(r: Array) -> Array:
+        """Evaluate ``(1 + r) ln(1 + r) - r`` for r >= -1, by its series where r is small."""
+        t = np.clip(r, -SMALL, SMALL)
+        series = t * t * (0.5 - t * (1 / 6 - t * (1 / 12 - t / 20)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(r > -1, (1 + r) * np.log1p(r), 0.0) - r
+        return np.where(np.abs(r) < SMALL, series, logs)
+
+    def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
+        """Evaluate relative to the largest of |q| and |rho|, and to the largest entry of the projection."""
+        alpha, eta = point["alpha"], float(point["eta"])
+        size = max(float(np.abs(self.q).max()), abs(self.rho))
+        excess, projected = float(self.q @ alpha) - self.rho, self.project(eta)
+        missed = abs(excess) if self.equality else max(excess, 0.0)
+        return {
+            "primal feasibility": max(float(-alpha.min()), abs(float(alpha.sum()) - 1), missed / size, 0.0),
+            "dual feasibility": 0.0 if self.equality else max(0.0, -eta * size),
+            "complementary slackness": 0.0 if self.equality else abs(eta * excess),
+            "stationarity": float(np.abs(alpha - projected).max() / projected.max()),
+            "pricing slack": 0.0,
+        }
+
+    def infeasibility(self) -> None:
+        """Prove nothing: `admit` leaves no projection without a feasible point."""
+
+    def admit(self, name: str, value: float) -> float:
+        """Refuse a rho that no positive alpha reaches."""
+        low, high = float(self.q.min()), float(self.q.max()) if self.equality else np.inf
+        if not low < value < high:
+            raise InvalidInput(name, f"found {value:.6g}", f"give a number strictly between {low:.6g} and {high:.6g}")
+        return value
+
+
+def _check_interior(alpha_t: ArrayLike, n_samples: int) -> Array:
+    alpha_t = validation.finite_array("alpha_t", alpha_t, ndim=1)
+    validation.same_length("alpha_t", alpha_t, n_samples)
+    if alpha_t.min() <= 0 or abs(alpha_t.sum() - 1) > 1e-9:
+        found = f"found a smallest entry of {alpha_t.min():.3g} and a sum of {alpha_t.sum():.9g}"
+        raise InvalidInput("alpha_t", found, "give positive entries with sum 1")
+    return alpha_t / alpha_t.sum()

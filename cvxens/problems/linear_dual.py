@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ class Hinges(NamedTuple):
     """
 
     sign: float  # 1, or -1 where it grows with z
-    knots: Array  # (n_samples,), or one for all
-    prices: Array  # (n_samples,), or one for all
+    knots: Any  # (n_samples,), or one for all
+    prices: Any  # (n_samples,), or one for all
 
 
 @dataclass(frozen=True, eq=False)

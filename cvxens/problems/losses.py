@@ -10,7 +10,8 @@ here, by their shape:
 - sums over pairs of samples, for ranking, in `problems.pair_losses`;
 - the worst samples: the mean of the largest hinges;
 - the least margin: the hard margin, LPBoost's soft minimum margin and ERLPBoost's, smoothed by an entropy;
-- several scores per sample: the squared error of simplex coding, and the exponential loss over classes of MultiBoost.
+- several scores per sample: the squared error of simplex coding, and the exponential loss over classes of MultiBoost;
+- any of these at margins that are shifted: by known scores, such as those of a model that hypotheses shall improve.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
+from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
+from cvxens.problems.duality import balance_classes, capped_simplex
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.rounding import EPSILON, TINY, sum_error
@@ -45,6 +47,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "MulticlassExponential",
+    "Offset",
     "SoftMinimumMargin",
     "SquaredError",
     "SquaredHinge",
@@ -127,11 +130,11 @@ class Loss(ABC):
     curvature: Callable[[Array], Array] | None = None
     hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
     smoothed: Callable[[float], Any] | None = None
-    model_violation: Callable[[Any], Any] | None = None
+    model_violation: Callable[[cp.Expression], cp.Expression] | None = None
     held: Loss | None = None
 
     @abstractmethod
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss of the cvxpy variable `z`."""
 
     @abstractmethod
@@ -287,6 +290,11 @@ class Loss(ABC):
         """Return the best values at z of the variables that a user named."""
         return {}
 
+    def _take(self, loss: Loss, *names: str) -> None:
+        """Have the same as the loss that this one is around."""
+        for name in names:
+            object.__setattr__(self, name, getattr(loss, name))
+
 
 class OfDifferences(Loss):
     """A loss on scores that is a function of their differences, so that an intercept would change nothing."""
@@ -318,6 +326,11 @@ class BoundedSlopes(Loss):
     def bounds(self) -> tuple[float | Array, float | Array]:
         """The least and the largest multipliers."""
 
+    @property
+    def unit(self) -> float | Array:
+        """What multipliers are measured in."""
+        return self.C
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into the bounds; with an intercept scale down those of the sign that outweighs the other."""
         u = np.clip(u, *self.bounds)
@@ -326,12 +339,131 @@ class BoundedSlopes(Loss):
     def violation(self, u: Array) -> float:
         """Return the distance from the bounds, in units of C."""
         least, largest = self.bounds
-        return max(excess((least - u) / self.C), excess((u - largest) / self.C))
+        return max(excess((least - u) / self.unit), excess((u - largest) / self.unit))
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return ``max |u + loss'(z)|`` in units of C, relative to the largest slope."""
-        slopes = self.multipliers(z) / self.C
-        return float(np.abs(u / self.C - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
+        slopes = self.multipliers(z) / self.unit
+        return float(np.abs(u / self.unit - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
+
+
+class PiecewiseLinear(BoundedSlopes):
+    """A loss that is known by its `linear_dual`: a sum of hinges, at margins that a threshold t may shift.
+
+    Where the sum of the multipliers is limited, t is the multiplier of that: if it is ``high``, any number, and if it
+    is at most that, 0 or above,
+
+        loss(z) = min over t of  high t + sum prices max(0, sign (knots - z - t)),
+
+    so that the mean of the worst samples and the least margin are hinges, too. Without a limit t is 0.
+    """
+
+    @property
+    @abstractmethod
+    def linear_dual(self) -> LinearDual:
+        """Its hinges, those of either sign in the order in which their multipliers pay, and the limits of the sum."""
+
+    @property
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        hinges = self.linear_dual.hinges
+        up, down = (sum((h.prices for h in hinges if h.sign == sign), 0.0) for sign in (1.0, -1.0))
+        return 0.0 - down, up
+
+    def threshold(self, z: Array) -> float:
+        """Return the best t, from which on the prices of what is short add up to less than their limit."""
+        return 0.0
+
+    def measure_short(self, z: Array, t: float) -> list[tuple[Hinges, Array]]:
+        """Return each sum of hinges with what margins are short of its knots, at a threshold."""
+        return [(part, part.sign * (part.knots - z - t)) for part in self.linear_dual.hinges]
+
+    def terms(self, z: Array) -> Array:
+        return self.terms_at(z, self.threshold(z))
+
+    def terms_at(self, z: Array, t: float) -> Array:
+        """Return the hinges at their prices, and what the threshold t costs."""
+        hinges = [part.prices * np.maximum(short, 0) for part, short in self.measure_short(z, t)]
+        return np.concatenate([*hinges, [self.linear_dual.high * t]] if t else hinges)
+
+    def dual_terms(self, u: Array) -> Array:
+        dual = self.linear_dual
+        return np.concatenate([h.sign * h.knots * v for h, v in zip(dual.hinges, dual.split(u), strict=True)])
+
+    def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
+        """Return what the hinges on either side of their kinks pull with, and what lies between that at a kink."""
+        pairs = []
+        for part, short in self.measure_short(z, self.threshold(z)):
+            outer, inner = np.where(short > near, part.prices, 0.0), np.where(short >= -near, part.prices, 0.0)
+            pairs.append((outer, inner) if part.sign > 0 else (-inner, -outer))
+        least, largest = (sum(own[1:], own[0]) for own in zip(*pairs, strict=True))
+        return least, largest
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the middle of all best b, exactly: the loss is piecewise linear in b."""
+        hinges = self.linear_dual.hinges
+        kinks = np.concatenate([y * h.knots - f for h in hinges])
+        prices = np.concatenate([np.broadcast_to(h.prices, f.shape) for h in hinges])
+        falls = np.concatenate([h.sign * y > 0 for h in hinges])
+        return best_of_hinges(kinks, prices, float(prices[falls].sum()))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest product of a margin's way to a kink and what u then lacks, or of t and what the sum does.
+
+        Multipliers are in their units.
+        """
+        dual, t = self.linear_dual, self.threshold(z)
+        lacking = [
+            np.where(short > 0, part.prices - v, -v) * short
+            for (part, short), v in zip(self.measure_short(z, t), dual.split(u), strict=True)
+        ]
+        missed = abs(t) * max(1 - float(u.sum()) / dual.high, 0.0) if t else 0.0
+        return max(missed, excess(np.stack(lacking) / self.unit))
+
+
+class WithSlacks(PiecewiseLinear):
+    """A loss of hinges of one side, whose model has their slacks xi, and the threshold as rho: t, or -t of a margin."""
+
+    falls = True
+
+    def model(self, z: cp.Expression) -> Term:
+        """Model the loss with slacks xi >= 0, ``z + t >= knots - xi``."""
+        ((_, knots, prices),), own, total = self.linear_dual.hinges, {}, cp.Constant(0.0)
+        if self.linear_dual.high < inf:
+            own["rho"] = cp.Variable(nonneg=not self.is_margin, name="rho")
+            t = -own["rho"] if self.is_margin else own["rho"]
+            z, total = z + t, self.linear_dual.high * t
+        own["xi"] = cp.Variable(z.shape, nonneg=True, name="xi")
+        return Term(total + cp.sum(cp.multiply(prices, own["xi"])), (z >= knots - own["xi"],), own)
+
+    def threshold(self, z: Array) -> float:
+        dual, ((_, knots, some),) = self.linear_dual, self.linear_dual.hinges
+        prices = np.broadcast_to(some, z.shape)
+        if dual.high == inf or not (self.is_margin or adds_up(prices, dual.high)):
+            return 0.0
+        t = -_quantile(z - knots, prices, dual.high)
+        return t if self.is_margin else max(0.0, t)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the exact b: of p = t + b and q = t - b one is that of the positives, one of the negated negatives.
+
+        Each class counts with half of the limit, and the loss is a sum of functions of p and of q, if that allows a t.
+        Else t is 0, and the loss a sum of hinges.
+        """
+        dual, ((_, knots, some),), sides = self.linear_dual, self.linear_dual.hinges, (y > 0, y < 0)
+        prices, half = np.broadcast_to(some, f.shape), dual.high / 2
+        if half < inf and (self.is_margin or all(adds_up(prices[side], half) for side in sides)):
+            p, q = (-_quantile((y * f)[side] - knots, prices[side], half) for side in sides)
+            if self.is_margin or p + q >= 0:
+                return np.asarray((p - q) / 2)
+        return super().best_intercept(f, y)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Measure how far slacks and threshold, where all are given, are from fitting the margins."""
+        (knots, rho, xi), zero = (self.linear_dual.hinges[0].knots, *map(auxiliary.get, ("rho", "xi"))), np.zeros(())
+        if xi is None or (rho is None and self.linear_dual.high < inf):
+            return 0.0
+        t, least = (zero, zero) if rho is None else (-rho, zero) if self.is_margin else (rho, rho)
+        return max(excess(-xi), excess(-least), excess(knots - t - xi - z))
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +493,7 @@ class SumOverSamples(BoundedSlopes):
 
 @documented
 @dataclass(frozen=True, eq=False)
-class Hinge(SumOverSamples):
+class Hinge(WithSlacks, SumOverSamples):
     """C sum_i max(0, 1 - z_i): the slacks of LL08 P1 and P4. Its dual value is sum u on 0 <= u <= C.
 
     Examples
@@ -374,44 +506,14 @@ class Hinge(SumOverSamples):
 
     @property
     def linear_dual(self) -> LinearDual:
-        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),))
-
-    def model(self, z: Any) -> Term:
-        """Model the loss with slacks xi >= 0, z >= 1 - xi."""
-        xi = cp.Variable(z.shape, nonneg=True, name="xi")
-        return Term(cp.sum(cp.multiply(self.C, xi)), (z >= 1 - xi,), {"xi": xi})
-
-    def terms(self, z: Array) -> Array:
-        return self.C * np.maximum(1 - z, 0)
-
-    def dual_terms(self, u: Array) -> Array:
-        return u
+        return LinearDual((Hinges(1.0, 1.0, self.C),))
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, self.C)
 
-    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
-        """Return C below the kink at 1, 0 above it, and both at it."""
-        return np.where(z < 1 - near, self.C, 0.0), np.where(z <= 1 + near, self.C, 0.0)
-
     def rescaling(self, z: Array) -> float:
         """Return ``1 / min z`` where it spares all slack: the smallest margin is positive and below 1."""
         return raise_to_one(z)
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the middle of all best b, exactly: the loss is piecewise linear in b with a kink at each y_i - f_i."""
-        C = np.broadcast_to(self.C, f.shape)
-        return best_of_hinges(y - f, C, float(C[y > 0].sum()))
-
-    def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Measure the slacks, where given, against 0 and 1 - z."""
-        xi = auxiliary.get("xi")
-        return 0.0 if xi is None else max(excess(-xi), excess(1 - xi - z))
-
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return the largest of u_i (z_i - 1) where z_i > 1 and (C - u_i) (1 - z_i) where z_i < 1, in units of C."""
-        p = u / self.C
-        return max(excess(p * np.maximum(z - 1, 0)), excess((1 - p) * np.maximum(1 - z, 0)))
 
 
 @documented
@@ -427,7 +529,7 @@ class Exponential(SumOverSamples):
 
     cap = inf
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.exp(-z))))
 
     def terms(self, z: Array) -> Array:
@@ -464,7 +566,7 @@ class Logistic(SumOverSamples):
 
     cap = 1.0
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
 
     def terms(self, z: Array) -> Array:
@@ -484,9 +586,48 @@ class Logistic(SumOverSamples):
         return u * (1 - u / self.C)
 
 
+class ClippedSquares(BoundedSlopes):
+    """A loss of squares of what scores miss, ``r = aims - z``, linear from where its slopes reach their bounds.
+
+    With ``u = stiffness r``, clipped into the bounds, it is ``sum_i u_i r_i - u_i^2 / (2 stiffness_i)``. Its dual value
+    is ``aims'u - sum_i u_i^2 / (2 stiffness_i)`` within the bounds.
+    """
+
+    @property
+    def aims(self) -> float | Array:
+        """What scores are to be."""
+        return 1.0
+
+    @property
+    def stiffness(self) -> Scalar:
+        """The second derivative where the loss is a square."""
+        return self.C
+
+    def terms(self, z: Array) -> Array:
+        missed = self.aims - z
+        u = np.clip(self.stiffness * missed, *self.bounds)
+        return u * (missed - u / (2 * self.stiffness))
+
+    def dual_terms(self, u: Array) -> Array:
+        return self.aims * u - halve_product(u, u, self.stiffness)
+
+    def multipliers(self, z: Array) -> Array:
+        return np.clip(self.stiffness * (self.aims - z), *self.bounds)
+
+    def curvature(self, u: Array) -> Array:
+        """Return the stiffness where the loss is a square, and 0 where it is linear."""
+        least, largest = self.bounds
+        return np.where((least < u) & (u < largest), self.stiffness, 0.0)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the b at which y'u = 0; it is piecewise linear in b."""
+        kinks = [y * (self.aims - end / self.stiffness) - f for end in self.bounds if np.isfinite(end).all()]
+        return find_balance(lambda b: float(y @ self.multipliers(y * (f + b))), np.concatenate(kinks))
+
+
 @documented
 @dataclass(frozen=True, eq=False)
-class SquaredHinge(SumOverSamples):
+class SquaredHinge(ClippedSquares, SumOverSamples):
     """C/2 sum_i max(0, 1 - z_i)^2; dual value sum u - |u|^2 / (2 C) on u >= 0.
 
     Examples
@@ -497,26 +638,13 @@ class SquaredHinge(SumOverSamples):
 
     cap = inf
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
-
-    def terms(self, z: Array) -> Array:
-        return self.C / 2 * np.maximum(1 - z, 0) ** 2
-
-    def dual_terms(self, u: Array) -> Array:
-        return u - halve_product(u, u, self.C)
-
-    def multipliers(self, z: Array) -> Array:
-        return self.C * np.maximum(1 - z, 0)
-
-    def curvature(self, u: Array) -> Array:
-        """Return C below the kink and 0 above it."""
-        return np.where(u > 0, self.C, 0.0)
 
 
 @documented
 @dataclass(frozen=True, eq=False)
-class HuberizedHinge(SumOverSamples):
+class HuberizedHinge(ClippedSquares, SumOverSamples):
     """C sum_i of the hinge with its kink rounded off: (1 - z_i)^2 / (2 d) where 1 - d < z_i < 1, 1 - z_i - d/2 below.
 
     Rosset & Zhu (2007), Chapelle (2007). Its dual value is ``sum u - d |u|^2 / (2 C)`` on 0 <= u <= C.
@@ -535,32 +663,17 @@ class HuberizedHinge(SumOverSamples):
     cap = 1.0
     d: float = 1.0
 
-    def model(self, z: Any) -> Term:
+    @property
+    def stiffness(self) -> Scalar:
+        return self.C / self.d
+
+    def model(self, z: cp.Expression) -> Term:
         # huber(r, d) is r^2 up to d and 2 d r - d^2 beyond
-        return Term(cp.sum(cp.multiply(self.C / (2 * self.d), cp.huber(cp.pos(1 - z), self.d))))
-
-    def terms(self, z: Array) -> Array:
-        short = np.maximum(1 - z, 0)
-        return self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)
-
-    def dual_terms(self, u: Array) -> Array:
-        return u - halve_product(self.d * u, u, self.C)
-
-    def multipliers(self, z: Array) -> Array:
-        return self.C * np.clip((1 - z) / self.d, 0, 1)
-
-    def curvature(self, u: Array) -> Array:
-        """Return C/d where the kink is rounded off, and 0 on either side."""
-        return np.where((u > 0) & (u < self.C), self.C / self.d, 0.0)
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the b at which y'u = 0; it is piecewise linear in b."""
-        kinks = np.concatenate([y - f, y * (1 - self.d) - f])
-        return find_balance(lambda b: float(y @ self.multipliers(y * (f + b))), kinks)
+        return Term(cp.sum(cp.multiply(self.stiffness / 2, cp.huber(cp.pos(1 - z), self.d))))
 
 
 @dataclass(frozen=True, eq=False)
-class CVaR(Loss):
+class CVaR(WithSlacks):
     """C times the least over rho >= 0 of rho + sum_i D_i max(0, 1 - z_i - rho): the mean of the largest hinges.
 
     The conditional value at risk of the hinge loss (Rockafellar & Uryasev 2000): with D = 1/(nu n_samples) it is the
@@ -580,7 +693,6 @@ class CVaR(Loss):
     2.5
     """
 
-    falls = True
     D: float | Array
     C: float = 1.0
 
@@ -590,78 +702,31 @@ class CVaR(Loss):
 
     @property
     def linear_dual(self) -> LinearDual:
-        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(self.C * self.D)),), high=self.C)
+        return LinearDual((Hinges(1.0, 1.0, self.unit),), high=self.C)
 
-    def model(self, z: Any) -> Term:
-        """Model the loss with the threshold rho and slacks xi >= 0, z >= 1 - rho - xi."""
-        rho, xi = cp.Variable(nonneg=True, name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
-        total = self.C * (rho + cp.sum(cp.multiply(self.D, xi)))
-        return Term(total, (z >= 1 - rho - xi,), {"rho": rho, "xi": xi})
+    @property
+    def unit(self) -> float | Array:
+        return self.C * self.D
 
-    def threshold(self, z: Array) -> float:
-        """Return the best rho: the hinge above which the prices D add up to less than 1, or 0."""
-        D = np.broadcast_to(self.D, z.shape)
-        return max(0.0, -_quantile(z - 1, D, 1.0)) if adds_up(D) else 0.0
-
-    def terms(self, z: Array) -> Array:
-        rho = self.threshold(z)
-        return self.C * np.append(rho, self.D * np.maximum(1 - z - rho, 0))
-
-    def dual_terms(self, u: Array) -> Array:
-        return u
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip into [0, C D], balance the classes and scale the sum down to C."""
+        u = super().repair(u, y)
+        return u * (self.C / max(float(u.sum()), self.C))
 
     def multipliers(self, z: Array) -> Array:
         """Return C D from the threshold on, of which `repair` makes a sum of C at most."""
-        rho = self.threshold(z)
-        return np.where(1 - z >= rho - ROUNDED * (1 + np.abs(z)), self.C * np.broadcast_to(self.D, z.shape), 0.0)
-
-    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
-        """Return C D beyond the threshold, 0 within it, and both at it."""
-        rho, largest = self.threshold(z), self.C * np.broadcast_to(self.D, z.shape)
-        return np.where(1 - z > rho + near, largest, 0.0), np.where(1 - z >= rho - near, largest, 0.0)
+        return self.slopes(z, ROUNDED * (1 + np.abs(z)))[1]
 
     def fixed_sum(self, z: Array) -> float | None:
         return self.C if self.threshold(z) > 0 else None
 
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Clip into [0, C D], balance the classes and scale the sum down to C."""
-        u = clip_box(u, self.C * self.D, y)
-        return u * (self.C / max(float(u.sum()), self.C))
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the exact b: where rho > 0, ``rho + b`` is a quantile of the positives, ``rho - b`` of the negatives.
-
-        With p = rho + b and q = rho - b the loss is ``p/2 + sum over y = 1 of D_i max(0, 1 - f_i - p)`` and the same of
-        q and -f, subject to p + q >= 0. Where that binds, rho is 0, and the loss the hinge.
-        """
-        D, sides = np.broadcast_to(self.D, f.shape), (y > 0, y < 0)
-        if all(adds_up(D[side], 0.5) for side in sides):
-            p, q = (-_quantile((y * f)[side] - 1, D[side], 0.5) for side in sides)
-            if p + q >= 0:
-                return np.asarray((p - q) / 2)
-        return Hinge(D).best_intercept(f, y)
-
     def violation(self, u: Array) -> float:
-        """Return the distance from signs and caps, and what the sum is above C, in units of C."""
-        return max(excess(-u / self.C), excess(u / self.C - self.D), float(u.sum()) / self.C - 1, 0.0)
-
-    def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Measure how far slacks and rho, where both are given, are from fitting the margins."""
-        if not {"xi", "rho"} <= auxiliary.keys():
-            return 0.0
-        rho, xi = auxiliary["rho"], auxiliary["xi"]
-        return max(excess(-xi), excess(np.asarray(-rho)), excess(1 - rho - xi - z))
-
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return the largest product of a hinge's way to rho and what u then lacks, or of rho and what sum u lacks."""
-        rho, v = self.threshold(z), u / self.C
-        beyond = 1 - z - rho
-        lacking = (self.D - v) * np.maximum(beyond, 0) / np.max(self.D)
-        return max(excess(lacking), excess(v / np.max(self.D) * np.maximum(-beyond, 0)), rho * max(1 - v.sum(), 0.0))
+        """Return the distance from signs and caps in units of C D, and what the sum is above C, in units of C."""
+        return max(super().violation(u), float(u.sum()) / self.C - 1)
 
 
 @dataclass(frozen=True)
-class HardMargin(Loss):
+class HardMargin(WithSlacks):
     """0 where z_i >= 1 for every i, else infinite: the constraint of LL08 P3. Its dual value is sum u on u >= 0.
 
     Examples
@@ -670,41 +735,31 @@ class HardMargin(Loss):
     (0.0, inf)
     """
 
-    falls = True
-
     @property
     def linear_dual(self) -> LinearDual:
-        return LinearDual((Hinges(1.0, np.asarray(1.0), np.asarray(inf)),))
+        return LinearDual((Hinges(1.0, 1.0, inf),))
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
 
     def terms(self, z: Array) -> Array:
         """Return 0 or inf; a shortfall of rounding size counts as met."""
         return np.array([0.0 if z.min() >= 1 - 1e-12 else inf])
 
-    def dual_terms(self, u: Array) -> Array:
-        return u
-
     def multipliers(self, z: Array) -> Array:
         return np.ones(z.shape)
 
-    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+    def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
         """Return 0 above the margin 1, and anything from 0 on at it."""
-        return np.zeros(z.shape), np.where(z <= 1 + near, inf, 0.0)
-
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Clip at 0 and balance the classes."""
-        u = np.maximum(u, 0)
-        return u if y is None else balance_classes(u, y)
-
-    def rescaling(self, z: Array) -> float:
-        """Return ``1 / min z`` where all margins are positive and the smallest is below 1."""
-        return raise_to_one(z)
+        return np.zeros(z.shape), super().slopes(z, near)[1]
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the middle between the lowest positive and the highest negative score."""
         return np.asarray(-(f[y > 0].min() + f[y < 0].max()) / 2)
+
+    def rescaling(self, z: Array) -> float:
+        """Return ``1 / min z`` where all margins are positive and the smallest is below 1."""
+        return raise_to_one(z)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         return excess(1 - z)
@@ -719,7 +774,7 @@ class HardMargin(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class CappedSimplex(Loss):
+class CappedSimplex(BoundedSlopes):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
     is_margin = True
@@ -729,6 +784,14 @@ class CappedSimplex(Loss):
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return np.shape(self.D)
+
+    @property
+    def unit(self) -> float | Array:
+        return self.D
+
+    @property
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        return 0.0, self.D
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Project onto the capped simplex; with labels, each class carries half of the weight.
@@ -750,17 +813,17 @@ class CappedSimplex(Loss):
     def fixed_sum(self, z: Array) -> float | None:
         return 1.0
 
-    def adds_up(self, u: Array) -> bool:
-        """Return whether the sum is 1 but for rounding; of a share of multipliers, as penalties may want, it is not."""
-        return abs(float(u.sum()) - 1) <= 1e-9
+    def bound_sum(self, u: Array) -> float:
+        """Return 0, or -inf where the sum is not 1 but for rounding, as that of a share of multipliers is not."""
+        return 0.0 if abs(float(u.sum()) - 1) <= 1e-9 else -inf
 
     def violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
-        return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
+        return max(super().violation(u), abs(float(u.sum()) - 1))
 
 
 @dataclass(frozen=True, eq=False)
-class SoftMinimumMargin(CappedSimplex):
+class SoftMinimumMargin(CappedSimplex, WithSlacks):
     """min over rho of -rho + D sum_i max(0, rho - z_i): minus the soft minimum margin of LPBoost (DBS02).
 
     Its dual value is 0 on the capped simplex sum u = 1, 0 <= u <= D.
@@ -780,57 +843,21 @@ class SoftMinimumMargin(CappedSimplex):
 
     @property
     def linear_dual(self) -> LinearDual:
-        return LinearDual((Hinges(1.0, np.asarray(0.0), np.asarray(self.D)),), low=1.0, high=1.0)
-
-    def model(self, z: Any) -> Term:
-        """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""
-        rho, xi = cp.Variable(name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
-        return Term(-rho + cp.sum(cp.multiply(self.D, xi)), (z >= rho - xi,), {"rho": rho, "xi": xi})
+        return LinearDual((Hinges(1.0, 0.0, self.D),), low=1.0, high=1.0)
 
     def margin(self, z: Array) -> float:
         """Return the best rho: the largest margin below which the prices D add up to less than 1."""
-        return _quantile(z, np.broadcast_to(self.D, z.shape), 1.0)
-
-    def terms(self, z: Array, rho: float | None = None) -> Array:
-        """Return ``-rho`` and the slacks at their prices, for the best rho or another one."""
-        rho = self.margin(z) if rho is None else rho
-        return np.append(-rho, self.D * np.maximum(rho - z, 0))
-
-    def value_beside(self, z: Array, other: Any) -> float:
-        """Evaluate at the margin rho of another price, where the loss is linear in D."""
-        return float(self.terms(z, other.margin(z)).sum())
+        return -self.threshold(z)
 
     def dual_terms(self, u: Array) -> Array:
-        return np.array([0.0 if self.adds_up(u) else -inf])
+        return np.array([self.bound_sum(u)])
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, 1 / len(z))
 
-    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
-        """Return D below rho, 0 above it, and both at it; the sum of all is 1."""
-        rho = self.margin(z)
-        return np.where(z < rho - near, self.D, 0.0), np.where(z <= rho + near, self.D, 0.0)
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the exact b: rho - b is the soft minimum of the positive scores, rho + b of the negated negative ones.
-
-        Each class counts with half of the weight.
-        """
-        D, positive = np.broadcast_to(self.D, f.shape), y > 0
-        of_negative, of_positive = _quantile(-f[~positive], D[~positive], 0.5), _quantile(f[positive], D[positive], 0.5)
-        return np.asarray((of_negative - of_positive) / 2)
-
-    def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Measure how far slacks and rho, where both are given, are from fitting the margins."""
-        if not {"xi", "rho"} <= auxiliary.keys():
-            return 0.0
-        xi = auxiliary["xi"]
-        return max(excess(-xi), excess(auxiliary["rho"] - xi - z))
-
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return the largest u_i (z_i - rho) above the margin or (D - u_i) (rho - z_i) below it, in units of D."""
-        rho, p = self.margin(z), u / self.D
-        return max(excess(p * np.maximum(z - rho, 0)), excess((1 - p) * np.maximum(rho - z, 0)))
+    def value_beside(self, z: Array, other: Any) -> float:
+        """Evaluate at the margin rho of another price, where the loss is linear in D."""
+        return float(self.terms_at(z, other.threshold(z)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -858,7 +885,7 @@ class EntropicMinimumMargin(CappedSimplex):
 
     eta: float
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss with slacks xi >= 0."""
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
         D, ln_p = self._shares(z)
@@ -894,7 +921,7 @@ class EntropicMinimumMargin(CappedSimplex):
     def dual_terms(self, u: Array) -> Array:
         """Return ``-1/eta u ln(u / p)``."""
         D, _ = self._shares(u)
-        return -rel_entr(u, D / D.sum()) / self.eta if self.adds_up(u) else np.array([-inf])
+        return np.append(-rel_entr(u, D / D.sum()) / self.eta, self.bound_sum(u))
 
     def multipliers(self, z: Array) -> Array:
         """Return ``D_i min(1, exp(-eta (z_i - rho)))``."""
@@ -905,11 +932,7 @@ class EntropicMinimumMargin(CappedSimplex):
         """Measure the slacks, where given, against 0."""
         return excess(-auxiliary["xi"]) if "xi" in auxiliary else 0.0
 
-    def slackness(self, z: Array, u: Array) -> float:
-        """Return ``max |u + loss'(z)|``, in units of D."""
-        return float((np.abs(u - self.multipliers(z)) / self.D).max())
-
-    def _shares(self, z: Any) -> tuple[Array, Array]:
+    def _shares(self, z: Array | cp.Expression) -> tuple[Array, Array]:
         """Return D and the logarithms of p, one per sample."""
         D = np.broadcast_to(np.asarray(self.D, dtype=np.float64), z.shape)
         return D, np.log(D / D.sum())
@@ -942,7 +965,7 @@ class SquaredError(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return self.L.shape
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         squares = cp.square(self.L - z)
         return Term(cp.sum(cp.multiply(self.C, squares if self.L.ndim == 1 else cp.sum(squares, axis=1))) / 2)
 
@@ -995,7 +1018,7 @@ class SquaredError(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassExponential(Loss):
+class MulticlassExponential(OfDifferences):
     """sum_i C_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i))) for scores F = H W: the loss of MultiBoost.
 
     Its multiplier U (n_samples, n_classes) has a number v_ik >= 0 for every sample and every other class k: U_ik is
@@ -1031,7 +1054,7 @@ class MulticlassExponential(Loss):
     def batch_shape(self) -> tuple[int, ...]:
         return len(self.labels), self.n_classes
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         own_scores = cp.reshape(cp.sum(cp.multiply(self._own, z), axis=1), (len(self.labels), 1), order="C")
         losses = cp.multiply(~self._own, cp.exp(z - own_scores @ np.ones((1, self.n_classes))))
         return Term(cp.sum(cp.multiply(self.C, cp.sum(losses, axis=1))))
@@ -1070,13 +1093,7 @@ class MulticlassExponential(Loss):
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip v at 0 and sum it up for the own classes."""
-        self._refuse_intercept(y)
         return self._sum_up(self.pairs(u))
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Raise InvalidInput: there is none."""
-        self._refuse_intercept(y)
-        return np.zeros(self.n_classes)
 
     def violation(self, u: Array) -> float:
         """Return the largest -v_ik, or sum of a row of U, in units of C."""
@@ -1103,10 +1120,76 @@ class MulticlassExponential(Loss):
     def _sum_up(self, v: Array) -> Array:
         return np.where(self._own, v.sum(axis=1, keepdims=True), -v)
 
-    @staticmethod
-    def _refuse_intercept(y: Array | None) -> None:
-        if y is not None:
-            raise InvalidInput("intercept", "found True with MulticlassExponential", "give intercept=False")
+
+@dataclass(frozen=True, eq=False)
+class Offset(Loss):
+    """``loss(z + offset)``: what known scores f0 add to margins is ``y f0``, to scores f0. Dual value L(u) - u'offset.
+
+    With it weights can have priors: of weights w0 for some hypotheses, that ``penalty(w - w0)`` is to stay near, the
+    scores are ``f0 = H w0``, and what a run finds is ``w - w0``.
+
+    Parameters
+    ----------
+    loss : Loss
+        One of the library or of your own; in an expression, add the offset there.
+    offset : array-like, shaped as the margins
+        Is added to them.
+
+    Raises
+    ------
+    InvalidInput
+        If the loss is an expression, or the offset is not finite.
+
+    Examples
+    --------
+    >>> Offset(Hinge(1.0), np.array([0.5, 2.0])).value(np.zeros(2))
+    0.5
+    """
+
+    loss: Loss
+    offset: Array
+
+    def __post_init__(self) -> None:
+        validation.instance("loss", self.loss, Loss)
+        object.__setattr__(self, "offset", validation.finite_array("offset", self.offset))
+        # what the loss is, and functions of u alone, stay what they are where its margins are shifted
+        self._take(self.loss, "on_scores", "any_shape", "falls", "curvature", "hessian")
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.offset.shape
+
+    def model(self, z: cp.Expression) -> Term:
+        return self.loss.model(z + self.offset)
+
+    def terms(self, z: Array) -> Array:
+        return self.loss.terms(z + self.offset)
+
+    def dual_terms(self, u: Array) -> Array:
+        """Return those of ``min loss(z + offset) + u'z``, that of the loss less ``u'offset``."""
+        return np.append(self.loss.dual_terms(u), -u * self.offset)
+
+    def multipliers(self, z: Array) -> Array:
+        return self.loss.multipliers(z + self.offset)
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        return self.loss.slopes(z + self.offset, near)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        return self.loss.repair(u, y)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return that of the loss at scores ``f + y offset``, as ``y (f + b) + offset = y (f + y offset + b)``."""
+        return self.loss.best_intercept(f + y * self.offset, y)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        return self.loss.primal_violation(z + self.offset, auxiliary)
+
+    def violation(self, u: Array) -> float:
+        return self.loss.violation(u)
+
+    def slackness(self, z: Array, u: Array) -> float:
+        return self.loss.slackness(z + self.offset, u)
 
 
 def best_of_hinges(kinks: Array, prices: Array, fall: float) -> Array:

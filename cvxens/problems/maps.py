@@ -30,10 +30,14 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import Edges, as_rows, centres
 from cvxens.problems.modelling import cp
+from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
+
+Modelled: TypeAlias = "tuple[cp.Variable, cp.Expression, cp.Expression, list[cp.Constraint]]"
+"""The variable to penalise, the weights, their scores, and the constraints that tie them, in cvxpy."""
 
 GRAM_BLOCK = 128
 """Samples whose columns of H H' are evaluated at a time."""
@@ -63,7 +67,7 @@ class Columns(Protocol):
     def edges(self, s: Array) -> Array:
         """H's, for s (n_samples,) or (n_samples, n_outputs)."""
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         """H w for a cvxpy expression `w`: an affine expression and the constraints that define it."""
 
 
@@ -95,7 +99,7 @@ class DenseColumns:
         """Evaluate H's as precisely as possible, and bound the error of every entry."""
         return product(self.H.T, s)
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         return self.H @ w, []
 
 
@@ -210,7 +214,7 @@ class StepColumns:
         edges = np.hstack([edges, total]) if self.constant else edges
         return np.ascontiguousarray(edges.T).reshape(-1, *shape)
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         """Model scores through the staircases g, tied to w by sparse equalities."""
         n, n_steps, n_cells = len(self.codes[0]), len(self.features), self.starts[-1]
         first, each = self.starts[:-1], np.arange(n_steps)
@@ -305,7 +309,7 @@ class Signed:
         edges = self.base.edges(s)
         return np.concatenate([edges, -edges])
 
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
+    def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
 
@@ -382,31 +386,49 @@ class LinearMap(ABC):
         values, errors = self.measure_edges(s)
         return np.abs(edges - values) + errors
 
-    @abstractmethod
-    def penalise(self, penalty: Any, w: Array, f: Array) -> float:
+    # of weights that are penalised by themselves
+
+    def penalise(self, penalty: Penalty, w: Array, f: Array) -> float:
         """Evaluate the penalty of weights with scores f."""
+        return penalty.value(w)
 
-    @abstractmethod
-    def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
+    def penalty_error(self, penalty: Penalty, w: Array, f: Array, errors: Array, missed: float) -> float:
         """Bound the rounding error of `penalise`, and what mending a sum of coefficients that misses 0 can change."""
+        return sum_error(w.size, abs(penalty.value(w)))
 
-    @abstractmethod
     def summarise(
         self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
     ) -> Edges:
-        """Summarise edges for a dual bound, at the worst of their errors; s misses its balance by `missed`."""
+        """Summarise edges for a dual bound, larger by their errors; s misses its balance by `missed`.
 
-    @abstractmethod
-    def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
-        """Measure how far weights are from the best for their edges; relative."""
+        Mending a balance moves an edge by at most ``missed max |H_ij|``.
+        """
+        counted, share = edges if one_sided else np.abs(edges), 1.0
+        if errors is not None:
+            # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
+            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
+        squares = share * float((np.maximum(counted, 0) ** 2).sum())
+        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
+
+    @staticmethod
+    def measure_stationarity(penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Measure how far weights are from the best for their edges; relative.
+
+        Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
+        """
+        if one_sided:
+            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
+            rows = as_rows(counted).any(axis=1)
+            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
+        return penalty.stationarity(w, edges) if w.size else 0.0
 
     def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
         """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
         return b
 
     @abstractmethod
-    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
-        """Model weights in cvxpy; returns the variable to penalise, the weights, their scores, and constraints."""
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> Modelled:
+        """Model weights in cvxpy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -467,36 +489,7 @@ class ColumnMap(LinearMap):
         size = self.H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
         return values, np.full(values.shape, 8 * sum_error(sum(self.H.shape), size) if size > 0 else 0.0)
 
-    def penalise(self, penalty: Any, w: Array, f: Array) -> float:
-        return penalty.value(w)
-
-    def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
-        return sum_error(w.size, abs(penalty.value(w)))
-
-    def summarise(
-        self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
-    ) -> Edges:
-        """Summarise edges, larger by their errors; mending a balance moves an edge by at most ``missed max |H_ij|``."""
-        counted, share = edges if one_sided else np.abs(edges), 1.0
-        if errors is not None:
-            # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
-            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
-        squares = share * float((np.maximum(counted, 0) ** 2).sum())
-        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
-
-    @staticmethod
-    def measure_stationarity(penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
-        """Ask the penalty.
-
-        Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
-        """
-        if one_sided:
-            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= penalty.threshold(w, edges))
-            rows = as_rows(counted).any(axis=1)
-            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
-        return penalty.stationarity(w, edges) if w.size else 0.0
-
-    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> Modelled:
         w = cp.Variable((self.H.shape[1], *outputs), nonneg=nonnegative)
         f, tied = self.H.link(w)
         return w, w, f, tied
@@ -560,7 +553,8 @@ class KernelMap(LinearMap):
         form = self.form(s, edges)
         return Edges(np.inf, form if errors is None else form + self.form_error(s, edges, errors, missed))
 
-    def measure_stationarity(self, penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
+    @staticmethod
+    def measure_stationarity(penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Return max |f - edges / ridge|, relative to the larger of 1 and max |f|."""
         return float(np.abs(f - edges / penalty.ridge).max()) / max(1.0, float(np.abs(f).max()))
 
@@ -568,7 +562,7 @@ class KernelMap(LinearMap):
     def factor(self) -> Factor:
         return factor(self.matrix())
 
-    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> Modelled:
         """Model the coordinates v of a function by the factored kernel, whose scores are F v."""
         v = cp.Variable((self.factor.F.shape[1], *outputs))
         return v, self.factor.expand @ v, self.factor.F @ v, []

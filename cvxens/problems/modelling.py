@@ -30,19 +30,19 @@ Scalar: TypeAlias = Any
 class Term:
     """One convex term of an objective, in cvxpy: finite where its constraints hold."""
 
-    expression: Any  # convex, scalar
-    constraints: tuple[Any, ...] = ()
-    variables: Mapping[str, Any] = field(default_factory=dict)  # auxiliary ones worth reporting, such as slacks `xi`
+    expression: cp.Expression  # convex, scalar
+    constraints: tuple[cp.Constraint, ...] = ()
+    variables: Mapping[str, cp.Variable] = field(default_factory=dict)  # ones worth reporting, such as slacks `xi`
 
 
 @dataclass(frozen=True)
 class Model:
     """A problem modelled in cvxpy, and the way back to its named variables and multipliers."""
 
-    problem: Any  # a cvxpy.Problem: convex by DCP, and DPP in its parameters
-    variables: Mapping[str, Any]
-    duals: Mapping[str, tuple[Any, float]]  # the constraint of each multiplier, and the factor on cvxpy's value
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    problem: cp.Problem  # convex by DCP, and DPP in its parameters
+    variables: Mapping[str, cp.Expression]
+    duals: Mapping[str, tuple[cp.Constraint, float]]  # of each multiplier, and the factor on cvxpy's value of it
+    parameters: Mapping[str, cp.Parameter] = field(default_factory=dict)
     back: Callable[[Point, Point], Point] = lambda _, duals: duals  # (variables, duals) to the duals of the stated one
 
 
@@ -104,7 +104,7 @@ def solve_model(
     raise SolverFailed(attempts, "" if claimed else _find_cause(model.problem))
 
 
-def _find_cause(problem: Any) -> str:
+def _find_cause(problem: cp.Problem) -> str:
     """Return what to do where coefficients differ in size by more than solvers have digits for; else nothing."""
     if problem.is_mixed_integer():
         return ""

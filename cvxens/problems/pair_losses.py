@@ -125,17 +125,15 @@ class GradedPairs:
 
     def concordance(self, scores: Array) -> float:
         """Return the mean share of the pairs of a query that scores (n_samples,) order rightly; of equal ones half."""
-        f, up = scores[self.rows], self.y > 0
-        order = np.lexsort((f, self.groups))
-        group, value = self.groups[order], f[order]
-        # the samples of a group with one score, and how many of the others of the group have a lower one
-        tie = np.cumsum((np.diff(group, prepend=-1) != 0) | (np.diff(value, prepend=np.nan) != 0)) - 1
-        ups, downs = (np.bincount(tie, side[order]) for side in (up, ~up))
-        before = np.cumsum(downs) - downs
-        _, first = np.unique(group, return_index=True)
-        of_tie = group[np.flatnonzero(np.diff(tie, prepend=-1))]
-        lower = before - before[tie[first]][of_tie]
-        won = np.bincount(of_tie, ups * (lower + downs / 2))
+        from scipy.stats import rankdata
+
+        order = np.lexsort((scores[self.rows], self.groups))
+        f, group, up = scores[self.rows][order], self.groups[order], self.y[order] > 0
+        # samples of a group with one score have the mean of their ranks
+        ranks = rankdata(np.cumsum((np.diff(group, prepend=-1) != 0) | (np.diff(f, prepend=np.nan) != 0)))
+        sizes, ups = np.bincount(group), np.bincount(group, up)
+        # less what they are among themselves, ranks count the others that are below (Mann & Whitney 1947)
+        won = np.bincount(group, ranks * up) - ups * (np.cumsum(sizes) - sizes + (ups + 1) / 2)
         return float(won @ self.shares)
 
 
@@ -219,10 +217,10 @@ class PairLoss(OfDifferences):
         return int(((middles - starts[:-1]) * (starts[1:] - middles)).sum())
 
     @abstractmethod
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         """Return the loss of an expression of differences of scores (n_pairs,) for cvxpy."""
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model the loss pair by pair; of too many an InvalidInput."""
         # pairs up to which a model for cvxpy is written, a row for each
         if self.n_pairs > 1_000_000:
@@ -350,13 +348,11 @@ class PairwiseHinge(PairLoss):
     (0.25, array([ 0. ,  0.5, -0.5]))
     """
 
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
 
     def terms(self, z: Array) -> Array:
-        f = self.centre(z)
-        counts, sums = self.sum_over_partners(f, np.stack([np.ones(len(f)), f]))
-        return (self.price_of * (sums - (f - 1) * counts))[self.positive]
+        return (self.price_of * sum_slacks(self, self.centre(z), np.ones(len(z))))[self.positive]
 
     def rounding(self, z: Array) -> float:
         f = self.centre(z)
@@ -479,7 +475,7 @@ class PairwiseExponential(PairLoss):
     0.75
     """
 
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices, cp.exp(-differences)))
 
     def _logarithms(self, z: Array) -> tuple[Array, Array]:
@@ -543,7 +539,7 @@ class PairwiseSquaredHinge(PairLoss):
     0.25
     """
 
-    def _model(self, differences: Any, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> Any:
         return cp.sum(cp.multiply(prices / 2, cp.square(cp.pos(1 - differences))))
 
     @cached_property
@@ -568,8 +564,7 @@ class PairwiseSquaredHinge(PairLoss):
     def multipliers(self, z: Array) -> Array:
         """Return C times the sum of what the pairs of a sample lack; they and z are remembered."""
         f = self.centre(z)
-        u = sum_slacks(self, f, np.ones(len(f)))
-        u = self.y * self.price_of * u
+        u = self.y * self.price_of * sum_slacks(self, f, np.ones(len(f)))
         self._remember(u, f)
         return u
 

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.constraints import read_term
-from cvxens.problems.curves import FAR, ROUNDED
+from cvxens.problems.curves import FAR, ROUNDED, Curve
 from cvxens.problems.duality import Edges, as_rows, capped_simplex, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
@@ -92,7 +92,7 @@ class Penalty(ABC):
         return inf
 
     @abstractmethod
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         """Model the penalty of the cvxpy variable `w`."""
 
     @abstractmethod
@@ -164,8 +164,7 @@ class SizesAndSquares(Penalty):
 
     @property
     def structure(self) -> Structure:
-        size, square = self.factors
-        return Structure(size=size, square=square)
+        return Structure(entry=Curve.of(0.0, 0.0, *self.factors))
 
     def value(self, w: Array) -> float:
         size, square = self.factors
@@ -207,7 +206,7 @@ class L1(SizesAndSquares):
     def factors(self) -> tuple[float, float]:
         return self.weight, 0.0
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
 
     def shrink(self, edges: Edges) -> float:
@@ -247,7 +246,7 @@ class SquaredL2(SizesAndSquares):
     def factors(self) -> tuple[float, float]:
         return 0.0, self.weight / 2
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(self.weight / 2 * cp.sum_squares(w))
 
     def conjugate(self, edges: Edges) -> float:
@@ -279,7 +278,7 @@ class ElasticNet(SizesAndSquares):
     def entry_sizes(self) -> tuple[float, float]:
         return self.factors
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(L1(self.l1).model(w).expression + SquaredL2(self.l2).model(w).expression)
 
     def shrink(self, edges: Edges) -> float:
@@ -310,7 +309,7 @@ class Simplex(Penalty):
     def largest_sum(self) -> float:
         return 1.0
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
 
     def value(self, w: Array) -> float:
@@ -403,10 +402,8 @@ class Structured(Penalty):
         return self._find_sizes(2.0)
 
     def _find_sizes(self, norm: float | None) -> tuple[float, float] | None:
-        known = self.structure
-        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.constant:
-            return None
-        return known.size, known.square
+        found = self.structure.factors if self.structure.norm == norm else None
+        return found if found is not None and found[0] > 0 else None
 
     @property
     def row_norm(self) -> float:
@@ -614,14 +611,14 @@ class Structured(Penalty):
 class StructuredExpression(Structured):
     """A penalty known by its cvxpy expression, in which a `Structure` was recognised."""
 
-    express: Callable[[Any], Any]
+    express: Callable[[cp.Expression], Any]
     found: Structure
 
     @property
     def structure(self) -> Structure:
         return self.found
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         return read_term("penalty", self.express, w)
 
 
@@ -649,9 +646,9 @@ class RowNorms(Structured):
 
     @cached_property
     def structure(self) -> Structure:
-        return Structure(None if self.norm == 1 else float(self.norm), size=self.weight)
+        return Structure(None if self.norm == 1 else float(self.norm), Curve.of(size=self.weight))
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         norms = cp.abs(w) if w.ndim == 1 else cp.norm(w, "inf" if self.norm == np.inf else self.norm, axis=1)
         return Term(self.weight * cp.sum(norms))
 
@@ -676,7 +673,7 @@ class PenaltySum(Structured):
         except Unrecognised as unrecognised:
             raise InvalidInput("penalty", f"found {unrecognised}", "add penalties of the same norm") from None
 
-    def model(self, w: Any) -> Term:
+    def model(self, w: cp.Expression) -> Term:
         terms = [part.model(w) for part in self.parts]
         constraints = tuple(constraint for term in terms for constraint in term.constraints)
         return Term(sum(term.expression for term in terms), constraints)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, final, overload
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.linalg import qr
@@ -53,10 +53,6 @@ class Parameter:
         self.name = name
         owner.swept = (*owner.__dict__.get("swept", ()), name)
 
-    @overload
-    def __get__(self, problem: None, owner: type) -> Parameter: ...
-    @overload
-    def __get__(self, problem: Problem, owner: type) -> Any: ...
     def __get__(self, problem: Problem | None, owner: type) -> Any:
         return self if problem is None else problem.__dict__[self.name]
 
@@ -234,6 +230,8 @@ class Problem:
     def _place(self, H: Any, y: Array, **parameters: float) -> None:
         """Set labels, hypotheses (a map, or columns that become one) and parameters."""
         self.y = y
+        for name, value in parameters.items():
+            setattr(self, name, value)
         if isinstance(H, LinearMap):
             self.linear_map = H
             if H.symmetric and self.penalty.ridge is None:
@@ -241,8 +239,6 @@ class Problem:
                 raise InvalidInput("penalty", found, "give one that has a `ridge`, such as SquaredL2")
         if not isinstance(H, KernelMap):
             self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(y))
-        for name, value in parameters.items():
-            setattr(self, name, value)
 
     @cached_property
     def linear_map(self) -> LinearMap:
@@ -252,7 +248,7 @@ class Problem:
     @cached_property
     def formulation(self) -> Formulation:
         """Loss and penalty at the values of the parameters."""
-        return self.formulate(*(getattr(self, name) for name in self.swept))
+        return self.formulate(*(vars(self)[name] for name in self.swept))
 
     @property
     def loss(self) -> Loss:
@@ -312,7 +308,7 @@ class Problem:
 
     def build(self) -> Model:
         """Model weights, intercept and the margins z, tied by the one equality whose multiplier is u."""
-        parameters = {name: cp.Parameter(np.shape(getattr(self, name)), pos=True, name=name) for name in self.swept}
+        parameters = {name: cp.Parameter(np.shape(vars(self)[name]), pos=True, name=name) for name in self.swept}
         formulation = self.formulate(*parameters.values()) if parameters else self.formulation
         loss, penalty = formulation.terms
         weights, intercept, multipliers = self.letters
@@ -614,7 +610,7 @@ class Problem:
     def _model(self) -> Model:
         model = self.build()
         for name, parameter in model.parameters.items():
-            parameter.value = getattr(self, name)
+            parameter.value = vars(self)[name]
         if not model.problem.is_dcp(dpp=True):
             found = "found a problem that is not convex by cvxpy's rules (DCP, DPP)"
             remedy = "give a convex loss and a convex penalty, written with cvxpy's atoms"
@@ -623,7 +619,7 @@ class Problem:
 
     @final
     @property
-    def problem(self) -> Any:
+    def problem(self) -> cp.Problem:
         """The formulation as a ``cvxpy.Problem``."""
         return self._model.problem
 
@@ -768,13 +764,12 @@ def fit_slopes(
     rows = np.flatnonzero(least == largest)
     # how often edges that exceed their limits are added, up to 50 at a time
     for _ in range(20):
-        wide = rows[least[rows] < largest[rows]]
+        is_wide = least[rows] < largest[rows]
+        wide = rows[is_wide]
         # E x - t = slope - e, where the slope of a row with limits is one more unknown, and t is 0 unless it is free
-        free = np.zeros((len(rows), len(wide)))
-        free[np.flatnonzero(least[rows] < largest[rows]), np.arange(len(wide))] = -1.0
-        M = np.hstack([E[rows], free, np.full((len(rows), int(level)), -1.0)])
+        M = np.hstack([E[rows], -np.eye(len(rows))[:, is_wide], np.full((len(rows), int(level)), -1.0)])
         M = np.vstack([M, np.hstack([A, np.zeros((len(A), M.shape[1] - len(tied)))])])
-        target = np.concatenate([np.where(least[rows] < largest[rows], 0.0, least[rows]) - e[rows], d])
+        target = np.concatenate([np.where(is_wide, 0.0, least[rows]) - e[rows], d])
         lower = np.concatenate([low[tied], least[wide], np.full(int(level), -np.inf)])
         upper = np.concatenate([high[tied], largest[wide], np.full(int(level), np.inf)])
         x = _least_squares(M, target, (lower, upper))

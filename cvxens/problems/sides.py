@@ -11,6 +11,7 @@ of slack. So a proof needs u, and one number for each constraint.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -83,8 +84,7 @@ class SideLoss(ConicLoss):
         return (self.pulls.shape[1],)
 
     def __post_init__(self) -> None:
-        for name in ("on_scores", "is_margin"):
-            object.__setattr__(self, name, getattr(self.loss, name))
+        self._take(self.loss, "on_scores", "is_margin")
         if self.loss.curvature is not None and not self.has_charges and (self.limits >= 0).all():
             object.__setattr__(self, "held", self.loss)
 
@@ -111,15 +111,15 @@ class SideLoss(ConicLoss):
             return None
         return replace(dual, pulls=self.pulls, limits=self.tighten().limits)
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         term = self.loss.model(z)
         return Term(term.expression, (*term.constraints, self._state(z) <= self.limits), term.variables)
 
-    def _state(self, z: Any) -> Any:
+    def _state(self, z: cp.Expression) -> cp.Expression:
         """Model what the constraints bound."""
         return self.pulls @ z + self.charges @ cp.pos(1 - z) if self.has_charges else self.pulls @ z
 
-    def model_violation(self, z: Any) -> Any:
+    def model_violation(self, z: cp.Expression) -> cp.Expression:
         """Return the sum of the violations of all constraints as an expression of cvxpy."""
         return cp.sum(cp.pos(self._state(z) - self.limits))
 
@@ -166,9 +166,10 @@ class SideLoss(ConicLoss):
     # proofs
 
     @cached_property
-    def _known(self) -> list[tuple[Array, Array]]:
-        """Multipliers u that were adopted, with those of the constraints, the last ones last."""
-        return []
+    def _known(self) -> deque[tuple[Array, Array]]:
+        """Multipliers u that were adopted last, with those of the constraints, the last ones last."""
+        # of a run's best bound, too, which may be some rounds old
+        return deque(maxlen=200)
 
     def _raise_prices(self, pi: Array) -> Loss:
         """Return the loss with what slacks cost by the constraints."""

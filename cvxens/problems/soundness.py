@@ -21,7 +21,7 @@ It is a spot check: what it finds is wrong, what it does not find may be wrong t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,7 +35,7 @@ from cvxens.problems.expressions import ConicLoss, ConstrainedLoss
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import check_symmetry
+from cvxens.problems.penalties import Penalty, check_symmetry
 from cvxens.rounding import TINY
 from cvxens.types import Array
 
@@ -199,6 +199,15 @@ the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms`
     return Checked({**of_loss.violations, **of_penalty.violations}, n_points)
 
 
+WEAK, EQUAL = "weak duality", "Fenchel's equality"
+
+PROOFS: Mapping[str, Sequence[str]] = {
+    "loss": ("dual_value(u)", "u", "the least ", "value(z) + u'z", "z", DUAL_VALUE),
+    "penalty": ("the conjugate", "edges", "the largest ", "edges'w - value(w)", "w", CONJUGATE),
+}
+"""How what bounds a part is told, and what it is to bound, or to equal, and what to do where it does not."""
+
+
 class _Claims:
     """Holds what is found of a part against what proofs take it for; keeps the largest violations."""
 
@@ -209,11 +218,34 @@ class _Claims:
     def hold(self, claim: str, excess: float, size: float, found: str, remedy: str, allowed: float = ROUNDED) -> None:
         """Raise if there is an excess of more than what is allowed, relative to the size of what was compared."""
         # what is no number, or infinite, is no rounding
-        violation = max(excess, 0.0) / max(size, TINY) if np.isfinite(excess) else np.inf
+        violation = max(excess, 0.0) / max(size, TINY) if excess < np.inf else np.inf
         if violation > allowed:
             raise InvalidInput(self.part, f"found {self.name} {found}", remedy)
         claim = f"{self.part}: {claim}"
         self.violations[claim] = max(self.violations.get(claim, 0.0), violation)
+
+    def compare(
+        self,
+        claim: str,
+        bound: float,
+        at: Array,
+        value: float,
+        products: Array,
+        x: Array,
+        size: float = 0.0,
+        known: str = "",
+    ) -> None:
+        """Hold a dual value or a conjugate against what it bounds at x, or equals: products, and plus or minus a value.
+
+        Equal it is but for a solver's digits.
+        """
+        sign, is_equal = 1.0 if self.part == "loss" else -1.0, claim == EQUAL
+        reached = float(products.sum()) + sign * value
+        excess, size = sign * (bound - reached), size + abs(bound) + abs(value) + float(np.abs(products).sum())
+        of_bound, of_at, best, of_value, of_x, remedy = PROOFS[self.part]
+        found = f"with {of_bound} = {bound:.6g} at {of_at} = {_show(at)}{known}, where {best * is_equal}{of_value} "
+        found += f"{'is' if is_equal else '='} {reached:.6g} at {of_x} = {_show(x)}"
+        self.hold(claim, abs(excess) if is_equal else excess, size, found, remedy, SOLVED if is_equal else ROUNDED)
 
 
 class _Watched:
@@ -251,7 +283,7 @@ def _show(values: Array) -> str:
     return np.array2string(np.ravel(values), precision=4, threshold=8, max_line_width=10_000)
 
 
-def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | None, solved: bool) -> None:
+def _check_loss(claims: _Claims, loss: Loss, z: Array, shares: Array, y: Array | None, solved: bool) -> None:
     """Check a loss at two margins, and at shares of its multipliers at the first."""
     at_z = loss.value(z[0])
     ends = (at_z + loss.value(z[1])) / 2
@@ -287,7 +319,7 @@ def _check_loss(claims: _Claims, loss: Any, z: Array, shares: Array, y: Array | 
             claims.hold("intercept", max(at_best - other, 0.0), abs(at_best), found, remedy, SOLVED)
 
 
-def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array | None, solved: bool) -> None:
+def _check_multipliers(claims: _Claims, loss: Loss, z: Array, u: Array, y: Array | None, solved: bool) -> None:
     """Check repaired multipliers: that they are in the domain and balanced, and that what they bound is bounded."""
     dual, off = loss.dual_value(u), loss.violation(u)
     claims.hold(
@@ -304,18 +336,10 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
         claims.hold("balance", missed, size, found, remedy)
     unit = abs(loss.value(z)) + float(np.abs(u * z).sum())
     unit = abs(dual) + (unit if np.isfinite(unit) else 0.0)
-    found = f"with dual_value(u) = {dual:.6g} at u = {_show(u)}"
     v, lowest = _descend(loss, u, z)
-    size = unit + abs(loss.value(v)) + float(np.abs(u * v).sum())
-    beyond = f"{found}, where value(z) + u'z = {lowest:.6g} at z = {_show(v)}"
-    claims.hold("weak duality", dual - lowest, size, beyond, DUAL_VALUE)
-    # factors on repaired multipliers, as penalties have them
-    for share in (0.5, 0.99):
-        # a penalty may want a share of u, and -inf is a bound, too
-        bound, least_there = loss.dual_value(share * u), loss.value(v) + share * float((u * v).sum())
-        beyond = f"with dual_value(u) = {bound:.6g} at u = {_show(share * u)}, where value(z) + u'z = {least_there:.6g}"
-        beyond = f"{beyond} at z = {_show(v)}"
-        claims.hold("weak duality", max(bound - least_there, 0.0), size, beyond, DUAL_VALUE)
+    # factors on repaired multipliers: a penalty may want a share of u, and -inf is a bound, too
+    for share in (1.0, 0.5, 0.99):
+        claims.compare(WEAK, loss.dual_value(share * u), share * u, loss.value(v), share * u * v, v, unit)
     if np.allclose(loss.multipliers(v), u, rtol=1e-7, atol=1e-9 * float(np.abs(u).max())):
         least_there, largest_there = loss.slopes(v, 0.0)
         if np.array_equal(least_there, largest_there):
@@ -334,18 +358,12 @@ def _check_multipliers(claims: _Claims, loss: Any, z: Array, u: Array, y: Array 
             differs = f"whose `model` is {least - linear:.6g} and whose `value` is {at_v:.6g} at z = {_show(v)}"
             claims.hold("model", abs(least - linear - at_v), size, differs, "let both be the same function", SOLVED)
         # a solver's least may not be one
-        least = min(least, lowest)
-        differs = f"{found}, where the least value(z) + u'z is {least:.6g}"
-        claims.hold("Fenchel's equality", abs(dual - least), size, differs, DUAL_VALUE, SOLVED)
+        claims.compare(EQUAL, dual, u, min(least, lowest) - linear, u * v, v, unit)
 
 
-def _check_equality(claims: _Claims, loss: Any, z: Array, u: Array) -> None:
+def _check_equality(claims: _Claims, loss: Loss, z: Array, u: Array) -> None:
     """Hold the dual value at the one u in ``-loss'(z)`` against what it is there: value(z) + u'z."""
-    dual, at_z, linear = loss.dual_value(u), loss.value(z), float((u * z).sum())
-    found = f"with dual_value(u) = {dual:.6g} at the multipliers u = {_show(u)} of z = {_show(z)}"
-    size = abs(dual) + abs(at_z) + float(np.abs(u * z).sum())
-    differs = f"{found}, where value(z) + u'z = {at_z + linear:.6g}"
-    claims.hold("Fenchel's equality", abs(dual - at_z - linear), size, differs, DUAL_VALUE, SOLVED)
+    claims.compare(EQUAL, loss.dual_value(u), u, loss.value(z), u * z, z)
 
 
 def _check_slopes(
@@ -405,7 +423,7 @@ def _check_forms(claims: _Claims, part: Any, at: Array, names: Iterable[str]) ->
         claims.hold("forms", abs(formed - value), abs(value) + abs(formed), differs, remedy)
 
 
-def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
+def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool, solved: bool) -> None:
     """Check a penalty at weights and at edges, shrunk to where a dual bound takes them."""
     trials = np.stack(_list_weights(penalty, w, edges, nonnegative))
     values = np.array([penalty.value(v) for v in trials])
@@ -423,7 +441,7 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         _check_slopes(claims, penalty.value, at, slopes, repair)
         if np.array_equal(*slopes):
             _check_attained(claims, penalty, at, slopes[0], nonnegative)
-    forms = {"edge_limit": penalty.edge_limit, "ridge": penalty.ridge}
+    forms: dict[str, object] = {"edge_limit": penalty.edge_limit, "ridge": penalty.ridge}
     forms |= {"entry_sizes": penalty.entry_sizes, "row_sizes": penalty.row_sizes}
     _check_forms(claims, penalty, w, [name for name, form in forms.items() if form is not None])
     if not solved:
@@ -437,20 +455,17 @@ def _check_penalty(claims: _Claims, penalty: Any, w: Array, edges: Array, nonneg
         claims.hold("model", abs(at_w[1] - value), abs(value), differs, "let both be the same function", SOLVED)
     if (solution := _solve(penalty.model(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
         v, least = solution
-        size = abs(penalty.value(w)) + float(np.abs(edges * w).sum())
-        size += abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
-        off = f"with the conjugate {conjugate:.6g} at edges {_show(e)}"
-        off = f"{off}, where the largest edges'w - value(w) is {-least:.6g}"
-        claims.hold("Fenchel's equality", abs(conjugate + least), size, off, CONJUGATE, SOLVED)
+        size = abs(value) + float(np.abs(edges * w).sum())
+        claims.compare(EQUAL, conjugate, e, least + float((e * v).sum()), e * v, v, size)
         _check_threshold(claims, penalty, v, e, nonnegative)
 
 
-def _know_all(penalty: Any, edges: Array, nonnegative: bool) -> Edges:
+def _know_all(penalty: Penalty, edges: Array, nonnegative: bool) -> Edges:
     """Return what is known of edges where there are no other hypotheses."""
     return next(_summarise(penalty, edges, nonnegative))
 
 
-def _summarise(penalty: Any, edges: Array, nonnegative: bool) -> Iterator[Edges]:
+def _summarise(penalty: Penalty, edges: Array, nonnegative: bool) -> Iterator[Edges]:
     """List what may be known of edges: all of them, of every other one a bound, of those a common one, and no more."""
     counted = edges if nonnegative else np.abs(edges)
     sizes = row_sizes(counted, penalty.row_norm, nonnegative)
@@ -462,38 +477,29 @@ def _summarise(penalty: Any, edges: Array, nonnegative: bool) -> Iterator[Edges]
     yield Edges(bound, np.inf)
 
 
-def _check_conjugate(claims: _Claims, penalty: Any, edges: Array, summary: Edges, trials: Array, values: Array) -> None:
+def _check_conjugate(claims: _Claims, penalty: Penalty, edges: Array, told: Edges, trials: Array, at: Array) -> None:
     """Hold what a penalty takes off a bound, of edges of which so much is known, against what some weights gain."""
-    share, conjugate = penalty.shrink(summary), penalty.conjugate(summary)
+    share, conjugate = penalty.shrink(told), penalty.conjugate(told)
     found = f"with shrink = {share:.6g} at edges {_show(edges)}"
     claims.hold("shrink", 0.0 if 0 < share <= 1 else np.inf, 1.0, found, "let it return a factor above 0, at most 1")
-    if conjugate == np.inf and summary.outside > -np.inf:
+    if conjugate == np.inf and told.outside > -np.inf:
         # nothing is claimed: every other hypothesis may add to the conjugate, and their number is not known
         return
     e = share * edges
     linear = (trials * e).reshape(len(trials), -1)
-    best = int(np.argmax(linear.sum(axis=1) - values))
-    gain, v = float(linear[best].sum() - values[best]), trials[best]
-    size = abs(conjugate) + abs(values[best]) + float(np.abs(linear[best]).sum())
-    known = {-np.inf: "", np.inf: " of which not all are known"}.get(
-        summary.outside, " of which every other one is known"
-    )
-    beyond = f"with the conjugate {conjugate:.6g} at edges {_show(e)}{known}, where edges'w - value(w) is {gain:.6g}"
-    claims.hold("weak duality", gain - conjugate, size, f"{beyond} at w = {_show(v)}", CONJUGATE)
+    best = int(np.argmax(linear.sum(axis=1) - at))
+    known = {-np.inf: "", np.inf: " of which not all are known"}.get(told.outside, " of which every other one is known")
+    claims.compare(WEAK, conjugate, e, at[best], linear[best], trials[best], known=known)
 
 
-def _check_attained(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
+def _check_attained(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:
     """Hold the conjugate at the slopes of a penalty against what it is there: edges'w - value(w)."""
     known = _know_all(penalty, edges, nonnegative)
-    share, conjugate, value = penalty.shrink(known), penalty.conjugate(known), penalty.value(w)
-    gain = share * float((edges * w).sum()) - value
-    size = abs(conjugate) + abs(value) + float(np.abs(edges * w).sum())
-    found = f"with the conjugate {conjugate:.6g} at edges {_show(share * edges)}, its slopes at w = {_show(w)}"
-    differs = f"{found}, where the largest edges'w - value(w) is {gain:.6g}"
-    claims.hold("Fenchel's equality", abs(conjugate - gain), size, differs, CONJUGATE, SOLVED)
+    e = penalty.shrink(known) * edges
+    claims.compare(EQUAL, penalty.conjugate(known), e, penalty.value(w), e * w, w)
 
 
-def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonnegative: bool) -> None:
+def _check_threshold(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:
     """Check that a further hypothesis with an edge just below the threshold changes nothing, at the best weights."""
     counted = edges if nonnegative else np.abs(edges)
     threshold, known = penalty.threshold(w, counted), _know_all(penalty, edges, nonnegative)
@@ -514,7 +520,7 @@ def _check_threshold(claims: _Claims, penalty: Any, w: Array, edges: Array, nonn
     claims.hold("threshold", lost, 1.0, f"{found} improves the optimum", remedy, SOLVED)
 
 
-def _list_weights(penalty: Any, w: Array, edges: Array, nonnegative: bool) -> list[Array]:
+def _list_weights(penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> list[Array]:
     """List weights that may gain most from edges: along these, their signs, the largest, and those of every other."""
     gains = np.maximum(edges, 0.0) if nonnegative else edges
     sizes, odd = np.abs(gains), (np.arange(len(gains)) % 2 == 1).reshape(-1, *(1 for _ in gains.shape[1:]))
@@ -524,26 +530,21 @@ def _list_weights(penalty: Any, w: Array, edges: Array, nonnegative: bool) -> li
     return [penalty.repair(length * direction) for direction in directions for length in LENGTHS[::2]]
 
 
-def _descend(loss: Any, u: Array, z: Array) -> tuple[Array, float]:
+def _descend(loss: Loss, u: Array, z: Array) -> tuple[Array, float]:
     """Return a low point of value(z) + u'z and its value: along ones and slopes, and where the multipliers are u."""
 
     def value(v: Array) -> float:
         return float(loss.value(v) + (u * v).sum())
 
-    best, least = z, value(z)
-    for start in (np.zeros_like(z), _invert(loss, u, z), None):
-        step = np.ones_like(z)
-        origin = best if start is None else start
-        if start is None:
-            step = loss.multipliers(best) - u
-        for length in (0.0, *LENGTHS, *(-length for length in LENGTHS)):
-            at = value(origin + length * step)
-            if at < least:
-                best, least = origin + length * step, at
-    return best, least
+    line = (0.0, *LENGTHS, *(-length for length in LENGTHS))
+    starts = (np.zeros_like(z), _invert(loss, u, z))
+    best = min((z, *(start + length for start in starts for length in line)), key=value)
+    step = loss.multipliers(best) - u
+    best = min((best + length * step for length in line), key=value)
+    return best, value(best)
 
 
-def _invert(loss: Any, u: Array, z: Array) -> Array:
+def _invert(loss: Loss, u: Array, z: Array) -> Array:
     """Return margins at which the multipliers are u, if it is a smooth sum over samples; some margins of any other."""
     high = np.full(z.shape, 10 * max(1.0, float(np.abs(z).max())))
     low = -high

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf
 from typing import Any, Literal
 
@@ -31,6 +30,9 @@ ALL: Literal["all"] = "all"
 DUAL_NORMS: Mapping[float | str | None, float] = {1.0: inf, 2.0: 2.0, inf: 1.0}
 """The dual of each norm of a row, by their orders."""
 
+ZERO = Curve.of()
+"""The function that is 0 everywhere."""
+
 
 class Unrecognised(Exception):
     """A penalty is not a sum that `Structure` knows; says which part of its expression is to blame."""
@@ -38,51 +40,39 @@ class Unrecognised(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """``sum_j (size n_j + square n_j^2 + phi(n_j)) + psi(sum_j n_j)``.
+    """``sum_j phi(n_j) + psi(sum_j n_j)``.
 
     Parameters
     ----------
     norm : float or None
         The order of the norm n_j of a row: 1, 2 or inf; None where every weight counts by itself, and `ALL` where all
-        weights are one row, of norm 2, so that all is a function of the one n.
-    size, square : float
-        The factors of the l1 norm (or of the sum of the norms of the rows) and of the sum of squares.
-    entries : tuple of Curve
-        Their sum is phi.
-    totals : tuple of Curve
-        Their sum is psi.
-    constant : float
-        Added to it all.
+        weights are one row, of norm 2, so that all is a function of the one n, phi.
+    entry : Curve
+        phi, the function that is summed over the sizes of weights.
+    total : Curve
+        psi, what is a function of the sum of the sizes; constants are in it.
     """
 
     norm: float | Literal["all"] | None = None
-    size: float = 0.0
-    square: float = 0.0
-    entries: tuple[Curve, ...] = ()
-    totals: tuple[Curve, ...] = ()
-    constant: float = 0.0
+    entry: Curve = ZERO
+    total: Curve = ZERO
 
     @property
     def row_norm(self) -> float:
         """The order of the norm over the outputs by which edges are ranked: the dual one."""
         return DUAL_NORMS.get(self.norm, inf)
 
-    @cached_property
-    def entry(self) -> Curve:
-        """The function ``size t + square t^2 + phi(t)`` that is summed over the sizes of weights."""
-        size, square = self.size, self.square
-        known = Curve(lambda t: (t * (size + square * t), size + 2 * square * t, size + 2 * square * t))
-        return Curve.identity().then(curves.absolute).then(known.sides).plus(*self.entries, *self._split_totals[0])
-
-    @cached_property
-    def total(self) -> Curve:
-        """What is a function of the sum of the sizes; the constant is in it."""
-        return Curve.constant(self.constant).plus(*self._split_totals[1])
+    @property
+    def constant(self) -> float | None:
+        """The constant that psi is; None where it is none."""
+        form = self.total.form
+        return form[0] if form is not None and not any(form[1:]) else None
 
     @property
-    def _split_totals(self) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
-        """What of psi counts with phi, and what does not: of one n both are functions of it, with one conjugate."""
-        return (self.totals, ()) if self.norm == ALL else ((), self.totals)
+    def factors(self) -> tuple[float, float] | None:
+        """The factors of a sum of sizes and of squares alone; None of others."""
+        form = self.entry.form
+        return (form[2], form[3]) if form is not None and not any(form[:2]) and self.constant == 0 else None
 
     def equals(self, other: Structure) -> bool:
         """True if both take the same norm, and have the same values wherever they are looked at."""
@@ -94,82 +84,56 @@ class Structure:
     def plus(self, other: Structure) -> Structure:
         """Return the sum of two penalties; Unrecognised where they take different norms of a row."""
         norm = _find_common_norm((self, other))
-        # squares are the same sum by weights and by rows of norm 2
-        if norm not in {None, 2.0, ALL} and (self.square or other.square):
-            raise Unrecognised("a sum of different norms of the rows")
-        return Structure(
-            norm,
-            self.size + other.size,
-            self.square + other.square,
-            self.entries + other.entries,
-            self.totals + other.totals,
-            self.constant + other.constant,
-        )
+        return Structure(norm, self.entry.plus(other.entry), self.total.plus(other.total))
 
     @property
     def is_indifferent(self) -> bool:
         """True if it is a sum of squares and a constant alone, which needs no norm of its own."""
-        return not (self.size or self.entries or self.totals)
+        form = self.entry.form
+        of_squares = form is not None and not any(form[:3]) and (self.norm in {None, 2.0} or form == ZERO.form)
+        return of_squares and self.constant is not None
 
     def times(self, factor: float) -> Structure:
         """Return ``factor`` times the penalty."""
-        return Structure(
-            self.norm,
-            factor * self.size,
-            factor * self.square,
-            tuple(curve.times(factor) for curve in self.entries),
-            tuple(curve.times(factor) for curve in self.totals),
-            factor * self.constant,
-        )
+        return Structure(self.norm, self.entry.times(factor), self.total.times(factor))
 
     def of_total(self) -> Curve:
         """Return the penalty as a function of the sum of the sizes; Unrecognised where it is none."""
-        if (self.square or self.entries) and self.norm != ALL:
+        form = self.entry.form
+        if self.norm != ALL and (form is None or any(form[:2]) or form[3]):
             raise Unrecognised("a function of a sum that is not an l1 norm")
         return self.entry.plus(self.total)
+
+
+def _of_total(norm: float | Literal["all"] | None, total: Curve) -> Structure:
+    """Return the penalty that is a function of the sum of the sizes, which of one row is one of its size."""
+    return Structure(norm, entry=total) if norm == ALL else Structure(norm, total=total)
 
 
 def _find_common_norm(sums: Sequence[Structure]) -> float | Literal["all"] | None:
     """Return the norm of the rows that all sums take which need one; Unrecognised where they take different ones."""
     norms = {each.norm for each in sums if not each.is_indifferent}
-    if len(norms) > 1:
-        of_all = ALL in norms
-        raise Unrecognised(
-            "a norm of all weights beside other sums" if of_all else "a sum of different norms of the rows"
-        )
-    return next(iter(norms), sums[0].norm)
+    norm = next(iter(norms), sums[0].norm)
+    # squares are the same sum by weights and by rows of norm 2, and by those of no other norm
+    if len(norms) > 1 or (
+        norm in {1.0, inf} and any(each.is_indifferent and each.entry.form != ZERO.form for each in sums)
+    ):
+        beside = "a norm of all weights beside other sums"
+        raise Unrecognised(beside if ALL in norms else "a sum of different norms of the rows")
+    return norm
 
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """One number for every weight or for every row: a function of the weight, or of the norm of the row.
-
-    ``size`` is the factor c of c |w|, and ``slope`` that of c w, where it is as simple as that.
-    """
+    """One number for every weight or for every row: a function of the weight, or of the norm of the row."""
 
     curve: Curve
     norm: float | None = None
-    slope: float | None = None
-    size: float | None = None
-    square: float | None = None
     outputs_axis: int | None = None  # along which the outputs of a hypothesis lie; None where that is lost
-
-    @property
-    def factor(self) -> float | None:
-        """The c of numbers whose sizes are c |w|; None if there is none."""
-        simple = self.size if self.slope is None else self.slope
-        return None if simple is None else abs(simple)
 
     def summed(self) -> Structure:
         """Return the sum of the numbers."""
-        if self.size is not None:
-            return Structure(self.norm, size=self.size)
-        if self.square is not None and self.norm in {None, 2.0}:
-            return Structure(self.norm, square=self.square)
-        return Structure(self.norm, entries=(self.curve,))
-
-    def then(self, outer: curves.Sides) -> _Sizes:
-        return _Sizes(self.curve.then(outer), self.norm, outputs_axis=self.outputs_axis)
+        return Structure(self.norm, self.curve)
 
 
 _Node = float | _Sizes | Structure
@@ -188,8 +152,9 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     node = reader.read(expression)
     if isinstance(node, _Sizes):
         raise Unrecognised("no number")
-    found = (Structure(constant=node) if isinstance(node, float) else node).plus(reader.read_constraints(constraints))
-    is_single = w.ndim == 1 or w.shape[1] == 1 or (found.norm == 1 and not found.square and not found.entries)
+    found = _as_structure(node).plus(reader.read_constraints(constraints))
+    form = found.entry.form
+    is_single = w.ndim == 1 or w.shape[1] == 1 or (found.norm == 1 and form is not None and not form[3])
     if is_single and found.norm != ALL:
         # of one number per row every norm is its size, and sums of norms of order 1 are sums over all weights
         found = replace(found, norm=None)
@@ -205,7 +170,7 @@ def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
         found = _Reader(z).read(expression)
     except Unrecognised:
         return None
-    if not isinstance(found, Structure) or found.norm is not None or found.totals:
+    if not isinstance(found, Structure) or found.norm is not None or found.constant is None:
         return None
     return found.entry, found.constant
 
@@ -234,8 +199,8 @@ class _Reader:
         if node.is_constant():
             return self._read_constant(node)
         if node is self.w:
-            positive = 1.0 if self.w.is_nonneg() else None
-            return _Sizes(Curve.identity(), slope=1.0, size=positive, outputs_axis=1 if self.w.ndim == 2 else None)
+            curve = Curve.of(size=1.0) if self.w.is_nonneg() else Curve.of(slope=1.0)
+            return _Sizes(curve, outputs_axis=1 if self.w.ndim == 2 else None)
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
             return self.read_constraints(node.args)
@@ -305,7 +270,7 @@ class _Reader:
     def _read_norm1(self, node: Any, part: _Node) -> _Node:
         if not isinstance(part, _Sizes):
             raise Unrecognised("a norm of sums")
-        return self._sum(_absolute(part), node.axis)
+        return self._sum(_compose(part, Curve.absolute), node.axis)
 
     def _read_Pnorm(self, node: Any, part: _Node) -> _Node:
         return self._norm_of_rows(float(node.p), node.axis, part)
@@ -314,37 +279,37 @@ class _Reader:
         return self._norm_of_rows(inf, node.axis, part)
 
     def _read_max(self, node: Any, part: _Node) -> _Node:
-        if not isinstance(part, _Sizes) or part.size is None:
+        if not isinstance(part, _Sizes) or part.curve.form is None or part.curve.form[1]:
             raise Unrecognised("a largest weight")
         return self._norm_of_rows(inf, node.axis, part)
 
     def _norm_of_rows(self, order: float, axis: int | tuple[int, ...] | None, part: _Node) -> _Node:
         """Return the norm over the outputs of c W, or over all of them."""
-        if order == 2 and axis is None and isinstance(part, _Sizes) and part.norm is None and part.factor is not None:
-            return Structure(ALL, size=part.factor)
+        factor = part.curve.factor if isinstance(part, _Sizes) else None
+        if order == 2 and axis is None and isinstance(part, _Sizes) and part.norm is None and factor is not None:
+            return Structure(ALL, Curve.of(size=factor))
         if not isinstance(part, _Sizes) or part.norm is not None or axis is None or axis != part.outputs_axis:
             raise Unrecognised(f"a norm of order {order:g} over all hypotheses")
-        if part.factor is None or order not in DUAL_NORMS:
+        if factor is None or order not in DUAL_NORMS:
             raise Unrecognised(f"a norm of order {order:g} of a function of the weights")
-        return _scale(_Sizes(Curve.identity(), order, size=1.0), part.factor)
+        return _Sizes(Curve.of(size=factor), order)
 
     def _read_quad_over_lin(self, node: Any, part: _Node, divisor: _Node) -> _Node:
         if not isinstance(divisor, float) or getattr(node, "axis", None) is not None:
             raise Unrecognised("a quotient of squares")
-        if isinstance(part, Structure):
-            return _scale(_compose(part, curves.power(2.0)), 1 / divisor)
-        return _scale(self._sum(_squared(part)), 1 / divisor)
+        return _scale(self._sum(_compose(part, Curve.squared)), 1 / divisor)
 
     # functions of one number
 
     def _read_Power(self, node: Any, part: _Node) -> _Node:
-        p = _read_number(node.p)
-        return _squared(part) if p == 2 else _compose(part, curves.power(p))
+        outer = curves.power(p := _read_number(node.p))
+        return _compose(part, Curve.squared if p == 2 else lambda curve: curve.then(outer))
 
     _read_power = _read_Power
 
     def _read_huber(self, node: Any, part: _Node) -> _Node:
-        return _compose(part, curves.huber(_read_number(node.M)))
+        outer = curves.huber(_read_number(node.M))
+        return _compose(part, lambda curve: curve.then(outer))
 
     # constraints
 
@@ -358,8 +323,8 @@ class _Reader:
             low, high = (self.read(side) for side in constraint.args)
             excess = _add([low, _scale(high, -1.0)])
             if name == "Equality":
-                excess = _absolute(excess)
-            held = _compose(excess, curves.nonpositive)
+                excess = _compose(excess, Curve.absolute)
+            held = _compose(excess, lambda curve: curve.then(curves.nonpositive))
             found = found.plus(held.summed() if isinstance(held, _Sizes) else _as_structure(held))
         return found
 
@@ -373,7 +338,7 @@ def _as_structure(node: _Node) -> Structure:
     if isinstance(node, Structure):
         return node
     if isinstance(node, float):
-        return Structure(constant=node)
+        return Structure(total=Curve.of(node))
     raise Unrecognised("a sum compared with single weights")
 
 
@@ -385,15 +350,13 @@ def _add(parts: Sequence[_Node]) -> _Node:
         return total
     sizes = [part for part in parts if isinstance(part, _Sizes)]
     curve = sizes[0].curve.plus(*(_curve_like(part, sizes[0]) for part in parts if part is not sizes[0]))
-    known = [part.size for part in sizes if part.size is not None]
-    size = sum(known) if len(known) == len(parts) else None
-    return _Sizes(curve, sizes[0].norm, size=size, outputs_axis=sizes[0].outputs_axis)
+    return replace(sizes[0], curve=curve)
 
 
 def _curve_like(part: _Node, sizes: _Sizes) -> Curve:
     """Return a part beside one number per weight or row as a curve of the same."""
     if isinstance(part, float):
-        return Curve.constant(part)
+        return Curve.of(part)
     if isinstance(part, Structure):
         raise Unrecognised("a sum compared with single weights")
     if part.norm != sizes.norm:
@@ -406,49 +369,33 @@ def _scale(node: _Node, factor: float) -> _Node:
         return factor * node
     if isinstance(node, Structure):
         return node.times(factor)
-    slope, size, square = (None if of is None else factor * of for of in (node.slope, node.size, node.square))
-    return _Sizes(node.curve.times(factor), node.norm, slope, size, square, node.outputs_axis)
+    return replace(node, curve=node.curve.times(factor))
 
 
-def _compose(node: _Node, outer: curves.Sides) -> _Node:
+def _compose(node: _Node, operate: Callable[[Curve], Curve]) -> _Node:
     if isinstance(node, float):
-        return float(Curve.constant(node).then(outer).values(np.zeros(())))
+        return float(operate(Curve.of(node)).values(np.zeros(())))
     if isinstance(node, Structure):
-        return Structure(node.norm, totals=(node.of_total().then(outer),))
-    return node.then(outer)
-
-
-def _absolute(node: _Node) -> _Node:
-    found = _compose(node, curves.absolute)
-    if isinstance(node, _Sizes) and isinstance(found, _Sizes):
-        return replace(found, size=node.factor)
-    return found
-
-
-def _squared(node: _Node) -> _Node:
-    found = _compose(node, curves.power(2.0))
-    if isinstance(node, _Sizes) and isinstance(found, _Sizes):
-        return replace(found, square=None if node.factor is None else node.factor**2)
-    return found
+        return _of_total(node.norm, operate(node.of_total()))
+    return replace(node, curve=operate(node.curve))
 
 
 def _unite(parts: Sequence[_Node], best: Callable[[Sequence[Curve]], Curve]) -> _Node:
     """Return the largest or the smallest of some functions of the same weights, rows or sum."""
     if sizes := [part for part in parts if isinstance(part, _Sizes)]:
-        curve = best([_curve_like(part, sizes[0]) for part in parts])
-        return _Sizes(curve, sizes[0].norm, outputs_axis=sizes[0].outputs_axis)
+        return replace(sizes[0], curve=best([_curve_like(part, sizes[0]) for part in parts]))
     sums = [_as_structure(part) for part in parts]
     norm = _find_common_norm(sums)
-    return Structure(norm, totals=(best([replace(part, norm=norm).of_total() for part in sums]),))
+    return _of_total(norm, best([replace(part, norm=norm).of_total() for part in sums]))
 
 
 OF_PARTS: Mapping[str, Callable[..., _Node]] = {
     "AddExpression": lambda *parts: _add(parts),
     "NegExpression": lambda part: _scale(part, -1.0),
-    "abs": _absolute,
-    "exp": lambda part: _compose(part, curves.exponential),
-    "log": lambda part: _compose(part, curves.logarithm),
-    "logistic": lambda part: _compose(part, curves.logistic),
+    "abs": lambda part: _compose(part, Curve.absolute),
+    "exp": lambda part: _compose(part, lambda curve: curve.then(curves.exponential)),
+    "log": lambda part: _compose(part, lambda curve: curve.then(curves.logarithm)),
+    "logistic": lambda part: _compose(part, lambda curve: curve.then(curves.logistic)),
     "maximum": lambda *parts: _unite(parts, curves.largest),
     "minimum": lambda *parts: _unite(parts, lambda of_all: curves.largest(of_all, -1.0)),
 }

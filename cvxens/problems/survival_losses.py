@@ -111,7 +111,7 @@ class CoxPartialLikelihood(OfDifferences):
         sums: Any = np.bincount(self.place, values, len(self.event_times) + 1)
         return np.asarray(sums[1:], np.float64)
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         """Model a log-sum-exp for each time of events; of too many samples in them all an InvalidInput."""
         risk = [np.flatnonzero(self.place > k) for k in range(len(self.event_times))]
         # samples in risk sets, summed over the sets, up to which a model for cvxpy is written

@@ -10,9 +10,7 @@ them to their targets t, with either sign. Those here are sums over samples:
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -21,7 +19,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import BoundedSlopes, best_of_hinges, excess, find_balance, halve_product
+from cvxens.problems.losses import BoundedSlopes, ClippedSquares, PiecewiseLinear, excess, halve_product
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -54,34 +52,12 @@ class SumOverTargets(BoundedSlopes):
         return self.t.shape
 
 
-class SumOfHinges(SumOverTargets):
-    """A sum over samples of hinges, those of either side in the order in which their multipliers pay.
+class SumOfHinges(PiecewiseLinear, SumOverTargets):
+    """A sum over samples of hinges on either side of targets, which give the unit of deviations."""
 
-    Its dual value is ``sum sign knots'v`` for ``u = sum sign v`` with 0 <= v <= prices, on -above <= u <= below, which
-    are the sums of the prices on either side. Targets give the unit of deviations.
-    """
-
-    @property
-    @abstractmethod
-    def linear_dual(self) -> LinearDual:
-        """The hinges that pull scores up, and those that pull them down."""
-
-    @property
-    def bounds(self) -> tuple[Array, Array]:
-        hinges = self.linear_dual.hinges
-        up, down = (sum((h.prices for h in hinges if h.sign == sign), np.zeros(())) for sign in (1.0, -1.0))
-        return -down, up
-
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.linear_dual.hinges]
         return Term(cp.sum(sum(parts[1:], parts[0])))
-
-    def terms(self, z: Array) -> Array:
-        return np.stack([h.prices * np.maximum(h.sign * (h.knots - z), 0) for h in self.linear_dual.hinges])
-
-    def dual_terms(self, u: Array) -> Array:
-        dual = self.linear_dual
-        return np.stack([h.sign * h.knots * v for h, v in zip(dual.hinges, dual.split(u), strict=True)])
 
     def multipliers(self, z: Array) -> Array:
         """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
@@ -102,31 +78,10 @@ class SumOfHinges(SumOverTargets):
         share = np.clip(-float((y * least).sum()) / width, 0.0, 1.0) if width > 0 else 0.0
         return least + share * (largest - least)
 
-    def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
-        """Return what the hinges on either side of their kinks pull with, and what lies between that at a kink."""
-        least, largest = np.zeros(z.shape), np.zeros(z.shape)
-        for sign, knots, prices in self.linear_dual.hinges:
-            short = sign * (knots - z)
-            outer, inner = np.where(short > near, prices, 0.0), np.where(short >= -near, prices, 0.0)
-            least, largest = (least + outer, largest + inner) if sign > 0 else (least - inner, largest - outer)
-        return least, largest
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the middle of all best b, exactly: the loss is piecewise linear in b."""
-        hinges = self.linear_dual.hinges
-        kinks = np.concatenate([y * h.knots - f for h in hinges])
-        prices = np.concatenate([np.broadcast_to(h.prices, f.shape) for h in hinges])
-        falls = np.concatenate([h.sign * y > 0 for h in hinges])
-        return best_of_hinges(kinks, prices, float(prices[falls].sum()))
-
     def slackness(self, z: Array, u: Array) -> float:
         """Return the largest product of a score's distance from a kink and what u then lacks; relative to C and t."""
-        products, dual = [], self.linear_dual
-        for (sign, knots, prices), v in zip(dual.hinges, dual.split(u), strict=True):
-            short = sign * (knots - z)
-            products += [(prices - v) / self.C * np.maximum(short, 0), v / self.C * np.maximum(-short, 0)]
         # of one knot the unit is 1
-        return excess(np.stack(products)) / (float(np.ptp(self.t)) or 1.0)
+        return super().slackness(z, u) / (float(np.ptp(self.t)) or 1.0)
 
 
 @documented
@@ -219,7 +174,7 @@ class EpsilonInsensitive(SumOfHinges):
 
 @documented
 @dataclass(frozen=True, eq=False)
-class HuberError(SumOverTargets):
+class HuberError(ClippedSquares, SumOverTargets):
     """C sum_i of 1/2 r_i^2 where |r_i| <= delta and delta (|r_i| - delta/2) beyond, r = t - z (Huber 1964).
 
     Its dual value is ``t'u - sum_i u_i^2 / (2 C_i)`` on |u| <= delta C.
@@ -244,30 +199,18 @@ class HuberError(SumOverTargets):
         validation.positive("delta", self.delta)
 
     @property
+    def aims(self) -> Array:
+        return self.t
+
+    @property
     def bounds(self) -> tuple[float | Array, float | Array]:
         return -self.delta * self.C, self.delta * self.C
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.huber(self.t - z, self.delta))))
-
-    def terms(self, z: Array) -> Array:
-        r = np.abs(self.t - z)
-        return self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))
 
     def dual_terms(self, u: Array) -> Array:
         return np.stack([self.t * u, -halve_product(u, u, self.C)])
-
-    def multipliers(self, z: Array) -> Array:
-        return self.C * np.clip(self.t - z, -self.delta, self.delta)
-
-    def curvature(self, u: Array) -> Array:
-        """Return C where the deviation is below delta, and 0 beyond."""
-        return np.where(np.abs(u) < self.delta * self.C, self.C, 0.0)
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the b at which the multipliers add up to 0; their sum is piecewise linear in b."""
-        kinks = np.concatenate([self.t - f - self.delta, self.t - f + self.delta])
-        return find_balance(lambda b: float(self.multipliers(f + b).sum()), kinks)
 
 
 @documented
@@ -303,7 +246,7 @@ class Poisson(SumOverTargets):
     def bounds(self) -> tuple[float, Array]:
         return -np.inf, self.C * self.t
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         likelihoods = cp.exp(z) - cp.multiply(self.t, z) - (self.t - xlogy(self.t, self.t))
         return Term(cp.sum(cp.multiply(self.C, likelihoods)))
 

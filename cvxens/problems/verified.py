@@ -44,7 +44,7 @@ SINGULAR = 1e-10
 """What is left of a column of entries of 1, where it depends on the others."""
 
 
-def sum_columns(A: Any, dual: Array, added: Array) -> Array:
+def sum_columns(A: sparse.csc_array, dual: Array, added: Array) -> Array:
     """Bound the sizes of ``A'dual + added``; 0 where they are exactly 0. `added` has a row for each summand."""
     factors = dual[A.indices]
     products = split(A.data, factors).tolist()
@@ -60,7 +60,7 @@ def sum_columns(A: Any, dual: Array, added: Array) -> Array:
     return (np.abs(sums) * (1 + 2 * EPSILON) + tiny) if finite else np.full(A.shape[1], np.inf)
 
 
-def _invert_blocks(matrix: Any) -> tuple[Any, int]:
+def _invert_blocks(matrix: sparse.csc_array) -> tuple[sparse.csc_array, int]:
     """Return the inverses of the blocks of a matrix that is block triangular in some order, and the largest size."""
     n = matrix.shape[0]
     _, labels = connected_components(matrix, directed=True, connection="strong")
@@ -124,8 +124,8 @@ class Equations:
         rows: NDArray[np.intp],
         kept: NDArray[np.intp],
         dependence: list[dict[int, Fraction]],
-        S: Any,
-        errors: Any,
+        S: sparse.csc_array,
+        errors: sparse.csc_array,
         n_rows: int,
     ) -> None:
         self.rows, self.kept, self.dependence, self.n_rows = rows, kept, dependence, n_rows
@@ -142,7 +142,7 @@ class Equations:
         self._factor: Any = splu(self.comparison) if len(rows) else None
 
     @classmethod
-    def choose(cls, B: Any, errors: Any, room: Array) -> Self | None:
+    def choose(cls, B: sparse.csc_array, errors: sparse.csc_array, room: Array) -> Self | None:
         """Choose a row for every equation but those that depend on others; None if these are not solvable in floats.
 
         Parameters
@@ -209,7 +209,7 @@ class Equations:
         return e
 
 
-def _eliminate(B: Any, room: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _eliminate(B: sparse.csc_array, room: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return rows and columns of B, in pairs, whose square part is not singular, with as much room as there is.
 
     Gauss's elimination, thin columns first, one with the fewest entries at a time; a pivot has room, and is not small
@@ -294,7 +294,7 @@ def _pivot_dense(
     return [(int(rows[at]), names[k]) for at, k in zip(chosen, independent.tolist(), strict=False)]
 
 
-def _find_dependence(B: Any, kept: NDArray[np.intp], j: int, factors: Array) -> dict[int, Fraction]:
+def _find_dependence(B: sparse.csc_array, kept: NDArray[np.intp], j: int, factors: Array) -> dict[int, Fraction]:
     """Return exact factors of equations, 1 of the one that is left out, with which columns of B add up to 0.
 
     Which ones they are of, a solution in floats says; all rows of these are 0 if some independent ones are.
@@ -326,7 +326,7 @@ def solve_fractions(rows: list[list[Fraction]]) -> list[Fraction] | None:
     return [row[-1] for row in rows]
 
 
-def is_null(whole: Any, directions: Any, factors: dict[int, Fraction]) -> bool:
+def is_null(whole: sparse.csc_array, directions: sparse.csc_array, factors: dict[int, Fraction]) -> bool:
     """Return True if a sum of directions is mapped to 0, in rational numbers."""
     sums: dict[int, Fraction] = {}
     for k, factor in in_time(factors.items()):

@@ -44,7 +44,7 @@ class _Inside(NamedTuple):
     value: float  # what c'x + offset is not above at the exact point
 
 
-def certify_problem(problem: Any, values: Mapping[Any, Any] | None = None) -> Certificate:
+def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None = None) -> Certificate:
     """Say how far the point of a convex problem of cvxpy's is from its optimum, whoever solved it.
 
     Both sides are proven: the primal value is that of a feasible point next to the given one, the dual value that of
@@ -124,7 +124,7 @@ def certify_problem(problem: Any, values: Mapping[Any, Any] | None = None) -> Ce
     )
 
 
-def _check(problem: Any) -> None:
+def _check(problem: cp.Problem) -> None:
     """Refuse what has no convex conic form."""
     if not isinstance(problem, cp.Problem):
         raise InvalidInput("problem", f"found {type(problem).__name__}", "give a cvxpy.Problem")
@@ -140,7 +140,7 @@ def _check(problem: Any) -> None:
         raise InvalidInput("problem", f"found parameters without a value: {', '.join(unset)}", "set them")
 
 
-def _read_values(problem: Any, values: Mapping[Any, Any] | None) -> dict[Any, Array]:
+def _read_values(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None) -> dict[cp.Variable, Array]:
     """Return the array of every variable; nothing where a solver has left none."""
     arrays = {}
     for v in problem.variables():
@@ -157,8 +157,8 @@ def _read_values(problem: Any, values: Mapping[Any, Any] | None) -> dict[Any, Ar
 
 
 def _find_places(
-    given: Mapping[Any, Array], first: Mapping[int, int], chain: Any, inverse: Sequence[Any]
-) -> dict[Any, NDArray[np.intp]]:
+    given: Mapping[cp.Variable, Array], first: Mapping[int, int], chain: Any, inverse: Sequence[Any]
+) -> dict[cp.Variable, NDArray[np.intp]]:
     """Return where the entries of each variable are in the canonical form, which has those that are symmetric once."""
     known = {v: v.id for v in given}
     for reduction, kept in zip(chain.reductions, inverse, strict=True):
@@ -168,14 +168,14 @@ def _find_places(
     return {v: first[k] + np.arange(_lower(v, given[v]).size) for v, k in known.items() if k in first}
 
 
-def _lower(variable: Any, value: Array) -> Array:
+def _lower(variable: cp.Variable, value: Array) -> Array:
     """Return the entries of a variable's value that its canonical form has, in their order there."""
     lowered = cp.reductions.cvx_attr2constr.lower_value(variable, value)
     return np.ravel(np.asarray(lowered, dtype=float), order="F")
 
 
 @contextmanager
-def _at(problem: Any, given: Mapping[Any, Array]) -> Iterator[None]:
+def _at(problem: cp.Problem, given: Mapping[cp.Variable, Array]) -> Iterator[None]:
     """Context in which the variables of a problem have given values."""
     before = {v: v.value for v in problem.variables()}
     try:
@@ -187,7 +187,7 @@ def _at(problem: Any, given: Mapping[Any, Array]) -> Iterator[None]:
             v.save_value(value)
 
 
-def _measure(problem: Any, given: Mapping[Any, Array]) -> dict[str, float]:
+def _measure(problem: cp.Problem, given: Mapping[cp.Variable, Array]) -> dict[str, float]:
     """Measure by what each constraint is violated, in its unit, and the products of slacks and multipliers."""
     residuals: dict[str, float] = {}
     with _at(problem, given):

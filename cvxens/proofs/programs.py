@@ -142,42 +142,31 @@ def _list_columns(
     document: Document, X: Array, restricted: bool
 ) -> tuple[list[str], list[list[Fraction]], list[Fraction]]:
     """Return names, values on the sample and weights of the hypotheses, those of negations apart."""
-    form, model, n = document["formulation"], document["model"], len(X)
-    pool = "pool" in form["hypotheses"]
-    # as the checker has it: a stump is its place in the sorted feature
-    tables = [sorted(column) for column in X.T.tolist()]
+    form, model, features = document["formulation"], document["model"], X.T.tolist()
+    # as the checker has it: a stump is its place in the sorted feature, and a column of a pool has none
+    tables = [sorted(column) for column in features]
     votes: dict[tuple[int | None, int | None], Fraction] = {}
     for term in model["terms"] if model is not None else []:
         feature, threshold = term["feature"], term["threshold"]
-        place = None if feature is None else 0 if pool else bisect_left(tables[feature], float(threshold))
+        place = None if threshold is None else bisect_left(tables[feature], float(threshold))
         votes[feature, place] = Fraction(int(term["weight"]), int(model["denominator"]))
-    found: list[tuple[int | None, int | None]] = []
-    if form["hypotheses"] == "stumps and constant":
-        found.append((None, None))
-    for feature, table in enumerate(tables):
-        found += [(feature, k) for k in ([0] if pool else range(1, n)) if pool or table[k - 1] < table[k]]
-    names, columns, weights = [], [], []
-    for feature, place in found:
-        if restricted and (feature, place) not in votes:
-            continue
-        vote = votes.get((feature, place), Fraction(0))
-        if feature is None or place is None:
-            name, values = "one", [Fraction(1)] * n
-        elif pool:
-            name, values = f"h{feature}", list(map(Fraction, X[:, feature].tolist()))
-        else:
-            threshold = tables[feature][place]
-            name, values = (
-                f"h{feature}_{place}",
-                [Fraction(1 if v >= threshold else -1) for v in X[:, feature].tolist()],
-            )
-        names.append(f"w_{name}")
-        columns.append(values)
-        weights.append(max(vote, Fraction(0)))
-        if form["hypotheses"] != "one-sided pool":
-            names.append(f"w_minus_{name}")
-            columns.append([-v for v in values])
-            weights.append(max(-vote, Fraction(0)))
+    places = [None] if "pool" in form["hypotheses"] else range(1, len(X))
+    found: list[tuple[int | None, int | None]] = [(None, None)] * (form["hypotheses"] == "stumps and constant")
+    found += [(j, k) for j, table in enumerate(tables) for k in places if k is None or table[k - 1] < table[k]]
+
+    def evaluate(feature: int | None, place: int | None) -> tuple[str, list[Any]]:
+        if feature is None:
+            return "one", [1] * len(X)
+        if place is None:
+            return f"h{feature}", features[feature]
+        threshold = tables[feature][place]
+        return f"h{feature}_{place}", [1 if v >= threshold else -1 for v in features[feature]]
+
+    known = [(key, *evaluate(*key)) for key in found if key in votes or not restricted]
+    signs = {1: "w_"} if form["hypotheses"] == "one-sided pool" else {1: "w_", -1: "w_minus_"}
+    names = [f"{prefix}{name}" for _, name, _ in known for prefix in signs.values()]
+    columns = [[sign * Fraction(v) for v in values] for *_, values in known for sign in signs]
+    weights = [max(sign * votes.get(key, Fraction(0)), Fraction(0)) for key, *_ in known for sign in signs]
     return names, columns, weights
 
 

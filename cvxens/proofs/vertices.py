@@ -87,14 +87,14 @@ def _solve_vertex(
     soft, simplex = form.loss != "hard", form.penalty == "simplex"
     extra = [-np.ones((n, 1))] * simplex + [y[:, np.newaxis]] * form.intercept
     rows = np.hstack([G, *extra])
-    rhs = [Fraction(0 if simplex else 1)] * n
+    reached = Fraction(0 if simplex else 1)
     cost = [Fraction(0) if simplex else form.weight] * k + [Fraction(-1)] * simplex + [Fraction(0)] * form.intercept
     n_free = len(cost) - k
-    prices = np.array([float(price) for price in form.prices])
+    prices, of_unknowns = np.array(list(map(float, form.prices))), np.array(list(map(float, cost)))
     program = linprog(
-        [*map(float, cost), *(prices if soft else [])],
+        np.append(of_unknowns, prices if soft else []),
         A_ub=-np.hstack([rows, np.eye(n)] if soft else [rows]),
-        b_ub=-np.array([float(value) for value in rhs]),
+        b_ub=np.full(n, -float(reached)),
         A_eq=np.hstack([np.ones((1, k)), np.zeros((1, n_free + n * soft))]) if simplex else None,
         b_eq=[1.0] if simplex else None,
         bounds=[(0, None)] * k + [(None, None)] * n_free + [(0, None)] * (n * soft),
@@ -109,13 +109,13 @@ def _solve_vertex(
     tiny = AT_BOUND * max(float(u.max()), 1e-300)
     support = [*np.flatnonzero(x[:k] > AT_BOUND * max(float(x[:k].max()), 1e-300)).tolist(), *range(k, len(cost))]
     free, at_cap = np.flatnonzero((u > tiny) & (u < caps - tiny)), np.flatnonzero(u >= caps - tiny)
-    slack = np.abs(rows @ x - np.array([float(value) for value in rhs]))
+    slack = np.abs(rows @ x - float(reached))
     tight = np.flatnonzero(slack < 1e-9 * max(1.0, float(np.abs(x).max())))
     order = np.concatenate([free, np.setdiff1d(tight, free)])
     # primal: the rows of `order`, and the sum of the weights of a simplex
     summing = np.array([[1.0 if j < k else 0.0 for j in support]])
     equations = np.vstack([rows[np.ix_(order, support)], *([summing] * simplex)])
-    values = [*(rhs[i] for i in order.tolist()), *([Fraction(1)] * simplex)]
+    values = [reached] * len(order) + [Fraction(1)] * simplex
     chosen = independent_rows(np.vstack([equations[len(order) :], equations[: len(order)]]), simplex + len(free))
     chosen = np.where(chosen < simplex, chosen + len(order), chosen - simplex)
     # over a pool entries have 53 digits, and a solution the sum of all
@@ -125,7 +125,7 @@ def _solve_vertex(
     # dual: for every unknown the multipliers add up to its cost, less beta, the multiplier of a simplex's sum; first
     # for those of the support, then for others whose edge is as large, as a degenerate vertex has them in its basis
     beta = float(program.eqlin.marginals[0]) if simplex else 0.0
-    reduced = np.array([float(value) for value in cost]) - rows.T @ u - beta * (np.arange(len(cost)) < k)
+    reduced = of_unknowns - rows.T @ u - beta * (np.arange(len(cost)) < k)
     level = np.flatnonzero(np.abs(reduced) < 1e-9 * max(1.0, float(np.abs(u).sum())))
     level = np.concatenate([support, np.setdiff1d(level, support)]).astype(np.intp)
     due = [
@@ -140,18 +140,13 @@ def _solve_vertex(
     on_free = solve_rationals(balances[chosen], [due[j] for j in chosen.tolist()])
     if on_free is None:
         return None
-    found, multipliers = [Fraction(0)] * len(cost), [Fraction(0)] * n
-    for j, value in zip(support, on_support, strict=True):
-        found[j] = value
-    for i in at_cap.tolist():
-        multipliers[i] = form.prices[i]
-    for i, value in zip(free.tolist(), on_free, strict=False):
-        multipliers[i] = value
-    limit = on_free[-1] if simplex else form.weight
-    feasible = all(v >= 0 for v in found[:k]) and all(
-        v >= 0 and (not soft or v <= c) for v, c in zip(multipliers, form.prices, strict=True)
-    )
-    return (found[:k], found[-1] if form.intercept else Fraction(0), multipliers, limit) if feasible else None
+    found, multipliers = np.full(len(cost), Fraction(0)), np.full(n, Fraction(0))
+    found[support], multipliers[free] = on_support, on_free[: len(free)]
+    multipliers[at_cap] = np.array(form.prices)[at_cap]
+    limit, caps = on_free[-1] if simplex else form.weight, np.array(form.prices) if soft else caps
+    if (found[:k] < 0).any() or ((multipliers < 0) | (multipliers > caps)).any():
+        return None
+    return found[:k].tolist(), found[-1] if form.intercept else Fraction(0), multipliers.tolist(), limit
 
 
 @dataclass(frozen=True)

@@ -310,7 +310,7 @@ class AdditiveSVM(SVMDual):
     others: ClassVar[Others] = Others()
 
     def __init__(self, kernel: AdditiveKernel, y: Array, C: Array) -> None:
-        self.kernel = self.gram = kernel
+        self.kernel = self.linear_map = kernel
         self.y, self.C = y, C
 
     @classmethod

@@ -335,7 +335,7 @@ class KernelSVM(SVMDual):
     """
 
     def __init__(self, rows: KernelRows, y: Array, C: Array) -> None:
-        self.rows, self.gram, self.y = rows, rows, y
+        self.rows, self.linear_map, self.y = rows, rows, y
         self.C = C
 
     @classmethod

@@ -19,8 +19,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty
-from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.offsets import Offset
+from cvxens.problems.losses import Exponential, Hinge, Logistic, Offset, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")

@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import NewtonMaster, fastest_master
 from cvxens.colgen.oracles import Pool, Stumps
-from cvxens.problems.losses import Hinge, Logistic, SquaredError
-from cvxens.problems.offsets import Offset
+from cvxens.problems.losses import Hinge, Logistic, Offset, SquaredError
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 
 X, y = noisy(30, 3, seed=1)

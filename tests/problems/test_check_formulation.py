@@ -177,7 +177,9 @@ OF_LOSSES = {
     "b off": wrong(ROUNDED, best_intercept=lambda own, f, y: ROUNDED(own.C, own.d).best_intercept(f, y) + 0.5),
     "slopes of a hinge": wrong(Hinge, slopes=lambda own, z, near: (0.0 * z, 0.0 * z)),
     "hinges": wrong(
-        Hinge, linear_dual=property(lambda own: LinearDual((Hinges(1.0, np.asarray(0.5), np.asarray(own.C)),)))
+        Hinge,
+        linear_dual=property(lambda own: LinearDual((Hinges(1.0, 0.5, own.C),))),
+        terms=lambda own, z: own.C * np.maximum(1 - z, 0),
     ),
     "another shape": wrong(ROUNDED, multipliers=lambda own, z: np.full(3, own.C)),
 }

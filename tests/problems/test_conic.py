@@ -302,7 +302,7 @@ DUALS = {
 def test_what_surrounds_a_vector_of_a_dual_cone_is_in_it(kind, data):
     cones = DUALS[kind]
     dual = data.draw(arrays(float, cones.n_rows, elements=st.floats(-1, 1)))
-    dual = cones.enter(dual + cones.interior)
+    dual = cones.enter(dual + cones.fill())
     errors = 10.0 ** data.draw(st.sampled_from([-16, -8, -1, 0])) * np.abs(
         data.draw(arrays(float, cones.n_rows, elements=st.floats(-1, 1)))
     )
@@ -313,8 +313,8 @@ def test_what_surrounds_a_vector_of_a_dual_cone_is_in_it(kind, data):
             assert cones.depths(moved).min() >= -4e-15 * np.abs(moved).max()
     else:
         assert errors.any()
-    assert cones.surround(cones.interior, np.full(len(dual), 1e-3))
-    assert not cones.surround(cones.interior, np.full(len(dual), 5.0))
+    assert cones.surround(cones.fill(), np.full(len(dual), 1e-3))
+    assert not cones.surround(cones.fill(), np.full(len(dual), 5.0))
 
 
 @pytest.mark.parametrize("kind", DUALS)
@@ -325,11 +325,11 @@ def test_what_enters_a_dual_cone_is_inside_and_near(kind, data):
     dual = data.draw(arrays(float, cones.n_rows, elements=st.floats(-3, 3)))
     entered = cones.enter(dual)
     assert cones.depths(entered).min() >= 0
-    assert cones.depths(cones.interior).min() > 0.1
+    assert cones.depths(cones.fill()).min() > 0.1
     if cones.depths(dual).min() >= 0:
         np.testing.assert_array_equal(entered, dual)
-    near = cones.enter(cones.interior - 1e-9 * np.abs(dual))
-    np.testing.assert_allclose(near, cones.interior - 1e-9 * np.abs(dual), atol=1e-15)
+    near = cones.enter(cones.fill() - 1e-9 * np.abs(dual))
+    np.testing.assert_allclose(near, cones.fill() - 1e-9 * np.abs(dual), atol=1e-15)
 
 
 @pytest.mark.parametrize("a", [-5e-324, -1e-311, -2.3e-308, -1e-300, -1e-16, -1.0])
@@ -359,10 +359,10 @@ def test_the_dual_exponential_cone_is_that_of_the_relative_entropy(data):
 def test_products_of_cones_are_taken_apart_in_the_order_of_the_solvers():
     cones = Cones(1, 2, (3,), (2,), 1, (0.5,), ((0.2, 0.8),))
     assert cones.n_rows == 1 + 2 + 3 + 3 + 3 + 3 + 3
-    depths = cones.depths(cones.interior)
+    depths = cones.depths(cones.fill())
     assert depths[0] == np.inf
     assert (depths[1:] > 0).all()
-    outside = cones.interior.copy()
+    outside = cones.fill().copy()
     outside[7] = 5.0
     assert (cones.depths(outside) < 0).nonzero()[0].tolist() == [6, 7, 8]
     assert len(cones.for_clarabel()) == 7

@@ -11,9 +11,9 @@ from cvxens.colgen.masters import ConicMaster, HighsMaster, NewtonMaster, fastes
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems import expressions
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss
-from cvxens.problems.kinks import read_hinges
 from cvxens.problems.losses import CVaR, Hinge
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.sums import read_hinges
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, Pinball
 
 N = 12

@@ -14,24 +14,24 @@ from cvxens.problems.expressions import ExpressionPenalty, read_penalty
 from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SquaredL2, StructuredExpression
 
 CURVES = {
-    "absolute": (Curve.identity().then(curves.absolute), np.abs),
-    "square": (Curve.identity().then(curves.power(2.0)), np.square),
-    "three halves": (Curve.identity().then(curves.absolute).then(curves.power(1.5)), lambda t: np.abs(t) ** 1.5),
+    "absolute": (Curve.of(slope=1.0).then(curves.absolute), np.abs),
+    "square": (Curve.of(slope=1.0).then(curves.power(2.0)), np.square),
+    "three halves": (Curve.of(slope=1.0).then(curves.absolute).then(curves.power(1.5)), lambda t: np.abs(t) ** 1.5),
     "huber": (
-        Curve.identity().then(curves.huber(0.4)),
+        Curve.of(slope=1.0).then(curves.huber(0.4)),
         lambda t: np.where(np.abs(t) < 0.4, t * t, 0.8 * np.abs(t) - 0.16),
     ),
-    "exponential": (Curve.identity().then(curves.exponential).plus(Curve.constant(-1.0)), np.expm1),
+    "exponential": (Curve.of(slope=1.0).then(curves.exponential).plus(Curve.of(-1.0)), np.expm1),
     "barrier": (
-        Curve.identity().times(-1.0).plus(Curve.constant(1.0)).then(curves.logarithm).times(-1.0),
+        Curve.of(slope=1.0).times(-1.0).plus(Curve.of(1.0)).then(curves.logarithm).times(-1.0),
         lambda t: np.where(t < 1, -np.log(np.maximum(1 - t, 1e-300)), np.inf),
     ),
     "hinge": (
-        curves.largest([Curve.identity().plus(Curve.constant(-0.3)), Curve.constant(0.0)]).times(2.0),
+        curves.largest([Curve.of(slope=1.0).plus(Curve.of(-0.3)), Curve.of(0.0)]).times(2.0),
         lambda t: 2 * np.maximum(t - 0.3, 0),
     ),
     "box": (Curve(lambda t: curves.nonpositive(t - 0.7)), lambda t: np.where(t <= 0.7, 0.0, np.inf)),
-    "logistic": (Curve.identity().then(curves.logistic), lambda t: np.logaddexp(0, t)),
+    "logistic": (Curve.of(slope=1.0).then(curves.logistic), lambda t: np.logaddexp(0, t)),
 }
 
 

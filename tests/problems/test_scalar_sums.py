@@ -15,7 +15,7 @@ from cvxens.problems.conic import Stated
 from cvxens.problems.losses import Logistic
 from cvxens.problems.modelling import Term
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
-from cvxens.problems.scalar_sums import ScalarSum
+from cvxens.problems.sums import ScalarSum
 
 N = 400
 FUNCTIONS = {

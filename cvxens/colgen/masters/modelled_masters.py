@@ -240,7 +240,7 @@ class ConicMaster(FastMaster):
             [
                 sparse.eye_array(n_rows, zero),
                 -sparse.eye_array(n_rows, zero),
-                -sparse.csc_array(form.cones.interior[:, np.newaxis]),
+                -sparse.csc_array(form.cones.fill()[:, np.newaxis]),
             ]
         )
         n_relaxed = relaxed.shape[1]

@@ -16,7 +16,7 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, KernelColumn, TabulatedColumn, negate
 from cvxens.limits import check_time, in_time
 from cvxens.problems.duality import centres, row_sizes
-from cvxens.proofs.readings import Statement
+from cvxens.proofs.forms import Statement
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole

@@ -28,7 +28,7 @@ from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, 
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads
 from cvxens.problems.duality import row_sizes
-from cvxens.proofs.readings import Reading, Statement
+from cvxens.proofs.forms import Reading, Statement
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
 from cvxens.types import Array

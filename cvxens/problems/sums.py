@@ -1,4 +1,4 @@
-"""Sums over samples of piecewise linear functions of one margin, read off the canonical form of an expression.
+"""Losses that are sums over samples of one function of a margin, read off an expression: hinges, and smooth functions.
 
 A canonical form without curved cones is ``min c'x : A x <= b``. Variables of no cost are eliminated (Fourier and
 Motzkin): pairs of rows that bound one from both sides remain. If then every row has one of the other variables t, on
@@ -8,23 +8,37 @@ the side that its cost pulls it to, and at most one margin, and no t has rows of
 
 a sum over samples, whose kinks are where neighbours in the upper envelopes of these lines cross. Anything else is none.
 A form without a cost is rows of constraints, linear where no other variables are left.
+
+Proofs of a sum of one smooth function are a table. What ``-phi*(-u)`` is at a multiplier u, a conjugate in one
+dimension tells (`problems.curves`), to the last digits. It is concave in u: between two u that have bounds, the chord
+of these is one. So a table of them bounds ``sum_i phi(z_i) + u'z`` by interpolation, in the time of a search in it. Its
+points are the slopes at a grid of z, which is finer where phi is curved: with steps d the chord misses at most
+``phi'' d^2 / 8``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import brentq
 
 from cvxens.problems.conic import ConicForm, Stated
+from cvxens.problems.curves import Curve
+from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.losses import CVaR
 from cvxens.problems.modelling import Term, cp
+from cvxens.problems.structure import read_sum
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
+
+Rows: TypeAlias = tuple[sparse.csr_array, Array]
+"""A and b of rows ``A x <= b``."""
 
 MOST_LINES = 32
 """Lines that an envelope is made of, and kinks of a sample on either side: the work is the square of it."""
@@ -68,7 +82,7 @@ class ReadHinges(SumOfHinges):
         named = " and ".join(f"{each[0]:.3g}" if np.ptp(each) == 0 else "its own of each sample" for each in slopes)
         return f"the loss read as hinges of slopes {named}"
 
-    def model(self, z: Any) -> Term:
+    def model(self, z: cp.Expression) -> Term:
         return Term(super().model(z).expression + self.constant)
 
     def terms(self, z: Array) -> Array:
@@ -182,7 +196,7 @@ def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array,
     return of[~free], factor[~free], slope[lines][~free], intercept[lines][~free], constant
 
 
-def _eliminate_idle(form: ConicForm) -> tuple[Any, Array, NDArray[np.intp]]:
+def _eliminate_idle(form: ConicForm) -> tuple[sparse.csr_array, Array, NDArray[np.intp]]:
     """Return the rows ``A x <= b`` of a linear form without variables of no cost, and the sample of each, or -1."""
     sample_of = np.full(len(form.c), -1)
     sample_of[form.rows] = np.arange(len(form.rows))
@@ -234,7 +248,7 @@ def read_largest(stated: Stated) -> CVaR | None:
     )
 
 
-def _eliminate(A: Any, b: Array, free: NDArray[np.bool_], most: int) -> tuple[Any, Array] | None:
+def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int) -> Rows | None:
     """Eliminate variables of no cost, the first in each of their rows; None if there are none, or too many entries."""
     entries = A.tocoo()
     mine = free[entries.coords[1]]
@@ -260,3 +274,100 @@ def _eliminate(A: Any, b: Array, free: NDArray[np.bool_], most: int) -> tuple[An
     others = np.setdiff1d(np.arange(A.shape[0]), row)
     kept = sparse.csr_array(sparse.vstack([A[others], pairs]))
     return kept, np.concatenate([b[others], gains[above[i]] + gains[below[j]]])
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarSum:
+    """A sum of one scalar convex function over samples, by bounds at a table of multipliers.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_points,)
+        Margins, ascending.
+    slopes : ndarray of shape (n_points,)
+        ``-phi'(z)``, descending.
+    u, bounds : ndarray of shape (n_points,)
+        Multipliers, ascending, and bounds on ``phi(z) + u z`` from below over all z.
+    offset : float
+        A constant of the sum.
+    """
+
+    z: Array
+    slopes: Array
+    u: Array
+    bounds: Array
+    offset: float
+
+    @classmethod
+    def from_stated(cls, stated: Stated) -> ScalarSum | None:
+        """Make the table of what is such a sum over its variable, smooth, and flat somewhere; else None."""
+        term, z = stated.term, stated.variable
+        if z.ndim > 1 or term.constraints or (found := read_sum(term.expression, z)) is None:
+            return None
+        phi, offset = found
+        # margins that a table covers, tried in turn; multipliers beyond those at its ends are clipped
+        for lowest, highest in ((-10.0, 30.0), (-6.0, 25.0), (-3.0, 15.0)):
+            coarse = np.linspace(lowest, highest, 400)
+            slopes = -phi.slopes(coarse)
+            # the chord of far larger slopes than that at a margin of 0 would miss too much
+            if np.isfinite(slopes).all() and slopes[0] <= 2e3 * abs(float(np.interp(0.0, coarse, slopes))):
+                break
+        else:
+            return None
+        # 8000 points at equal steps of the integral of sqrt phi'', and some everywhere: a logistic loss is met to 1e-7
+        falls = np.sqrt(np.maximum(-np.diff(slopes), 0.0) * np.diff(coarse)) + 1e-3 * np.diff(coarse)
+        lengths = np.concatenate([[0.0], np.cumsum(falls)])
+        grid = np.interp(np.linspace(0.0, lengths[-1], 8000), lengths, coarse)
+        left, right = phi.bounds(grid)
+        slopes = -(left + right) / 2
+        u, spread = slopes[::-1], float(np.ptp(slopes))
+        # the share of the range of u that a smooth function's may fall by from one point to the next, or at one
+        if not spread > 0 or max(-np.diff(slopes).min(), (right - left).max()) > 0.02 * spread:
+            return None
+        # with the multiplier 0 in the middle or at the end, shrunk ones are in the table
+        if u[0] > 0:
+            if u[0] > 1e-6 * spread:
+                return None
+            u = np.append(0.0, u)
+        bounds = _bound(phi, u)
+        return cls(grid, slopes, u, bounds, offset) if np.isfinite(bounds).all() else None
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``-phi'(z)``, sample by sample."""
+        return np.interp(z, self.z, self.slopes)
+
+    def best_intercept(self, f: Array, y: Array) -> Array | None:
+        """Return the b at which the multipliers of ``y (f + b)`` balance; None where no b in the table does that."""
+        reach = float(np.abs(f).max() + np.abs(self.z).max())
+
+        def pull(b: float) -> float:
+            return float(y @ self.multipliers(y * (f + b)))
+
+        return np.asarray(brentq(pull, -reach, reach)) if pull(-reach) > 0 > pull(reach) else None
+
+    def curvature(self, u: Array) -> Array:
+        """Return ``phi''`` at the z whose multiplier is u."""
+        steps = -np.diff(self.slopes) / np.diff(self.z)
+        middles = (self.slopes[1:] + self.slopes[:-1]) / 2
+        return np.interp(u, middles[::-1], steps[::-1])
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip multipliers into the table; with signs, the heavier side of y u is scaled down until y'u = 0."""
+        clipped = np.clip(u, self.u[0], self.u[-1])
+        if y is None:
+            return clipped
+        # no size grows, and 0 is in the table but for digits
+        return np.clip(balance_exactly(balance_classes(clipped, y), y), self.u[0], self.u[-1])
+
+    def dual_value(self, u: Array) -> float:
+        """Bound ``sum_i phi(z_i) + u'z`` from below over all z; -inf beyond the table."""
+        if u.min() < self.u[0] or u.max() > self.u[-1]:
+            return -np.inf
+        bounds = np.interp(u, self.u, self.bounds)
+        return float(bounds.sum()) + self.offset - sum_error(len(u) + 4, float(np.abs(bounds).sum()))
+
+
+def _bound(phi: Curve, u: Array) -> Array:
+    """Bound ``phi(z) + u z`` from below over all z: over those from 0 on, and over their negatives."""
+    mirrored = Curve.of(slope=-1.0).then(phi.sides)
+    return -np.maximum(phi.conjugate(-u), mirrored.conjugate(u))
