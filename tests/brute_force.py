@@ -121,14 +121,15 @@ def assert_optimum(run, optimum, *, rel=1e-6, gap=1e-6):
     return run
 
 
-def assert_over_all(formulation, oracle, y=None, **options):
+def assert_over_all(formulation, oracle, y=None, *, rel=1e-6, gap=1e-6, **options):
     """Return a run that ends, proven, at the optimum of the formulation as it is stated over all stumps at once."""
     run = column_generation(formulation, oracle, y, **options)
     names = ("intercept", "nonnegative", "constraints")
     stated = {name: getattr(formulation, name) for name in names} | {"both": formulation.nonnegative, "tol": 1e-8}
     outputs = () if formulation.outputs is None else (formulation.outputs,)
     H, signs = all_stumps(oracle.sample), 1.0 if y is None else y
-    return assert_optimum(run, solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated))
+    optimum = solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated)
+    return assert_optimum(run, optimum, rel=rel, gap=gap)
 
 
 def solve_all(
