@@ -4,12 +4,15 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sklearn.svm import SVC
+from variants import enumerate_all
 
 from cvxens.colgen import Column, Priced, column_generation
 from cvxens.hypotheses import Stump
@@ -146,12 +149,10 @@ def solve_all(
     tol=1e-9,
 ) -> float:
     """The optimum over all columns of H at once, and their negations if `both`; terms are ours, or stated in cvxpy."""
-    M = np.hstack([H, -H]) if both else H
-    w, b = cp.Variable((M.shape[1], *outputs), nonneg=nonnegative), cp.Variable((1, *outputs))
-    z, scores = cp.Variable((len(H), *outputs)), M @ w + intercept * (np.ones((len(H), 1)) @ b)
-    (on_z, *held), (on_w, *also) = _state(loss, z), _state(penalty, w)
-    held += [*also, z == cp.multiply(y, scores), *(constraints(z) if constraints else [])]
-    problem = cp.Problem(cp.Minimize(on_z + on_w), held)
+    stated = SimpleNamespace(
+        outputs=outputs[0] if outputs else None, nonnegative=nonnegative, intercept=intercept, constraints=constraints
+    )
+    problem, *_ = enumerate_all(stated, np.hstack([H, -H]) if both else H, y, loss, penalty)
     return solve_to_the_end(problem, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
 
 
@@ -164,17 +165,6 @@ def solve_to_the_end(problem, **options) -> float:
         if problem.status == cp.OPTIMAL:
             break
     return optimum
-
-
-def _state(term, variable) -> list:
-    """A term's expression, and the constraints beside it."""
-    if not callable(term):
-        stated = term.model(variable)
-        return [stated.expression, *stated.constraints]
-    stated = term(variable)
-    if isinstance(stated, tuple):
-        return [stated[0], *stated[1]]
-    return stated if isinstance(stated, list) else [stated]
 
 
 def linear_program(
@@ -218,3 +208,11 @@ def soft_minimum_program(
     )
     assert answer.status == 0
     return -answer.fun
+
+
+def solve_by_libsvm(K: np.ndarray, y: np.ndarray, C: float) -> float:
+    """The optimum of LL08 P2 over a kernel matrix, which need only be PSD on coefficients that add up to 0."""
+    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K - K.min(), y)
+    v = np.zeros(len(y))
+    v[machine.support_] = machine.dual_coef_[0]
+    return v @ K @ v / 2 - np.abs(v).sum()

@@ -6,7 +6,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import assert_optimum, solve_all
+from brute_force import all_stumps, assert_optimum, solve_all
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,6 @@ from cvxens.colgen import Checkpoint, Formulation, column_generation, formulatio
 from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.problems import StumpColumns
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 
@@ -26,11 +25,6 @@ def drawn(seed, n_samples=24):
     X = rng.normal(size=(n_samples, 3)).round(1)
     X[:, 2] = X[:, 0]
     return X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=n_samples) > 0, 1.0, -1.0)
-
-
-def every_stump(X):
-    columns = StumpColumns(X)
-    return columns.scores(np.eye(columns.shape[1]))
 
 
 def elastic(loss, l1=1.0, l2=0.1, **options):
@@ -57,7 +51,7 @@ def test_no_bound_is_above_the_optimum_whatever_is_known(seed, l2, told):
     solution = restricted.evaluate(point)
     inside = [column.hypothesis for column in columns] if told else []
     priced = Stumps(X).price(solution.s, inside)
-    best = solve_all(every_stump(X), y, formulation.loss, formulation.penalty)
+    best = solve_all(all_stumps(X), y, formulation.loss, formulation.penalty)
     for known in (priced, replace(priced, outside_bound=np.inf)):
         assert restricted.bound(solution, known) <= best * (1 + 1e-7)
 
@@ -107,7 +101,7 @@ def test_erlpboost_over_all_stumps(eta, nu):
     X, y = drawn(6)
     n = len(y)
     run = column_generation(formulations.erlpboost(1 / (nu * n), eta), Stumps(X, square_sum=False), y, tol=1e-5)
-    M = y[:, None] * every_stump(X)
+    M = y[:, None] * all_stumps(X)
     u = cp.Variable(n, nonneg=True)
     largest = cp.norm_inf(M.T @ u) + (cp.sum(-cp.entr(u)) + np.log(n)) / eta
     best = cp.Problem(cp.Minimize(largest), [cp.sum(u) == 1, u <= 1 / (nu * n)]).solve("CLARABEL")

@@ -20,11 +20,11 @@ from brute_force import (
     noisy,
     soft_minimum_program,
     solve_all,
+    solve_by_libsvm,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.svm import SVC
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate, masters
 from cvxens.colgen.masters import (
@@ -57,14 +57,6 @@ CODES = simplex_codes(3)[CLASSES]
 SLS = formulations.simplex_least_squares(CODES, 0.3)
 
 
-def libsvm(C):
-    """P1 by LIBSVM on the kernel H H': minus the dual objective."""
-    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(H @ H.T, y)
-    v = np.zeros(N)
-    v[machine.support_] = machine.dual_coef_[0]
-    return np.abs(v).sum() - np.square(H.T @ v).sum() / 2
-
-
 dense = partial(solve_all, H, y, tol=1e-10)
 
 
@@ -88,7 +80,7 @@ class Case:
 
 
 CASES = {
-    "svm": Case(formulations.svm(0.3), y, lambda: libsvm(0.3)),
+    "svm": Case(formulations.svm(0.3), y, lambda: -solve_by_libsvm(H @ H.T, y, 0.3)),
     "hard margin": Case(formulations.hard_margin(), EASY, lambda: linear_program(H, EASY, slack=None)),
     "hard margin, intercept": Case(
         Formulation(HardMargin(), L1(1.7), intercept=True, nonnegative=True),
