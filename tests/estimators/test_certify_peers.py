@@ -112,7 +112,8 @@ def test_several_classes_against_the_largest_hard_margin_over_all_codes(estimato
     Z = three_classes()[0]
     y = np.digitize(Z[:, 0], [-0.5, 0.5])
     model = clone(estimator).fit(Z, y)
-    best = 1 / linear_program(pairs_of(codes_of_stumps(Z, 3), y), 1.0, slack=None, one_sided=True)
+    margins = pairs_of(codes_of_stumps(Z, 3), y)
+    best = 1 / linear_program(margins, np.ones(len(margins)), slack=None, one_sided=True)
     certificate = model.certify(Z, y)
     assert best * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-3)
     assert best * (1 + 1e-9) >= certificate.primal >= model.certificate_.primal * (1 - 1e-9)
