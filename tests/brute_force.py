@@ -4,12 +4,15 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sklearn.svm import SVC
+from variants import enumerate_all
 
 from cvxens.colgen import Column, Priced, column_generation
 from cvxens.hypotheses import Stump
@@ -121,14 +124,15 @@ def assert_optimum(run, optimum, *, rel=1e-6, gap=1e-6):
     return run
 
 
-def assert_over_all(formulation, oracle, y=None, **options):
+def assert_over_all(formulation, oracle, y=None, *, rel=1e-6, gap=1e-6, **options):
     """Return a run that ends, proven, at the optimum of the formulation as it is stated over all stumps at once."""
     run = column_generation(formulation, oracle, y, **options)
     names = ("intercept", "nonnegative", "constraints")
     stated = {name: getattr(formulation, name) for name in names} | {"both": formulation.nonnegative, "tol": 1e-8}
     outputs = () if formulation.outputs is None else (formulation.outputs,)
     H, signs = all_stumps(oracle.sample), 1.0 if y is None else y
-    return assert_optimum(run, solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated))
+    optimum = solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated)
+    return assert_optimum(run, optimum, rel=rel, gap=gap)
 
 
 def solve_all(
@@ -145,12 +149,10 @@ def solve_all(
     tol=1e-9,
 ) -> float:
     """The optimum over all columns of H at once, and their negations if `both`; terms are ours, or stated in cvxpy."""
-    M = np.hstack([H, -H]) if both else H
-    w, b = cp.Variable((M.shape[1], *outputs), nonneg=nonnegative), cp.Variable((1, *outputs))
-    z, scores = cp.Variable((len(H), *outputs)), M @ w + intercept * (np.ones((len(H), 1)) @ b)
-    (on_z, *held), (on_w, *also) = _state(loss, z), _state(penalty, w)
-    held += [*also, z == cp.multiply(y, scores), *(constraints(z) if constraints else [])]
-    problem = cp.Problem(cp.Minimize(on_z + on_w), held)
+    stated = SimpleNamespace(
+        outputs=outputs[0] if outputs else None, nonnegative=nonnegative, intercept=intercept, constraints=constraints
+    )
+    problem, *_ = enumerate_all(stated, np.hstack([H, -H]) if both else H, y, loss, penalty)
     return solve_to_the_end(problem, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
 
 
@@ -163,17 +165,6 @@ def solve_to_the_end(problem, **options) -> float:
         if problem.status == cp.OPTIMAL:
             break
     return optimum
-
-
-def _state(term, variable) -> list:
-    """A term's expression, and the constraints beside it."""
-    if not callable(term):
-        stated = term.model(variable)
-        return [stated.expression, *stated.constraints]
-    stated = term(variable)
-    if isinstance(stated, tuple):
-        return [stated[0], *stated[1]]
-    return stated if isinstance(stated, list) else [stated]
 
 
 def linear_program(
@@ -217,3 +208,11 @@ def soft_minimum_program(
     )
     assert answer.status == 0
     return -answer.fun
+
+
+def solve_by_libsvm(K: np.ndarray, y: np.ndarray, C: float) -> float:
+    """The optimum of LL08 P2 over a kernel matrix, which need only be PSD on coefficients that add up to 0."""
+    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K - K.min(), y)
+    v = np.zeros(len(y))
+    v[machine.support_] = machine.dual_coef_[0]
+    return v @ K @ v / 2 - np.abs(v).sum()

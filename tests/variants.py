@@ -21,10 +21,9 @@ from cvxens.errors import SolverFallbackWarning
 from cvxens.hypotheses import Staircase
 from cvxens.kernels import Gaussian, Laplacian
 from cvxens.problems import simplex_codes
-from cvxens.problems.constraints import read_term
-from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, Loss, SquaredError, SquaredHinge
+from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, SquaredError, SquaredHinge
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
-from cvxens.problems.penalties import L1, ElasticNet, Penalty, RowNorms, Simplex, SquaredL2
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SquaredL2
 
 
 @dataclass(frozen=True)
@@ -629,26 +628,32 @@ def costs_of(d):
     )
 
 
+def state_term(term, variable):
+    """The expression of a loss or a penalty, ours or stated in cvxpy, and the constraints beside it."""
+    if not callable(term):
+        stated = term.model(variable)
+        return stated.expression, list(stated.constraints)
+    stated = term(variable)
+    if isinstance(stated, tuple):
+        return stated[0], list(stated[1])
+    return (stated[0], stated[1:]) if isinstance(stated, list) else (stated, [])
+
+
 def enumerate_all(formulation, H, y, loss, penalty):
     """State the problem over all columns at once in cvxpy; returns it, and the expressions of loss and penalty.
 
     These are parts of the library, or expressions, with constraints or without.
     """
     outputs = () if formulation.outputs is None else (formulation.outputs,)
-    w, b = cp.Variable((H.shape[1], *outputs), nonneg=formulation.nonnegative), cp.Variable(outputs or (1,))
-    constant = np.ones((len(H), 1)) @ cp.reshape(b, (1, b.size), order="C") if outputs else b
-    f = H @ w + constant if formulation.intercept else H @ w
-    z = cp.Variable(f.shape)
-    on_z, on_w = (
-        part.model(at) if isinstance(part, (Loss, Penalty)) else read_term("part", part, at)
-        for part, at in ((loss, z), (penalty, w))
-    )
+    w, b = cp.Variable((H.shape[1], *outputs), nonneg=formulation.nonnegative), cp.Variable((1, *outputs))
+    scores = H @ w + np.ones((len(H), 1)) @ b if formulation.intercept else H @ w
+    z = cp.Variable(scores.shape)
+    (on_z, beside_z), (on_w, beside_w) = state_term(loss, z), state_term(penalty, w)
     held = formulation.constraints(z) if formulation.constraints is not None else []
-    link = z == (f if y is None else cp.multiply(y, f))
-    stated = cp.Problem(
-        cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints, *held]
-    )
-    return stated, on_z.expression, on_w.expression
+    link = z == (scores if y is None else cp.multiply(y, scores))
+    # of a number, too, an expression
+    on_z, on_w = cp.sum(on_z), cp.sum(on_w)
+    return cp.Problem(cp.Minimize(on_z + on_w), [link, *beside_z, *beside_w, *held]), on_z, on_w
 
 
 def solve(name, d):

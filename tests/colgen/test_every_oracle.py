@@ -8,23 +8,32 @@ import pandas as pd
 import polars as pl
 import pytest
 from brute_force import dichotomies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Ending, column_generation, formulations, oracles
+from cvxens.hypotheses import negate
 from cvxens.problems import SLSSVM, SoftMarginBoosting, SVMPrimal, simplex_codes
 from cvxens.trees import Table
 
 KERNEL = partial(rbf_kernel, gamma=0.5)
 DIRECTIONS = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 1.0]])
 EXACT = {
-    "Stumps": lambda X: oracles.Stumps(X, columns_per_round=3),
-    "QuantileStumps": lambda X: oracles.QuantileStumps(X, n_thresholds=9, columns_per_round=3),
-    "ParallelPerceptrons": lambda X: oracles.ParallelPerceptrons(X, DIRECTIONS),
-    "Perceptrons": lambda X: oracles.Perceptrons(X, n_directions=4, resample=False, random_state=0),
-    "Fourier": lambda X: oracles.Fourier(X, pool=25, resample=False, columns_per_round=3, random_state=0),
-    "KernelColumns": lambda X: oracles.KernelColumns(KERNEL, X, columns_per_round=3),
-    "Pool": lambda X: oracles.Pool(np.column_stack([X, X**2, X[:, 0] * X[:, 1]]), columns_per_round=3),
+    "Stumps": lambda X, limit=3: oracles.Stumps(X, columns_per_round=limit),
+    "QuantileStumps": lambda X, limit=3: oracles.QuantileStumps(X, n_thresholds=9, columns_per_round=limit),
+    "QuantileStumps, sparse": lambda X, limit=3: oracles.QuantileStumps(
+        csc_array(X), n_thresholds=9, columns_per_round=limit
+    ),
+    "ParallelPerceptrons": lambda X, limit=100: oracles.ParallelPerceptrons(X, DIRECTIONS, columns_per_round=limit),
+    "Perceptrons": lambda X, limit=100: oracles.Perceptrons(
+        X, n_directions=4, resample=False, random_state=0, columns_per_round=limit
+    ),
+    "Fourier": lambda X, limit=3: oracles.Fourier(X, pool=25, resample=False, columns_per_round=limit, random_state=0),
+    "KernelColumns": lambda X, limit=3: oracles.KernelColumns(KERNEL, X, columns_per_round=limit),
+    "Pool": lambda X, limit=3: oracles.Pool(np.column_stack([X, X**2, X[:, 0] * X[:, 1]]), columns_per_round=limit),
 }
 HEURISTIC = {
     "Perceptrons": lambda X: oracles.Perceptrons(
@@ -76,35 +85,70 @@ def test_the_objective_falls_the_same_way_by_a_seed_and_only_a_bound_on_the_edge
     assert run.decision_function(run.columns[0].sample).shape == ((36, 2) if formulation == "SLS" else (36,))
 
 
-def matrix(name: str) -> np.ndarray:
-    """The values of all hypotheses of an exact oracle on the sample."""
-    X, _ = sample()
-    s = np.ones(len(X))
-    perceptrons = oracles.Perceptrons(X, n_directions=4, resample=False, random_state=0).price(s).columns
-    features = oracles.Fourier(X, pool=25, resample=False, columns_per_round=25, random_state=0).price(s).columns
-    stumps = oracles.QuantileStumps(X, n_thresholds=9).price(s).columns
+def list_columns(name: str, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values of all hypotheses of an exact oracle on a sample, and groups of them of which the best one is told."""
+    s, every = np.ones(len(X)), len(X) * 50
+    if name in {"Stumps", "ParallelPerceptrons", "Perceptrons"}:
+        columns = EXACT["Perceptrons"](X).price(s).columns
+        drawn = [c.hypothesis.theta for c in columns if hasattr(c.hypothesis, "theta")]
+        directions = {"Stumps": np.eye(X.shape[1]), "ParallelPerceptrons": DIRECTIONS, "Perceptrons": drawn}[name]
+        parts = [dichotomies(X, [theta]) for theta in np.asarray(directions)]
+        parts += [] if name == "ParallelPerceptrons" else [s[:, None]]
+        return np.hstack(parts), np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+    if name == "KernelColumns":
+        H = KERNEL(X, np.unique(X, axis=0))
+    else:
+        # functions of the sample, of either sign
+        H = np.column_stack([column.values for column in EXACT[name](X, every).price(s).columns])
+    return H, np.arange(H.shape[1])
 
-    def with_constant(directions):
-        return np.column_stack([dichotomies(X, directions), s])
 
-    return {
-        "Stumps": lambda: with_constant(np.eye(2)),
-        "QuantileStumps": lambda: np.column_stack([c.values for c in stumps]),
-        "ParallelPerceptrons": lambda: dichotomies(X, DIRECTIONS),
-        "Perceptrons": lambda: with_constant(
-            [c.hypothesis.theta for c in perceptrons if hasattr(c.hypothesis, "theta")]
-        ),
-        "Fourier": lambda: np.column_stack([c.values for c in features]),
-        "KernelColumns": lambda: KERNEL(X, np.unique(X, axis=0)),
-        "Pool": lambda: np.column_stack([X, X**2, X[:, 0] * X[:, 1]]),
-    }[name]()
+def measure(edges, order):
+    """The norm of the edges of a hypothesis over the outputs; the largest of either sign where it is infinite."""
+    return np.linalg.norm(edges, order, axis=-1)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    outputs=st.integers(1, 3),
+    limit=st.integers(1, 30),
+    order=st.sampled_from([np.inf, 1.0, 2.0]),
+)
+def test_answers_and_bounds_are_those_of_a_list_of_all(name, seed, outputs, limit, order):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (12, 2)).astype(float)
+    X[0], X[1], s = 0.0, 1.0, rng.integers(-8, 9, (12, outputs)).astype(float)
+    H, groups = list_columns(name, X)
+    edges, slack = H.T @ s, 1e-12 * (1 + np.abs(s).sum())
+    sizes, oracle = measure(edges, order), EXACT[name](X, limit)
+    norm = {} if order == np.inf else {"row_norm": order}
+    priced = oracle.price(s, **norm)
+    assert sizes.max() * (1 - 1e-14) <= priced.edge_bound <= sizes.max() * (1 + 1e-10) + slack
+    assert priced.edge_square_sum == pytest.approx((edges**2).sum(), rel=1e-10, abs=100 * slack)
+    best = sorted((sizes[groups == group].max() for group in np.unique(groups)), reverse=True)
+    np.testing.assert_allclose([column.edge for column in priced.columns], best[:limit], atol=slack)
+    for column in priced.columns:
+        own = s.T @ column.values
+        assert column.edge == pytest.approx(own.max() if order == np.inf else measure(own, order), abs=slack)
+    taken = [column.hypothesis for column in priced.columns]
+    rest = oracle.price(s, taken, **norm)
+    assert (rest.edge_bound, rest.edge_square_sum) == (priced.edge_bound, priced.edge_square_sum)
+    assert rest.outside_bound <= sizes.max() * (1 + 1e-10) + slack
+    assert {h for column in rest.columns for h in (column.hypothesis, negate(column.hypothesis))}.isdisjoint(taken)
+
+
+def test_thresholds_of_quantile_stumps_are_at_quantiles():
+    *stumps, _ = oracles.QuantileStumps(np.arange(1000.0)[:, None], n_thresholds=9).hypotheses
+    np.testing.assert_allclose([stump.threshold for stump in stumps], np.arange(100, 1000, 100), atol=1)
 
 
 @pytest.mark.parametrize("formulation", ["P4", "CGEns", "SLS"])
 @pytest.mark.parametrize("name", EXACT)
 def test_a_finite_set_is_solved_to_the_optimum_of_the_dense_problem(formulation, name):
     _, labels = sample()
-    H, y = matrix(name), np.where(labels > 0, 1.0, -1.0)
+    H, y = list_columns(name, sample()[0])[0], np.where(labels > 0, 1.0, -1.0)
     dense = {
         "P4": lambda: SoftMarginBoosting(np.hstack([H, -H]), y, 0.3),
         "CGEns": lambda: SVMPrimal(H, y, 0.3),
@@ -144,18 +188,3 @@ def test_a_table_with_gaps_goes_from_training_to_new_rows(formulation, make):
     ).decision_function(pd.DataFrame(new))
     np.testing.assert_array_equal(run.decision_function(pd.DataFrame(new)), expected)
     np.testing.assert_array_equal(run.decision_function(pl.DataFrame(new)), expected)
-
-
-@pytest.mark.parametrize("row_norm", [1.0, 2.0])
-@pytest.mark.parametrize("name", EXACT)
-def test_hypotheses_are_ranked_and_bounded_by_a_norm_over_the_outputs(name, row_norm):
-    H, s = matrix(name), np.random.default_rng(1).normal(size=(36, 3))
-    sizes = np.linalg.norm(H.T @ s, row_norm, axis=1)
-    priced = EXACT[name](sample()[0]).price(s, row_norm=row_norm)
-    assert sizes.max() * (1 - 1e-14) <= priced.edge_bound <= sizes.max() * (1 + 1e-10)
-    assert priced.columns[0].edge == pytest.approx(sizes.max())
-    for column in priced.columns:
-        assert column.edge == pytest.approx(np.linalg.norm(column.values @ s, row_norm))
-    rest = EXACT[name](sample()[0]).price(s, [priced.columns[0].hypothesis], row_norm=row_norm)
-    assert rest.edge_bound == priced.edge_bound
-    assert rest.outside_bound <= sizes.max() * (1 + 1e-10)

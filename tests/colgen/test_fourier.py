@@ -18,21 +18,6 @@ def problem(seed, n=40, n_features=3, n_outputs=1):
     return random.standard_normal((n, n_features)), random.standard_normal((n, n_outputs))
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 2**32 - 1), pool=st.integers(1, 150), n_outputs=st.integers(1, 3))
-def test_a_fixed_pool_is_priced_exactly(seed, pool, n_outputs):
-    X, s = problem(seed, n_outputs=n_outputs)
-    every = Fourier(X, pool=pool, resample=False, columns_per_round=pool, random_state=seed).price(s)
-    assert len(every.columns) == pool
-    edges = np.array([s.T @ column.hypothesis(X) for column in every.columns])
-    np.testing.assert_allclose([column.edge for column in every.columns], edges.max(axis=1), rtol=1e-10)
-    np.testing.assert_allclose(np.abs(edges).max(axis=1), edges.max(axis=1), rtol=1e-10)
-    np.testing.assert_allclose(every.edge_bound, np.abs(edges).max(), rtol=1e-10)
-    np.testing.assert_allclose(every.edge_square_sum, (edges**2).sum(), rtol=1e-10)
-    few = Fourier(X, pool=pool, resample=False, columns_per_round=3, random_state=seed).price(s)
-    assert [c.hypothesis for c in few.columns] == [c.hypothesis for c in every.columns[:3]]
-
-
 def test_frequencies_are_gaussian_and_phases_uniform():
     X, s = problem(0)
     priced = Fourier(X, pool=4000, sigma=0.5, columns_per_round=4000, random_state=0).price(s)

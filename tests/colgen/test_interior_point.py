@@ -7,71 +7,22 @@ from brute_force import (
     Table,
     all_stumps,
     assert_optimum,
-    degenerate,
     linear_program,
     noisy,
-    soft_minimum_program,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
+from cvxens.colgen import Formulation, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.masters import linear_masters as module
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import SolverFailed, SolverFallbackWarning
-from cvxens.problems.losses import Hinge, SoftMinimumMargin
-from cvxens.problems.penalties import L1, Simplex
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1
 from cvxens.types import Attempt
 
 X, y = noisy(60, 4, seed=1)
 H = all_stumps(X)
-
-
-PRICES = st.sampled_from([1e-6, 1e-3, 0.05, 0.5, 1.0, 20.0, 1e3, 1e6])
-
-
-@given(
-    degenerate(30, 6),
-    PRICES,
-    st.booleans(),
-    st.booleans(),
-    st.sampled_from([Stumps, "plain", "told"]),
-)
-def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, intercept, nonnegative, kind):
-    Z, labels = sample
-    M = all_stumps(Z)
-    oracle = Stumps(Z) if kind is Stumps else {"plain": PlainTable, "told": Table}[kind](M, 2)
-    formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=nonnegative)
-    optimum = linear_program(M, labels, slack=C, intercept=intercept)
-    run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
-    slack = 1e-9 * optimum
-    assert all(row.bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
-    assert run.ending is Ending.OPTIMAL
-    assert 0 <= run.u.min() <= run.u.max() <= C
-
-
-@given(
-    degenerate(30, 6),
-    st.sampled_from([0.05, 0.3, 0.7, 0.999, 1.0]),
-    st.booleans(),
-    st.sampled_from([Stumps, "plain", "told"]),
-)
-def test_every_step_brackets_the_soft_minimum_margin(sample, nu, intercept, kind):
-    Z, labels = sample
-    M = all_stumps(Z)
-    oracle = Stumps(Z) if kind is Stumps else {"plain": PlainTable, "told": Table}[kind](M, 2)
-    D = max(1 / (nu * len(labels)), 0.5 / min((labels > 0).sum(), (labels < 0).sum()) if intercept else 0.0)
-    formulation = Formulation(SoftMinimumMargin(D), Simplex(), intercept=intercept, nonnegative=True, maximise=True)
-    optimum = soft_minimum_program(M, labels, D, intercept=intercept)
-    run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
-    assert all(row.bound >= optimum - 1e-9 and row.objective <= optimum + 1e-9 for row in run.history)
-    assert run.certificate.primal == pytest.approx(optimum, abs=1e-8)
-    assert run.certificate.gap <= 2e-8
-    assert run.u.sum() == pytest.approx(1.0, abs=1e-9)
-    assert 0 <= run.u.min() <= run.u.max() <= D * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
@@ -116,17 +67,6 @@ def test_the_restricted_problem_is_solved_no_further_than_the_outer_gap_warrants
     assert early
     assert not any(step.solution.exact for step in early)
     assert steps[-1].bound == pytest.approx(exact[-1].bound, rel=1e-8)
-
-
-@pytest.mark.parametrize("limits", [{"max_columns": 6}, {"max_time": 1e-9}])
-def test_a_limit_returns_a_certified_state(limits):
-    run = column_generation(
-        formulations.soft_margin(0.4), Stumps(X, columns_per_round=2), y, tol=1e-9, master=InteriorPointMaster, **limits
-    )
-    optimum = linear_program(H, y, slack=0.4)
-    assert run.ending in {Ending.MAX_COLUMNS, Ending.MAX_TIME}
-    assert run.certificate.proven
-    assert run.certificate.dual < optimum < run.certificate.primal
 
 
 def test_it_agrees_with_highs_on_weights_where_they_are_unique():

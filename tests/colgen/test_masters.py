@@ -15,15 +15,18 @@ from brute_force import (
     all_stumps,
     as_columns,
     assert_optimum,
+    degenerate,
     linear_program,
     noisy,
     soft_minimum_program,
     solve_all,
+    solve_by_libsvm,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.svm import SVC
 
-from cvxens.colgen import Formulation, column_generation, formulations, iterate, masters
+from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate, masters
 from cvxens.colgen.masters import (
     MASTERS,
     ConicMaster,
@@ -36,6 +39,7 @@ from cvxens.colgen.masters import (
 )
 from cvxens.colgen.oracles import Stumps
 from cvxens.colgen.restricted import Restricted
+from cvxens.colgen.stabilisation import Averaged, InOut, SelfAdjusting, stabilised
 from cvxens.errors import InvalidInput
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -51,14 +55,6 @@ EASY = np.where(X[:, 0] - 3 * (X[:, 1] > 4) > 2.5, 1.0, -1.0)
 CLASSES = np.digitize(X.sum(axis=1), [5, 10])
 CODES = simplex_codes(3)[CLASSES]
 SLS = formulations.simplex_least_squares(CODES, 0.3)
-
-
-def libsvm(C):
-    """P1 by LIBSVM on the kernel H H': minus the dual objective."""
-    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(H @ H.T, y)
-    v = np.zeros(N)
-    v[machine.support_] = machine.dual_coef_[0]
-    return np.abs(v).sum() - np.square(H.T @ v).sum() / 2
 
 
 dense = partial(solve_all, H, y, tol=1e-10)
@@ -84,7 +80,7 @@ class Case:
 
 
 CASES = {
-    "svm": Case(formulations.svm(0.3), y, lambda: libsvm(0.3)),
+    "svm": Case(formulations.svm(0.3), y, lambda: -solve_by_libsvm(H @ H.T, y, 0.3)),
     "hard margin": Case(formulations.hard_margin(), EASY, lambda: linear_program(H, EASY, slack=None)),
     "hard margin, intercept": Case(
         Formulation(HardMargin(), L1(1.7), intercept=True, nonnegative=True),
@@ -223,21 +219,6 @@ def test_the_gap_of_a_squared_penalty_is_the_sum_of_squared_edges_outside(name):
     assert len(inside) > H.shape[1] / 2
 
 
-@pytest.mark.parametrize("name", ["soft margin", "lpboost", "hard margin"])
-@pytest.mark.parametrize("oracle", [PlainTable, Table])
-@pytest.mark.parametrize("count", [1, 5])
-def test_any_exact_oracle_leads_to_the_same_optimum(name, oracle, count):
-    case = CASES[name]
-    run = column_generation(case.formulation, oracle(H, count), case.y, tol=1e-9)
-    assert_optimum(run, optimum(name), rel=1e-9, gap=1e-9)
-
-
-def test_the_lpboost_optimum_is_one_over_that_of_the_soft_margin():
-    U = optimum("soft margin")
-    run = column_generation(formulations.lpboost(0.4 / U), Stumps(X), y, tol=1e-9)
-    assert run.certificate.primal == pytest.approx(1 / U, rel=1e-9)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 def test_least_squares_by_the_closed_form_with_any_number_of_classes(n_classes, C):
@@ -322,3 +303,47 @@ def test_columns_are_stored_in_the_order_in_which_they_came():
     everything = [c.values for columns in priced for c in columns]
     assert restricted.n_columns == len(everything) > 64
     assert_allclose(restricted.H, np.column_stack(everything))
+
+
+RULES = st.none() | st.builds(
+    lambda rule, share: rule(share), st.sampled_from([InOut, Averaged, SelfAdjusting]), st.sampled_from([0.0, 0.3, 0.9])
+)
+
+
+@pytest.mark.parametrize("margins", [False, True], ids=["hinge", "soft minimum"])
+@pytest.mark.parametrize("master", [HighsMaster, InteriorPointMaster])
+@given(
+    sample=degenerate(30, 6),
+    C=st.sampled_from([1e-6, 1e-3, 0.02, 0.05, 0.4, 0.5, 1.0, 20.0, 30.0, 1e3, 1e6]),
+    nu=st.sampled_from([0.01, 0.05, 0.3, 0.4, 0.7, 0.999, 1.0]),
+    signs=st.tuples(st.booleans(), st.booleans()),
+    oracle=st.sampled_from([lambda X, _: Stumps(X), lambda _, H: PlainTable(H, 2), lambda _, H: Table(H, 2)]),
+    rule=RULES,
+)
+def test_every_round_of_a_linear_program_brackets_its_optimum(master, margins, sample, C, nu, signs, oracle, rule):
+    """Of any exact oracle, with smoothed multipliers or those of the master, on data with ties and copies."""
+    (Z, labels), (intercept, nonnegative) = sample, signs
+    M, n = all_stumps(Z), len(labels)
+    if margins:
+        most = max(1 / (nu * n), 0.5 / min((labels > 0).sum(), (labels < 0).sum()) if intercept else 0.0)
+        formulation = Formulation(
+            SoftMinimumMargin(most), Simplex(), intercept=intercept, nonnegative=True, maximise=True
+        )
+        optimum = -soft_minimum_program(M, labels, most, intercept=intercept)
+    else:
+        most, formulation = C, Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=nonnegative)
+        optimum = linear_program(M, labels, slack=C, intercept=intercept)
+    chosen = master if rule is None else stabilised(master, rule)
+    run = column_generation(
+        formulation, oracle(Z, M), labels, tol=1e-9 if master is HighsMaster else 1e-8, master=chosen
+    )
+    slack, sense = 1e-9 * (1.0 if margins else optimum), formulation.sense
+    for row in run.history:
+        assert sense * row.bound <= optimum + slack
+        assert sense * row.objective >= optimum - slack
+    assert sense * run.certificate.primal == pytest.approx(optimum, **({"abs": 1e-8} if margins else {"rel": 1e-8}))
+    assert run.certificate.gap <= 2e-8 * (1.0 if margins else optimum)
+    assert margins or run.ending is Ending.OPTIMAL
+    assert 0 <= run.u.min() <= run.u.max() <= most * (1 + 1e-9 * margins)
+    assert not margins or run.u.sum() == pytest.approx(1.0, abs=1e-9)
+    assert not margins or run.weights.sum() == pytest.approx(1.0)

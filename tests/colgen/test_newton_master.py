@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from brute_force import all_stumps, as_columns, assert_optimum, interrupted, noisy
+from brute_force import as_columns, assert_optimum, interrupted
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -186,19 +186,6 @@ def test_hessians_are_derivatives_of_the_edges(kind):
         numerical[a] = ((H.T @ multipliers(back) - H.T @ multipliers(ahead)) / 2e-6)[j, k]
     found = find_hessian(loss)(multipliers(W), H[:, j].T, k).reshape(4, 4)
     assert_allclose(found, numerical, rtol=1e-5, atol=1e-5)
-
-
-@of_every
-@pytest.mark.parametrize("nonnegative", [True, False])
-def test_a_run_over_all_stumps_is_certified(loss, penalty, nonnegative):
-    X, y = noisy()
-    formulation = Formulation(loss(0.3), penalty, intercept=True, nonnegative=nonnegative)
-    run = column_generation(formulation, Stumps(X), y, tol=1e-8)
-    assert run.certificate.proven
-    assert run.certificate.holds(1e-8)
-    both = np.c_[all_stumps(X), -all_stumps(X)] if nonnegative else all_stumps(X)
-    everything = solved(formulation, both, y)
-    assert run.certificate.primal == pytest.approx(everything.objective, rel=1e-7)
 
 
 def test_rows_and_squares_of_several_outputs_end_at_the_optimum():

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from cvxens.colgen.oracles import Constant, Fourier, KernelColumns, ParallelPerceptrons, Perceptrons, Pool
+from cvxens.colgen.oracles import (
+    Constant,
+    Fourier,
+    KernelColumns,
+    ParallelPerceptrons,
+    Perceptrons,
+    Pool,
+    QuantileStumps,
+)
 from cvxens.hypotheses import Negated, Perceptron
 
 N_SAMPLES = 9
@@ -18,6 +26,7 @@ SINGLE = {
     "Pool": lambda X, limit: Pool(np.column_stack([X, X[:, :1], 1 - X]), columns_per_round=limit),
     "Pool.of": lambda X, limit: Pool.of([np.ravel, Constant(1)], X[:, :1], columns_per_round=limit),
     "KernelColumns": lambda X, limit: KernelColumns(KERNEL, X, columns_per_round=limit),
+    "QuantileStumps": lambda X, limit: QuantileStumps(X, n_thresholds=3, columns_per_round=limit),
     "Fourier": lambda X, limit: Fourier(X, pool=12, sigma=2.0, resample=False, columns_per_round=limit, random_state=0),
 }
 EVERY = 1000

@@ -31,26 +31,6 @@ def test_given_directions_are_searched_exactly(data, n, k, m):
         assert (s.T @ column.values).max() == column.edge
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 2**32 - 1), n_directions=st.integers(1, 140), n_outputs=st.integers(1, 2))
-def test_a_fixed_pool_is_priced_exactly(seed, n_directions, n_outputs):
-    random = np.random.default_rng(seed)
-    X, s = np.repeat(random.standard_normal((10, 3)), 2, axis=0), random.standard_normal((20, n_outputs))
-    oracle = Perceptrons(
-        X, n_directions=n_directions, resample=False, columns_per_round=n_directions + 1, random_state=seed
-    )
-    priced = oracle.price(s)
-    thetas = [c.hypothesis.theta for c in priced.columns if isinstance(c.hypothesis, Perceptron)]
-    assert len(thetas) == n_directions
-    edges = np.column_stack([dichotomies(X, thetas), np.ones(20)]).T @ s
-    assert len(edges) == 9 * n_directions + 1
-    assert priced.columns[0].edge == pytest.approx(np.abs(edges).max(), rel=1e-12)
-    assert np.abs(edges).max() * (1 - 1e-14) <= priced.edge_bound <= np.abs(edges).max() * (1 + 1e-12)
-    assert priced.edge_square_sum == pytest.approx((edges**2).sum(), rel=1e-10)
-    for column in priced.columns:
-        assert (s.T @ column.values).max() == pytest.approx(column.edge, rel=1e-12)
-
-
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), n_features=st.integers(1, 3), n_outputs=st.integers(1, 2))
 def test_sampled_pairs_are_priced_exactly(seed, n_features, n_outputs):
@@ -74,20 +54,10 @@ def test_2000_pairs_are_fewer_perceptrons_than_2000_directions():
     pairs, directions = (Perceptrons(X, thresholds=kind, random_state=0).price(s) for kind in ("sampled", "all"))
     assert pairs.edge_bound == math.inf
     assert pairs.columns[0].edge < directions.columns[0].edge
-    mean = np.mean(
-        [
-            np.outer(h(X), h(X))
-            for h in (
-                c.hypothesis
-                for c in Perceptrons(X, n_directions=4000, thresholds="sampled", columns_per_round=4000, random_state=2)
-                .price(s)
-                .columns
-            )
-        ],
-        axis=0,
-    )
+    many = Perceptrons(X, n_directions=4000, thresholds="sampled", columns_per_round=4000, random_state=2)
+    outputs = np.stack([c.hypothesis(X) for c in many.price(s).columns])
     kernel = PerceptronKernel(float(np.linalg.norm(X, axis=1).max()), 5)
-    np.testing.assert_allclose(mean, kernel(X) / kernel.total_mass(), atol=0.08)
+    np.testing.assert_allclose(outputs.T @ outputs / len(outputs), kernel(X) / kernel.total_mass(), atol=0.08)
 
 
 def test_constant_weights_are_answered_by_the_constant():

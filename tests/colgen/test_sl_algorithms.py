@@ -243,8 +243,8 @@ def test_the_bandwidth_of_sl_vi_a_is_that_of_the_cross_validated_svm():
     gamma = search.best_params_["gamma"]
     oracle = partial(Fourier, sigma=(2 * gamma) ** -0.5, pool=4000, columns_per_round=4000)
     drawn = oracle(X, random_state=0).price(np.ones(len(X))).columns
-    mean = np.mean([np.outer(c.values, c.values) for c in drawn], axis=0)
-    np.testing.assert_allclose(2 * mean, Gaussian(gamma)(X), atol=0.1)
+    outputs = np.stack([c.values for c in drawn])
+    np.testing.assert_allclose(2 * outputs.T @ outputs / len(drawn), Gaussian(gamma)(X), atol=0.1)
     model = CGEnsClassifier(
         1.0, oracle=partial(oracle, columns_per_round=1), min_edge=1e-3, max_columns=30, random_state=0
     )

@@ -5,13 +5,11 @@ from math import inf
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, all_stumps, assert_optimum, linear_program, noisy, soft_minimum_program
-from hypothesis import given
-from hypothesis import strategies as st
+from brute_force import Table, all_stumps, assert_optimum, linear_program, noisy
 from numpy.testing import assert_allclose
 
 from cvxens.colgen import Column, Ending, MasterSolution, Priced, column_generation, formulations, iterate
-from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, LeastSquaresMaster
+from cvxens.colgen.masters import HighsMaster, LeastSquaresMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.colgen.stabilisation import Averaged, InOut, SelfAdjusting, StabilisedMaster, stabilised
 from cvxens.errors import InvalidInput
@@ -20,35 +18,6 @@ X, y = noisy(60, 4, seed=1)
 H = all_stumps(X)
 SOFT = formulations.soft_margin(0.4)
 OPTIMUM = linear_program(H, y, slack=0.4)
-RULES = st.builds(
-    lambda rule, share: rule(share), st.sampled_from([InOut, Averaged, SelfAdjusting]), st.sampled_from([0.0, 0.3, 0.9])
-)
-
-
-@given(RULES, st.sampled_from([HighsMaster, InteriorPointMaster]), st.sampled_from([0.02, 0.4, 30.0]), st.booleans())
-def test_soft_margins_reach_the_same_optimum_with_valid_bounds(rule, master, C, told):
-    rng = np.random.default_rng(int(1000 * C) + told)
-    Z = rng.integers(0, 5, (25, 3)).astype(float)
-    labels = np.where(Z[:, 0] + rng.normal(size=25) > 2, 1.0, -1.0)
-    table = all_stumps(Z)
-    optimum = linear_program(table, labels, slack=C)
-    oracle = (Table if told else PlainTable)(table, 2)
-    run = column_generation(formulations.soft_margin(C), oracle, labels, tol=1e-8, master=stabilised(master, rule))
-    assert run.ending is Ending.OPTIMAL
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
-    slack = 1e-9 * optimum
-    assert all(row.bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
-
-
-@pytest.mark.parametrize("rule", [InOut(0.5), Averaged(0.5), SelfAdjusting(0.5)])
-def test_lpboost_and_hard_margins_reach_their_optima(rule):
-    run = column_generation(formulations.lpboost(0.05), Stumps(X), y, tol=1e-8, master=stabilised(HighsMaster, rule))
-    assert run.certificate.primal == pytest.approx(soft_minimum_program(H, y, 0.05), rel=1e-7)
-    easy = np.where(X[:, 0] - 3 * (X[:, 1] > 4) > 2.5, 1.0, -1.0)
-    hard = column_generation(
-        formulations.hard_margin(), Stumps(X), easy, tol=1e-8, master=stabilised(HighsMaster, rule)
-    )
-    assert hard.certificate.primal == pytest.approx(linear_program(H, easy, slack=None), rel=1e-7)
 
 
 @pytest.mark.parametrize("rule", [InOut(0.4), Averaged(0.4), SelfAdjusting(0.4)])

@@ -105,15 +105,6 @@ class Interrupting(oracles.Stumps):
         return super().price(s, exclude)
 
 
-def every_stump(X, *, constant=False):
-    """Every middle stump of one sign, on the sample, and with `constant` last the one that is 1 everywhere."""
-    columns = []
-    for x in X.T:
-        values = np.unique(x)
-        columns += [np.where(x > middle, 1.0, -1.0) for middle in (values[:-1] + values[1:]) / 2]
-    return np.column_stack([*columns, np.ones(len(X))] if constant else columns)
-
-
 def two_classes(n_samples=40, random_state=0):
     """Three features, the first two of which tell the classes apart but for some noise."""
     rng = np.random.default_rng(random_state)

@@ -5,10 +5,10 @@ from itertools import pairwise, product
 import cvxpy as cp
 import numpy as np
 import pytest
-from estimator_samples import BY_MARGINS, EVERY, FEW, assert_optimal, called, every_stump, three_classes, two_classes
+from brute_force import all_stumps, linear_program
+from estimator_samples import BY_MARGINS, EVERY, FEW, assert_optimal, called, three_classes, two_classes
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 from sklearn.base import clone
 
 from cvxens import (
@@ -46,7 +46,7 @@ BOX = (-9.0,) * 3, (9.0,) * 3
 def codes_of_stumps(X, n_classes):
     """The votes (n_samples, n_columns, n_classes) of all middle stumps and the constant with all codes."""
     codes = np.array(list(product((-1.0, 1.0), repeat=n_classes)))
-    return np.einsum("ij,ck->ijck", every_stump(X, constant=True), codes).reshape(len(X), -1, n_classes)
+    return np.einsum("ij,ck->ijck", all_stumps(X), codes).reshape(len(X), -1, n_classes)
 
 
 def pairs_of_labels(votes, y):
@@ -57,11 +57,6 @@ def pairs_of_labels(votes, y):
 def pairs_of_differences(votes, y):
     own = np.take_along_axis(votes, y[:, None, None], axis=2)
     return ((own - votes) / 2).transpose(0, 2, 1)[y[:, None] != np.arange(votes.shape[2])]
-
-
-def largest_margin(margins):
-    """P3 over columns of margins, by HiGHS."""
-    return linprog(np.ones(margins.shape[1]), A_ub=-margins, b_ub=-np.ones(len(margins))).fun
 
 
 @pytest.mark.parametrize("y", [SIGNS, np.sign(X[:, 0] + 0.05)])
@@ -117,7 +112,8 @@ def test_several_classes_against_the_largest_hard_margin_over_all_codes(estimato
     Z = three_classes()[0]
     y = np.digitize(Z[:, 0], [-0.5, 0.5])
     model = clone(estimator).fit(Z, y)
-    best = 1 / largest_margin(pairs_of(codes_of_stumps(Z, 3), y))
+    margins = pairs_of(codes_of_stumps(Z, 3), y)
+    best = 1 / linear_program(margins, np.ones(len(margins)), slack=None, one_sided=True)
     certificate = model.certify(Z, y)
     assert best * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-3)
     assert best * (1 + 1e-9) >= certificate.primal >= model.certificate_.primal * (1 - 1e-9)

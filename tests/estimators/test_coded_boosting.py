@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from estimator_samples import called, every_stump, three_classes, two_classes
+from brute_force import all_stumps
+from estimator_samples import called, three_classes, two_classes
 from sklearn.base import clone
 
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
@@ -35,7 +36,7 @@ def test_rounds_are_those_of_the_definition(estimator):
     prior = np.random.default_rng(0).uniform(1, 2, len(Y))
     model = clone(estimator).set_params(n_rounds=4).fit(X, Y, sample_weight=prior)
     codes = np.array(list(product([-1.0, 1.0], repeat=3)))
-    columns = [np.multiply.outer(h, v) for h in every_stump(X, constant=True).T for v in codes]
+    columns = [np.multiply.outer(h, v) for h in all_stumps(X).T for v in codes]
     F, least = np.zeros((len(X), 3)), np.inf
     for row in model.history_:
         u = shared(prior, margins_of(estimator, F, Y))

@@ -3,7 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from estimator_samples import assert_optimal, every_stump, three_classes, two_classes
+from brute_force import all_stumps
+from estimator_samples import assert_optimal, three_classes, two_classes
 from numpy.testing import assert_allclose
 from scipy.special import expit
 from sklearn.base import clone
@@ -21,7 +22,7 @@ EXACT = MultiBoostClassifier(C=0.5, tol=1e-8)
 
 def both_signs(X):
     """All stumps, the constant, and the negation of each, (n_samples, n_stumps)."""
-    H = every_stump(X, constant=True)
+    H = all_stumps(X)
     return np.hstack([H, -H])
 
 

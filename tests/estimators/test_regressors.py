@@ -3,7 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from estimator_samples import assert_optimal, every_stump
+from brute_force import all_stumps, solve_all
+from estimator_samples import assert_optimal
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVR
@@ -31,13 +32,9 @@ NEW = RANDOM.uniform(-1, 7, (50, 2))
 V = cp.Variable(2, name="v")
 
 
-def enumerate_all(loss, outputs=()):
+def enumerate_all(loss):
     """The least loss and l1 norm over all stumps."""
-    H = every_stump(X)
-    W, b = cp.Variable((H.shape[1], *outputs)), cp.Variable((1, *outputs))
-    F = H @ W + np.ones((30, 1)) @ b
-    expression, constraints = loss(F)
-    return cp.Problem(cp.Minimize(expression + cp.sum(cp.abs(W))), constraints).solve(solver="CLARABEL")
+    return solve_all(all_stumps(X)[:, :-1], None, loss, cp.norm1, intercept=True, tol=1e-9)
 
 
 WIDTH = measure_deviation(T, np.ones(30))
@@ -92,7 +89,7 @@ def test_the_optimum_is_that_over_all_stumps(name):
 def test_quantiles_cross_nowhere_and_are_the_best_that_do_not():
     q = [0.2, 0.5, 0.8]
     model = LPBoostRegressor("quantile", quantile=q, C=0.3, tol=1e-7).fit(X, T)
-    H = every_stump(X)
+    H = all_stumps(X)[:, :-1]
     H = np.hstack([H, -H])
     base, steps, constants, b = (cp.Variable(size, nonneg=size != 1) for size in (H.shape[1], (H.shape[1], 2), 2, 1))
     f = [H @ base + b]
@@ -133,7 +130,7 @@ def add_the_line(f, X, own):
 
 def test_a_formulation_of_ones_own_with_a_linear_part(tmp_path):
     model = ColumnGenerationRegressor(with_a_line, tol=1e-6).fit(X, T)
-    H, W, b = every_stump(X), cp.Variable(10), cp.Variable()
+    H, W, b = all_stumps(X)[:, :-1], cp.Variable(10), cp.Variable()
     r = T - H @ W - b - X @ V
     optimum = cp.Problem(cp.Minimize(cp.sum_squares(r) + 4 * cp.norm1(W))).solve(solver="CLARABEL")
     assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)

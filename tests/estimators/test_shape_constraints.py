@@ -8,8 +8,8 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
+from brute_force import linear_program
 from estimator_samples import assert_optimal
-from scipy.optimize import linprog
 from sklearn.base import clone
 
 from cvxens import (
@@ -54,17 +54,13 @@ def all_stumps(sides):
     return np.column_stack(columns)
 
 
-def linear_optimum(H, C):
-    """Min sum w + C sum xi, y H w >= 1 - xi, w and xi >= 0."""
-    A = -np.hstack([SIGNS[:, None] * H, np.eye(60)])
-    return linprog(np.r_[np.ones(H.shape[1]), np.full(60, C)], A_ub=A, b_ub=-np.ones(60), method="highs").fun
-
-
 @pytest.mark.parametrize("monotone", [MONOTONE, {0: 1, 1: -1}, {"age": 1, 1: -1, "height": 0}])
 def test_the_optimum_and_its_price_are_those_of_all_stumps_that_are_left(monotone):
     model = LPBoostClassifier(C=0.1, constraints=[Monotone(monotone)], tol=1e-6).fit(FRAME, Y)
-    held, free = linear_optimum(all_stumps([-1, 1, 0]), 0.1), linear_optimum(all_stumps([0, 0, 0]), 0.1)
-    rises = linear_optimum(all_stumps([1, -1, 0]), 0.1)
+    held, free, rises = (
+        linear_program(all_stumps(sides), SIGNS, slack=0.1, one_sided=True)
+        for sides in ([-1, 1, 0], [0, 0, 0], [1, -1, 0])
+    )
     # classes are sorted, so that "up" is the second one and the score is for it
     assert model.classes_.tolist() == ["down", "up"]
     assert_optimal(model.certificate_, rises, tol=1e-6, rel=1e-6)

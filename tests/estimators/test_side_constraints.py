@@ -5,7 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from estimator_samples import assert_optimal, every_stump
+from brute_force import all_stumps, solve_all
+from estimator_samples import assert_optimal
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -56,10 +57,8 @@ def near(f, eps, given=None):
 
 def enumerate_all(loss, penalty, held, *, nonnegative):
     """The least of a loss and a penalty over all stumps, under constraints, by cvxpy."""
-    H = np.unique(every_stump(X, constant=True), axis=1)
-    w, b = cp.Variable(H.shape[1]), cp.Variable() if nonnegative is None else 0.0
-    problem = cp.Problem(cp.Minimize(loss(H @ w + b) + penalty(w)), held(H @ w + b))
-    return problem.solve(solver="CLARABEL")
+    H, intercept = np.unique(all_stumps(X), axis=1), nonnegative is None
+    return solve_all(H, None, loss, penalty, intercept=intercept, constraints=held, tol=1e-9)
 
 
 CASES = {

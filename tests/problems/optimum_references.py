@@ -4,47 +4,9 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
+from brute_force import linear_program, soft_minimum_program, solve_by_libsvm
 from problem_cases import ALPHA, CELLS, CONDITIONAL, GAMMA, LAM, RHO, SEPARATING, SLACK_RHO, C, D, H, K, L, N, q, y
-from scipy.optimize import brentq, linprog, minimize
-from sklearn.svm import SVC
-
-
-def linear_program(H, *, upper=None):
-    """P3 (`upper` None) and P4: min sum w + C sum xi, M w + xi >= 1, by HiGHS on all columns."""
-    n, m = H.shape
-    slack = 0 if upper is None else n
-    answer = linprog(
-        np.r_[np.ones(m), np.full(slack, upper or 0.0)],
-        A_ub=-np.hstack([y[:, None] * H, np.eye(n)[:, :slack]]),
-        b_ub=-np.ones(n),
-        method="highs",
-    )
-    assert answer.status == 0
-    return answer.fun
-
-
-def lpboost(H, D):
-    """Max rho - D sum xi, M a + xi >= rho, sum a = 1, by HiGHS."""
-    n, m = H.shape
-    answer = linprog(
-        np.r_[np.zeros(m), np.full(n, D), -1.0],
-        A_ub=np.hstack([-y[:, None] * H, -np.eye(n), np.ones((n, 1))]),
-        b_ub=np.zeros(n),
-        A_eq=[np.r_[np.ones(m), np.zeros(n + 1)]],
-        b_eq=[1.0],
-        bounds=[(0, None)] * (m + n) + [(None, None)],
-        method="highs",
-    )
-    assert answer.status == 0
-    return -answer.fun
-
-
-def libsvm(K, C=C, signs=y):
-    """P2 by LIBSVM on the kernel matrix; minus its dual objective is P1."""
-    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, signs)
-    v = np.zeros(len(signs))
-    v[machine.support_] = machine.dual_coef_[0]
-    return v @ K @ v / 2 - np.abs(v).sum()
+from scipy.optimize import brentq, minimize
 
 
 def rho_svm():
@@ -96,13 +58,13 @@ def ridge():
 
 
 ROADS = {
-    "SVMPrimal": lambda: -libsvm(H @ H.T),
-    "SVMDual": lambda: libsvm(K),
-    "SVMDual, conditional": lambda: libsvm(CONDITIONAL - CONDITIONAL.min() * np.ones((N, N)) * N),
-    "HardMarginBoosting": lambda: linear_program(SEPARATING),
-    "SoftMarginBoosting": lambda: linear_program(H, upper=C),
-    "InfiniteSVM": lambda: -libsvm(CELLS @ CELLS.T),
-    "LPBoost": lambda: lpboost(H, D),
+    "SVMPrimal": lambda: -solve_by_libsvm(H @ H.T, y, C),
+    "SVMDual": lambda: solve_by_libsvm(K, y, C),
+    "SVMDual, conditional": lambda: solve_by_libsvm(CONDITIONAL, y, C),
+    "HardMarginBoosting": lambda: linear_program(SEPARATING, y, slack=None, one_sided=True),
+    "SoftMarginBoosting": lambda: linear_program(H, y, slack=C, one_sided=True),
+    "InfiniteSVM": lambda: -solve_by_libsvm(CELLS @ CELLS.T, y, C),
+    "LPBoost": lambda: soft_minimum_program(H, y, D, one_sided=True),
     "RhoSVM": rho_svm,
     "EntropyProjection": lambda: projection(RHO),
     "EntropyProjection, upwards": lambda: projection(SLACK_RHO),

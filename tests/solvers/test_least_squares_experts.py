@@ -1,17 +1,22 @@
-"""Every expert against numpy's solution of its system, the certified problem and cvxpy."""
+"""Every expert against numpy's solution of its system, the certified problem and cvxpy, solved in either way."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import RandomForestRegressor
 
 from cvxens.datasets import make_twonorm
-from cvxens.errors import SolverFailed
-from cvxens.kernels import Gaussian
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.kernels import Gaussian, TreeEnsemble
 from cvxens.problems import RegularizedLeastSquares
-from cvxens.solvers import draw_members, least_squares_experts
+from cvxens.solvers import conjugate_gradients, draw_members, iterated_least_squares_experts, least_squares_experts
+from cvxens.solvers import experts as iterated
 from cvxens.solvers.experts import certify_expert
+
+SOLVERS = {least_squares_experts: 1e-9, iterated_least_squares_experts: 1e-5}
+"""How far from the largest coefficient each is."""
 
 X, Y = make_twonorm(30, 3, random_state=1)
 K = Gaussian(0.3)(X)
@@ -22,18 +27,21 @@ def problem_of(K, y, gamma, member):
     return RegularizedLeastSquares(K[np.ix_(member, member)], y[member], gamma)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([1e-6, 1e-3, 1.0, 1e4]))
-def test_every_expert_solves_its_system(seed, n_outputs, gamma):
+@pytest.mark.parametrize("solve", SOLVERS)
+@given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([1e-6, 1e-3, 1.0, 1e4]), st.booleans())
+def test_every_expert_solves_its_system(solve, seed, n_outputs, gamma, tied):
     rng = np.random.default_rng(seed)
-    K = Gaussian(1.0)(rng.normal(size=(12, 2)))
+    K = Gaussian(1.0)(rng.normal(size=(12, 2)).round(0 if tied else 9))
     targets = 10 * rng.normal(size=(12, n_outputs))
     members = draw_members(12, 4, (0.3, 1.0), rng)
-    experts = least_squares_experts(K, targets, gamma, members)
+    experts = solve(K, targets, gamma, members)
+    assert experts.certificate.holds(1e-10 if gamma >= 1e-3 else 1e-5)
     for e, member in enumerate(members.T):
         m = member.sum()
         system = m * gamma * np.eye(m) + K[np.ix_(member, member)]
         expected = np.linalg.solve(system, targets[member])
-        assert_allclose(experts.coefficients[member, e], expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+        atol = SOLVERS[solve] * np.abs(expected).max()
+        assert_allclose(experts.coefficients[member, e], expected, rtol=1e-6, atol=atol)
         assert_array_equal(experts.coefficients[~member, e], 0)
 
 
@@ -112,3 +120,90 @@ def test_matrices_that_are_symmetric_up_to_rounding():
 def test_a_penalty_lost_in_rounding_is_a_failure():
     with pytest.raises(SolverFailed, match="Cholesky: singular"):
         least_squares_experts(np.ones((30, 30)), Y, 1e-300, MEMBERS)
+
+
+MANY, SIGNS = make_twonorm(300, 3, random_state=1)
+TARGETS = np.stack([SIGNS, MANY[:, 0], np.zeros(300)], axis=1)
+PARTS = draw_members(300, 18, (0.5, 0.9), random_state=0)
+FOREST = RandomForestRegressor(10, random_state=0).fit(MANY, MANY[:, 0] * MANY[:, 1])
+
+
+@pytest.mark.parametrize("gamma", [1e-5, 1e-3, 1.0])
+@pytest.mark.parametrize("kind", ["leaf", "depth"])
+def test_experts_with_the_kernel_of_a_forest_are_those_of_the_closed_form(kind, gamma):
+    kernel = TreeEnsemble(FOREST, kind)
+    found = iterated_least_squares_experts(kernel.unwritten(MANY), TARGETS, gamma, PARTS)
+    expected = least_squares_experts(kernel(MANY), TARGETS, gamma, PARTS)
+    size = np.abs(expected.coefficients).max()
+    assert_allclose(found.coefficients, expected.coefficients, atol=1e-5 * size)
+    assert_array_equal(found.coefficients[~PARTS], 0)
+    for ours, theirs in zip(found.certificates, expected.certificates, strict=True):
+        assert ours.primal == pytest.approx(theirs.primal, rel=1e-10)
+        assert ours.holds(1e-10)
+        assert ours.gap - ours.rounding <= 1e-11 * ours.primal
+
+
+def test_a_poor_preconditioner_costs_steps_only(monkeypatch):
+    K = TreeEnsemble(FOREST, "ancestors").unwritten(MANY)
+    known = iterated_least_squares_experts(K, SIGNS, 1e-3, PARTS)
+    monkeypatch.setattr(iterated, "RANK", 2)
+    unknown = iterated_least_squares_experts(K, SIGNS, 1e-3, PARTS)
+    assert_allclose(unknown.coefficients, known.coefficients, atol=1e-5 * np.abs(known.coefficients).max())
+    assert unknown.certificate.holds(1e-11)
+
+
+def test_the_factor_is_below_the_matrix_and_exact_where_it_is_known():
+    K = TreeEnsemble(FOREST, "depth")(MANY)
+    L = iterated.factor_by_nystroem(K, 50)
+    left_out = K - L @ L.T
+    assert np.linalg.eigvalsh(left_out).min() > -1e-9 * np.abs(K).max()
+    assert (np.abs(left_out).max(axis=0) < 1e-9 * np.abs(K).max()).sum() >= 50
+    whole = iterated.factor_by_nystroem(K, 300)
+    assert_allclose(whole @ whole.T, K, atol=1e-9 * np.abs(K).max())
+
+
+def test_preconditioning_is_the_inverse_of_what_is_known():
+    L = np.random.default_rng(0).normal(size=(300, 5))
+    R = PARTS[:, :2].repeat(3, axis=1) * np.random.default_rng(1).normal(size=(300, 6))
+    found = iterated.Systems.from_members(L, 0.1, PARTS[:, :2], 3).precondition(R)
+    for k, rows in enumerate(PARTS[:, :2].repeat(3, axis=1).T):
+        system = rows.sum() * 0.1 * np.eye(rows.sum()) + L[rows] @ L[rows].T
+        assert_allclose(found[rows, k], np.linalg.solve(system, R[rows, k]), rtol=1e-9, atol=1e-12)
+        assert_array_equal(found[~rows, k], 0)
+
+
+def test_a_kernel_that_is_zero():
+    experts = iterated_least_squares_experts(np.zeros((300, 300)), SIGNS, 0.01, PARTS)
+    sizes = PARTS.sum(axis=0)
+    assert_allclose(experts.coefficients[:, :, 0], PARTS * SIGNS[:, None] / (0.01 * sizes))
+
+
+@pytest.mark.parametrize("solve", SOLVERS)
+def test_threads_change_nothing(solve):
+    K = TreeEnsemble(FOREST, "depth")(MANY)
+    before = K.copy()
+    one, two = (solve(K, TARGETS, 1e-3, PARTS, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert_array_equal(one.coefficients, two.coefficients)
+    assert_array_equal(K, before)
+
+
+def test_systems_are_solved_as_far_as_asked(monkeypatch):
+    monkeypatch.setattr(iterated, "RANK", 2)
+    K = TreeEnsemble(FOREST, "depth").unwritten(MANY)
+    for tol in (1e-2, 1e-4, 1e-7):
+        experts = iterated_least_squares_experts(K, SIGNS, 1e-3, PARTS, tol=tol)
+        assert tol / 100 < experts.certificate.relative_gap <= 1.01 * tol
+
+
+def test_too_few_steps_are_a_failure(monkeypatch):
+    monkeypatch.setattr(conjugate_gradients, "MAX_STEPS", 1)
+    monkeypatch.setattr(iterated, "RANK", 2)
+    with pytest.raises(SolverFailed, match=r"relative gap .* after 1 steps: give a larger gamma"):
+        iterated_least_squares_experts(TreeEnsemble(FOREST, "depth").unwritten(MANY), SIGNS, 1e-6, PARTS)
+
+
+@pytest.mark.parametrize("rank", [2, 300])
+def test_matrices_that_are_not_psd(rank, monkeypatch):
+    monkeypatch.setattr(iterated, "RANK", rank)
+    with pytest.raises(InvalidInput, match=r"^K: found a kernel matrix that is not PSD"):
+        iterated_least_squares_experts(np.eye(300) - np.ones((300, 300)) / 10, MANY[:, 0] + 9, 1e-6, PARTS)
