@@ -36,6 +36,14 @@ from cvxens.types import Array
 
 __all__ = ["to_onnx"]
 
+REFUSAL = "X must be finite, and within the ranges of the model"
+"""The name of the node at which runtimes fail."""
+
+REMEDY = "give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
+
+Scores: TypeAlias = tuple[list[str], Array]
+"""The names of the scores of `decision_function`, and the lowest and highest values of features (2, n_features)."""
+
 
 def import_onnx() -> Any:
     """Return the package, or raise InvalidInput where it is not installed."""
@@ -190,15 +198,6 @@ def _find_lines(knots: Array, values: Array) -> tuple[Array, Array, Array]:
     widths = np.diff(knots)
     slopes = np.divide(np.diff(values), widths, out=np.zeros_like(widths), where=widths > 0)
     return knots, values, np.append(slopes, 0.0)
-
-
-REFUSAL = "X must be finite, and within the ranges of the model"
-"""The name of the node at which runtimes fail."""
-
-REMEDY = "give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
-
-Scores: TypeAlias = tuple[list[str], Array]
-"""The names of the scores of `decision_function`, and the lowest and highest values of features (2, n_features)."""
 
 
 def to_onnx(model: BaseEstimator) -> Any:

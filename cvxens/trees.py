@@ -32,6 +32,12 @@ from cvxens.validation import n_jobs as checked_jobs
 __all__ = ["Feature", "Table", "Tree", "TreeRule", "fit_forest", "fit_tree", "match"]
 
 
+TINY = 1e-10
+"""Gains (in bits), ratios and weights that differ by less count as equal: they are sums in different orders."""
+
+SLACK = 0.1
+"""Predicted errors by which a simpler tree may be worse and is still preferred, as in the program of C4.5."""
+
 Codes = NDArray[np.int64]
 
 
@@ -235,13 +241,6 @@ def _descend(nodes: Nodes, branches: Codes, shares: Array, probabilities: Array,
                 parts[left] = part * shares[child] if high - low > 1 else part
                 left += 1
     return out
-
-
-TINY = 1e-10
-"""Gains (in bits), ratios and weights that differ by less count as equal: they are sums in different orders."""
-
-SLACK = 0.1
-"""Predicted errors by which a simpler tree may be worse and is still preferred, as in the program of C4.5."""
 
 
 class Training(NamedTuple):

@@ -46,4 +46,5 @@ def run_command(command: click.Command, name: str, arguments: Sequence[str] | No
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         status = commands.INTERRUPTED
-    sys.exit(status)
+    # commands that end as they should say nothing
+    sys.exit(status or 0)

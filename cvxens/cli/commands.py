@@ -40,7 +40,7 @@ INTERRUPTED = 130
 @click.option("--test", metavar="FILE", help="The test part.")
 @table_options
 @json_option("a report")
-def info(*, data: str, test: str | None, json_file: Path | None, **options: Any) -> int:
+def info(*, data: str, test: str | None, json_file: Path | None, **options: Any) -> None:
     """Say what is in DATA, and how `cvxens fit` would take it.
 
     DATA is a file or a name, as for `cvxens fit`. Of a table every column is listed with its kind, the number of its
@@ -61,7 +61,6 @@ def info(*, data: str, test: str | None, json_file: Path | None, **options: Any)
     for warning in report["warnings"]:
         click.echo(f"warning: {warning}")
     write_json(json_file, report)
-    return 0
 
 
 @click.command()
@@ -263,7 +262,7 @@ def _encoder_of(model: BaseEstimator) -> TableEncoder | None:
 @click.option("--scores", is_flag=True, help="Add a column with every score that the prediction is made from.")
 @out_option("Write the predictions to FILE.")
 @json_option("a report")
-def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> int:
+def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> None:
     """Predict for the samples of DATA with the saved MODEL, one line each.
 
     DATA is a file as that of `cvxens fit`. A table's columns may be in any order, and there may be others; what is not
@@ -294,7 +293,6 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     named = {"proba": "probabilities", "score": "scores"}
     report = {"predictions": predicted, "score": score, "notes": list(remarks)}
     write_json(json_file, report | {named[kind]: values for kind, values in added.items()})
-    return 0
 
 
 def _by_class(fitted: BaseEstimator, option: str, method: str, X: Any) -> dict[str, list[float]]:
@@ -318,7 +316,9 @@ def _by_class(fitted: BaseEstimator, option: str, method: str, X: Any) -> dict[s
 )
 @click.option("--test", metavar="FILE", help="Samples that the fit has not seen: how good the model is on them.")
 @click.option("--title", metavar="TEXT", help="The headline.")
-def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test: str | None, title: str | None) -> int:
+def report(
+    *, model: str, data: str | None, out: Path, rows: Sequence[int], test: str | None, title: str | None
+) -> None:
     """Write a report of the saved MODEL to FILE: one HTML page, to be opened in a browser.
 
     It says what the model is and what its certificate proves, draws what every feature and every pair adds to the
@@ -340,7 +340,6 @@ def report(*, model: str, data: str | None, out: Path, rows: Sequence[int], test
         fitted.report(out, X, y, explain=list(rows) or None, held_out=held_out, title=title, data=name)
     told = "" if X is None else f" on {len(X)} samples"
     click.echo(f"report of {type(fitted).__name__}{told}; saved to {out}")
-    return 0
 
 
 @click.command()
@@ -382,7 +381,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
 @click.command()
 @click.argument("model")
 @out_option("Where the ONNX model goes.", required=True)
-def export(model: str, out: Path) -> int:
+def export(model: str, out: Path) -> None:
     """Write the saved MODEL to FILE as ONNX.
 
     That can be done with ensembles of stumps, and with machines whose kernel is a sum over features, such as that of
@@ -407,7 +406,6 @@ def export(model: str, out: Path) -> int:
         out.write_bytes(graph.SerializeToString())
     n_classes, n_features = len(fitted.classes_), fitted.n_features_in_
     click.echo(f"{type(fitted).__name__} of {n_features} features and {n_classes} classes; exported to {out}")
-    return 0
 
 
 @click.command()
@@ -429,7 +427,7 @@ def prove(
     vipr: Path | None,
     lean: Path | None,
     restricted: bool,
-) -> int:
+) -> None:
     """Prove in rational numbers how far the best of MODEL's formulation is from the optimum on DATA.
 
     DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns, and a target of two
@@ -453,7 +451,6 @@ def prove(
         with writing("--lean", lean):
             proof.to_lean(lean, restricted=restricted)
     click.echo(f"{proof.claim}\nrelative gap {proof.relative_gap:.3g}; saved to {out}")
-    return 0
 
 
 def _lay_out(path: str, fitted: BaseEstimator) -> tuple[Any, Any, Any]:
@@ -524,9 +521,8 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
 
 
 @click.command("list")
-def list_all() -> int:
+def list_all() -> None:
     """List estimators, formulations, kernels, oracles, masters and solvers, with their sources."""
     from cvxens.cli.names import print_names, read_names
 
     print_names(read_names())
-    return 0
