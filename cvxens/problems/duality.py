@@ -70,28 +70,36 @@ def clip_box(u: Array, upper: float | Array, y: Array | None) -> Array:
     return u if y is None else balance_classes(u, y)
 
 
+def find_balance(pull: Callable[[float], float], kinks: Array) -> Array:
+    """Return a b at which a nonincreasing function is 0: it is linear between its kinks, and constant beyond them.
+
+    Examples
+    --------
+    >>> find_balance(lambda b: 1.0 - max(b, 0.0), np.array([0.0, 5.0]))
+    array(1.)
+    """
+    knots = np.unique(kinks)
+    low, high = 0, len(knots) - 1
+    above, below = pull(knots[low]), pull(knots[high])
+    while high - low > 1:
+        middle = (low + high) // 2
+        at = pull(knots[middle])
+        (low, above), (high, below) = ((middle, at), (high, below)) if at > 0 else ((low, above), (middle, at))
+    share = min(max(above / (above - below), 0.0), 1.0) if above > below else 0.0
+    return np.asarray(knots[low] + share * (knots[high] - knots[low]))
+
+
 def capped_simplex(u: Array, cap: float | Array, total: float = 1.0) -> Array:
     """Project u onto {0 <= u <= cap, sum u = total}, which needs caps that add up to at least `total`.
 
-    The projection is ``clip(u - t, 0, cap)``; its sum falls in t and is linear between the 2 n points at
-    which an entry meets a bound, so t is found by bisection over those points and one interpolation. Where
-    entries are too large for floats to resolve t, what is lacking is shared out.
+    The projection is ``clip(u - t, 0, cap)``; its sum falls in t and is linear between the 2 n points at which an entry
+    meets a bound. Where entries are too large for floats to resolve t, what is lacking is shared out.
     """
     caps = np.broadcast_to(cap, u.shape)
     if caps.sum() <= total:
         return caps * (total / caps.sum())
-    knots = np.sort(np.concatenate([u, u - caps]))
-
-    def mass(t: float) -> float:
-        return float(np.clip(u - t, 0.0, caps).sum())
-
-    low, high = 0, len(knots) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if mass(knots[middle]) >= total else (low, middle)
-    above, below = mass(knots[low]), mass(knots[high])
-    share = (above - total) / (above - below) if above > below else 0.0
-    v = np.clip(u - (knots[low] + share * (knots[high] - knots[low])), 0.0, caps)
+    t = find_balance(lambda t: float(np.clip(u - t, 0.0, caps).sum()) - total, np.concatenate([u, u - caps]))
+    v = np.clip(u - t, 0.0, caps)
     lacking = total - float(v.sum())
     if lacking <= 0:
         return v * (total / v.sum())

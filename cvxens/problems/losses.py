@@ -31,7 +31,7 @@ from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.problems.duality import balance_classes, capped_simplex
+from cvxens.problems.duality import balance_classes, capped_simplex, find_balance
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.rounding import EPSILON, TINY, sum_error
@@ -1210,25 +1210,6 @@ def best_of_hinges(kinks: Array, prices: Array, fall: float) -> Array:
     turns = [np.minimum((slopes <= slope).sum(axis=-1, keepdims=True), n - 1) for slope in (-rounding, rounding)]
     first, last = (np.take_along_axis(kinks, np.take_along_axis(order, turn, -1), -1)[..., 0] for turn in turns)
     return np.asarray((first + last) / 2)
-
-
-def find_balance(pull: Callable[[float], float], kinks: Array) -> Array:
-    """Return a b at which a nonincreasing function is 0: it is linear between its kinks, and constant beyond them.
-
-    Examples
-    --------
-    >>> find_balance(lambda b: 1.0 - max(b, 0.0), np.array([0.0, 5.0]))
-    array(1.)
-    """
-    knots = np.unique(kinks)
-    low, high = 0, len(knots) - 1
-    above, below = pull(knots[low]), pull(knots[high])
-    while high - low > 1:
-        middle = (low + high) // 2
-        at = pull(knots[middle])
-        (low, above), (high, below) = ((middle, at), (high, below)) if at > 0 else ((low, above), (middle, at))
-    share = min(max(above / (above - below), 0.0), 1.0) if above > below else 0.0
-    return np.asarray(knots[low] + share * (knots[high] - knots[low]))
 
 
 def excess(values: Array) -> float:

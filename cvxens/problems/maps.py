@@ -16,12 +16,13 @@ had, with a bound on the rounding error of every entry.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 
@@ -139,12 +140,12 @@ class StepColumns:
 
     def __init__(
         self,
-        codes: Any,
-        counts: Any,
-        features: Any,
-        places: Any,
-        ways: Any = 0,
-        scale: Any = 1.0,
+        codes: ArrayLike,
+        counts: ArrayLike,
+        features: ArrayLike,
+        places: ArrayLike,
+        ways: ArrayLike = 0,
+        scale: ArrayLike = 1.0,
         *,
         constant: bool = True,
         usual: bool = False,
@@ -264,7 +265,13 @@ class StumpColumns(StepColumns):
            [ 1.,  1.,  1.]])
     """
 
-    def __init__(self, X: Array, constant: bool = True, ends: Array | None = None, gap_scale: Any = None) -> None:
+    def __init__(
+        self,
+        X: Array,
+        constant: bool = True,
+        ends: Array | None = None,
+        gap_scale: Callable[[Array], Array] | None = None,
+    ) -> None:
         self.X, self.ends, self.gap_scale = validation.samples(X), ends, gap_scale
         low, high = np.full((2, self.X.shape[1]), np.nan) if ends is None else ends
         codes, gaps = [], []
@@ -627,7 +634,7 @@ def doubly_centred(K: Array) -> Array:
     return K - rows - rows[:, None] + rows.mean()
 
 
-def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> KernelMatrix:
+def check_kernel(K: ArrayLike, n_samples: int, *, conditionally: bool = False) -> KernelMatrix:
     """Check a symmetric matrix to be PSD, or PSD on coefficients that sum to 0; the error names an eigenvalue."""
     K = validation.symmetric(K)
     validation.same_length("K", K, n_samples)

@@ -217,7 +217,7 @@ class PairLoss(OfDifferences):
         return int(((middles - starts[:-1]) * (starts[1:] - middles)).sum())
 
     @abstractmethod
-    def _model(self, differences: cp.Expression, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> cp.Expression:
         """Return the loss of an expression of differences of scores (n_pairs,) for cvxpy."""
 
     def model(self, z: cp.Expression) -> Term:
@@ -348,7 +348,7 @@ class PairwiseHinge(PairLoss):
     (0.25, array([ 0. ,  0.5, -0.5]))
     """
 
-    def _model(self, differences: cp.Expression, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> cp.Expression:
         return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
 
     def terms(self, z: Array) -> Array:
@@ -475,7 +475,7 @@ class PairwiseExponential(PairLoss):
     0.75
     """
 
-    def _model(self, differences: cp.Expression, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> cp.Expression:
         return cp.sum(cp.multiply(prices, cp.exp(-differences)))
 
     def _logarithms(self, z: Array) -> tuple[Array, Array]:
@@ -539,7 +539,7 @@ class PairwiseSquaredHinge(PairLoss):
     0.25
     """
 
-    def _model(self, differences: cp.Expression, prices: Array) -> Any:
+    def _model(self, differences: cp.Expression, prices: Array) -> cp.Expression:
         return cp.sum(cp.multiply(prices / 2, cp.square(cp.pos(1 - differences))))
 
     @cached_property

@@ -76,12 +76,12 @@ class Penalty(ABC):
     @property
     def least_sum(self) -> float:
         """The least sum of the sizes of weights in the domain."""
-        return 0.0
+        return 0.0 if self.structure is None else self.structure.total.least
 
     @property
     def largest_sum(self) -> float:
         """The largest sum of the sizes of weights in the domain."""
-        return inf
+        return inf if self.structure is None else self.structure.total.limit
 
     @property
     def row_norm(self) -> float:
@@ -89,7 +89,7 @@ class Penalty(ABC):
 
         It is the dual of the norm of its weights, and inf where every weight counts by itself or there is one output.
         """
-        return inf
+        return inf if self.structure is None else self.structure.row_norm
 
     @abstractmethod
     def model(self, w: cp.Expression) -> Term:
@@ -404,18 +404,6 @@ class Structured(Penalty):
     def _find_sizes(self, norm: float | None) -> tuple[float, float] | None:
         found = self.structure.factors if self.structure.norm == norm else None
         return found if found is not None and found[0] > 0 else None
-
-    @property
-    def row_norm(self) -> float:
-        return self.structure.row_norm
-
-    @property
-    def least_sum(self) -> float:
-        return self.structure.total.least
-
-    @property
-    def largest_sum(self) -> float:
-        return self.structure.total.limit
 
     def value(self, w: Array) -> float:
         """Evaluate the penalty; a sum that misses the end of its domain by rounding is there."""

@@ -67,10 +67,6 @@ QUICK = 4
 LENGTHS = tuple(float(length) for length in np.sort(np.append(np.geomspace(1e-3, 1e3, 25), 1.0)))
 """Steps along a line."""
 
-DUAL_VALUE = "the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms` or `terms`"
-
-CONJUGATE = "the conjugate is the maximum of edges'w - value(w) over all w; correct `conjugate`, `shrink` or `value`"
-
 SLOPES = "let `slopes` and `multipliers` be those of `value` (multipliers with the sign changed), or correct `value`"
 
 FORMS: Mapping[str, Callable[[Any, Array], float]] = {
@@ -199,11 +195,15 @@ the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms`
     return Checked({**of_loss.violations, **of_penalty.violations}, n_points)
 
 
-WEAK, EQUAL = "weak duality", "Fenchel's equality"
-
 PROOFS: Mapping[str, Sequence[str]] = {
-    "loss": ("dual_value(u)", "u", "the least ", "value(z) + u'z", "z", DUAL_VALUE),
-    "penalty": ("the conjugate", "edges", "the largest ", "edges'w - value(w)", "w", CONJUGATE),
+    "loss": (
+        *("dual_value(u)", "u", "the least ", "value(z) + u'z", "z"),
+        "the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms` or `terms`",
+    ),
+    "penalty": (
+        *("the conjugate", "edges", "the largest ", "edges'w - value(w)", "w"),
+        "the conjugate is the maximum of edges'w - value(w) over all w; correct `conjugate`, `shrink` or `value`",
+    ),
 }
 """How what bounds a part is told, and what it is to bound, or to equal, and what to do where it does not."""
 
@@ -239,7 +239,7 @@ class _Claims:
 
         Equal it is but for a solver's digits.
         """
-        sign, is_equal = 1.0 if self.part == "loss" else -1.0, claim == EQUAL
+        sign, is_equal = 1.0 if self.part == "loss" else -1.0, claim != "weak duality"
         reached = float(products.sum()) + sign * value
         excess, size = sign * (bound - reached), size + abs(bound) + abs(value) + float(np.abs(products).sum())
         of_bound, of_at, best, of_value, of_x, remedy = PROOFS[self.part]
@@ -339,7 +339,7 @@ def _check_multipliers(claims: _Claims, loss: Loss, z: Array, u: Array, y: Array
     v, lowest = _descend(loss, u, z)
     # factors on repaired multipliers: a penalty may want a share of u, and -inf is a bound, too
     for share in (1.0, 0.5, 0.99):
-        claims.compare(WEAK, loss.dual_value(share * u), share * u, loss.value(v), share * u * v, v, unit)
+        claims.compare("weak duality", loss.dual_value(share * u), share * u, loss.value(v), share * u * v, v, unit)
     if np.allclose(loss.multipliers(v), u, rtol=1e-7, atol=1e-9 * float(np.abs(u).max())):
         least_there, largest_there = loss.slopes(v, 0.0)
         if np.array_equal(least_there, largest_there):
@@ -358,12 +358,12 @@ def _check_multipliers(claims: _Claims, loss: Loss, z: Array, u: Array, y: Array
             differs = f"whose `model` is {least - linear:.6g} and whose `value` is {at_v:.6g} at z = {_show(v)}"
             claims.hold("model", abs(least - linear - at_v), size, differs, "let both be the same function", SOLVED)
         # a solver's least may not be one
-        claims.compare(EQUAL, dual, u, min(least, lowest) - linear, u * v, v, unit)
+        claims.compare("Fenchel's equality", dual, u, min(least, lowest) - linear, u * v, v, unit)
 
 
 def _check_equality(claims: _Claims, loss: Loss, z: Array, u: Array) -> None:
     """Hold the dual value at the one u in ``-loss'(z)`` against what it is there: value(z) + u'z."""
-    claims.compare(EQUAL, loss.dual_value(u), u, loss.value(z), u * z, z)
+    claims.compare("Fenchel's equality", loss.dual_value(u), u, loss.value(z), u * z, z)
 
 
 def _check_slopes(
@@ -456,7 +456,7 @@ def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, no
     if (solution := _solve(penalty.model(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:
         v, least = solution
         size = abs(value) + float(np.abs(edges * w).sum())
-        claims.compare(EQUAL, conjugate, e, least + float((e * v).sum()), e * v, v, size)
+        claims.compare("Fenchel's equality", conjugate, e, least + float((e * v).sum()), e * v, v, size)
         _check_threshold(claims, penalty, v, e, nonnegative)
 
 
@@ -489,14 +489,14 @@ def _check_conjugate(claims: _Claims, penalty: Penalty, edges: Array, told: Edge
     linear = (trials * e).reshape(len(trials), -1)
     best = int(np.argmax(linear.sum(axis=1) - at))
     known = {-np.inf: "", np.inf: " of which not all are known"}.get(told.outside, " of which every other one is known")
-    claims.compare(WEAK, conjugate, e, at[best], linear[best], trials[best], known=known)
+    claims.compare("weak duality", conjugate, e, at[best], linear[best], trials[best], known=known)
 
 
 def _check_attained(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:
     """Hold the conjugate at the slopes of a penalty against what it is there: edges'w - value(w)."""
     known = _know_all(penalty, edges, nonnegative)
     e = penalty.shrink(known) * edges
-    claims.compare(EQUAL, penalty.conjugate(known), e, penalty.value(w), e * w, w)
+    claims.compare("Fenchel's equality", penalty.conjugate(known), e, penalty.value(w), e * w, w)
 
 
 def _check_threshold(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:

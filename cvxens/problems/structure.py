@@ -14,7 +14,7 @@ further weight is ``lam + phi'(0)``: a multiplier, which the slope of P in that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
@@ -29,9 +29,6 @@ ALL: Literal["all"] = "all"
 
 DUAL_NORMS: Mapping[float | str | None, float] = {1.0: inf, 2.0: 2.0, inf: 1.0}
 """The dual of each norm of a row, by their orders."""
-
-ZERO = Curve.of()
-"""The function that is 0 everywhere."""
 
 
 class Unrecognised(Exception):
@@ -54,8 +51,8 @@ class Structure:
     """
 
     norm: float | Literal["all"] | None = None
-    entry: Curve = ZERO
-    total: Curve = ZERO
+    entry: Curve = field(default_factory=Curve.of)
+    total: Curve = field(default_factory=Curve.of)
 
     @property
     def row_norm(self) -> float:
@@ -90,7 +87,7 @@ class Structure:
     def is_indifferent(self) -> bool:
         """True if it is a sum of squares and a constant alone, which needs no norm of its own."""
         form = self.entry.form
-        of_squares = form is not None and not any(form[:3]) and (self.norm in {None, 2.0} or form == ZERO.form)
+        of_squares = form is not None and not any(form[:3]) and (self.norm in {None, 2.0} or not any(form))
         return of_squares and self.constant is not None
 
     def times(self, factor: float) -> Structure:
@@ -116,7 +113,7 @@ def _find_common_norm(sums: Sequence[Structure]) -> float | Literal["all"] | Non
     norm = next(iter(norms), sums[0].norm)
     # squares are the same sum by weights and by rows of norm 2, and by those of no other norm
     if len(norms) > 1 or (
-        norm in {1.0, inf} and any(each.is_indifferent and each.entry.form != ZERO.form for each in sums)
+        norm in {1.0, inf} and any(each.is_indifferent and any(each.entry.form or ()) for each in sums)
     ):
         beside = "a norm of all weights beside other sums"
         raise Unrecognised(beside if ALL in norms else "a sum of different norms of the rows")

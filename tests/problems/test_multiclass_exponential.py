@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from problem_cases import solved
 
 from cvxens.colgen import Formulation
@@ -70,10 +70,8 @@ def test_far_scores_overflow_to_infinity_without_a_warning():
 def test_an_intercept_is_refused():
     """It would change no difference of scores."""
     loss, F = drawn(1)
-    formulation = Formulation(loss, L1(), intercept=True, outputs=F.shape[1])
     with pytest.raises(InvalidInput, match=r"^intercept: found True with MulticlassExponential"):
-        Problem(formulation, np.ones((N, 2)))
-    assert_array_equal(loss.multipliers(F + 3.0).round(12), loss.multipliers(F).round(12))
+        Problem(Formulation(loss, L1(), intercept=True, outputs=F.shape[1]), np.ones((N, 2)))
 
 
 @settings(max_examples=6)
