@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from brute_force import refused
 from kernel_makers import EVERY
 
 import cvxens.limits
-from cvxens.errors import InvalidInput
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -28,13 +28,6 @@ from cvxens.kernels import (
 X = np.array([[0.0, 1.0], [1.0, 0.5], [0.5, 2.0]])
 BOX = ((0.0, 0.0), (1.0, 2.0))
 INDEX = np.arange(3)[:, None]
-
-
-def refused(call):
-    with pytest.raises(InvalidInput) as caught:
-        call()
-    assert caught.value.remedy
-    return caught.value
 
 
 OPEN = {"stump of any range": lambda X: Stump(), "perceptron of any radius": lambda X: Perceptron()}

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from brute_force import refused
 
 from cvxens.certificates import certify
-from cvxens.errors import CvxensError, InvalidInput
+from cvxens.errors import InvalidInput
 from cvxens.kernels import Perceptron, SimplifiedStump, Stump
 from cvxens.problems import (
     SLSSVM,
@@ -50,18 +51,6 @@ def with_entry(array, value):
     changed = np.array(array, dtype=float)
     changed[(1,) * changed.ndim] = value
     return changed
-
-
-def refused(make):
-    with pytest.raises(InvalidInput) as caught:
-        make()
-    error = caught.value
-    assert isinstance(error, CvxensError)
-    assert isinstance(error, ValueError)
-    assert str(error) == f"{error.argument}: {error.found}; {error.remedy}"
-    assert error.found.startswith("found")
-    assert error.remedy.strip()
-    return error
 
 
 LABELS = [
