@@ -219,7 +219,7 @@ def solve_by_libsvm(K: np.ndarray, y: np.ndarray, C: float) -> float:
     return v @ K @ v / 2 - np.abs(v).sum()
 
 
-def refused(call) -> InvalidInput:
+def refused(call, argument=None, found="", remedy="") -> InvalidInput:
     """The error of a call that is refused: it names the argument, what was found and a remedy, in one sentence."""
     with pytest.raises(InvalidInput) as caught:
         call()
@@ -228,5 +228,8 @@ def refused(call) -> InvalidInput:
     assert isinstance(error, ValueError)
     assert str(error) == f"{error.argument}: {error.found}; {error.remedy}"
     assert error.found.startswith("found")
+    assert argument in {None, error.argument}
+    assert found in error.found
+    assert remedy in error.remedy
     assert error.remedy.strip()
     return error

@@ -62,7 +62,7 @@ NUMERIC = [name for name in EVERY if name not in ("Trees", "SklearnLearner")]
     "s", [np.ones(7), np.ones(9), np.ones((7, 2)), np.ones((8, 1, 1)), 1.0, [np.nan] * 8, [np.inf] * 8, ["a"] * 8, []]
 )
 def test_weights_that_do_not_fit_are_refused(make, s):
-    assert refused(lambda: make(X).price(s)).argument == "s"
+    refused(lambda: make(X).price(s), "s")
 
 
 @pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
@@ -88,12 +88,12 @@ def test_samples_that_are_no_finite_matrix_are_refused(name, bad):
         # a value is missing: all stumps of that feature and the one that tells missing from known are priced
         assert EVERY[name](bad).price(np.ones(2)).best_edge == 2
         return
-    assert refused(lambda: EVERY[name](bad)).argument == ("H" if name == "Pool" else "X")
+    refused(lambda: EVERY[name](bad), ("H" if name == "Pool" else "X"))
 
 
 @pytest.mark.parametrize("name", [name for name in NUMERIC if name not in ("Pool", "KernelColumns")])
 def test_samples_that_are_all_alike_are_refused(name):
-    assert refused(lambda: EVERY[name](np.ones((4, 2)))).argument == "X"
+    refused(lambda: EVERY[name](np.ones((4, 2))), "X")
 
 
 GAPPED = [[0.0, 1.0], [np.nan, 2.0], [3.0, 0.0]]
@@ -209,7 +209,7 @@ def test_options_that_make_no_sense_are_refused_by_name(row):
 
 def test_weights_whose_sum_overflows_and_weights_of_no_output_are_refused():
     for s in ([1e308] * 8, np.zeros((8, 0))):
-        assert refused(lambda s=s: oracles.Stumps(X).price(s)).argument == "s"
+        refused(lambda s=s: oracles.Stumps(X).price(s), "s")
 
 
 def run(**given):
@@ -248,7 +248,7 @@ REFUSED = {
 @pytest.mark.parametrize("argument", REFUSED)
 def test_what_cannot_be_used_is_refused_by_its_name(argument):
     for build in REFUSED[argument]:
-        assert refused(build).argument == argument
+        refused(build, argument)
 
 
 T, TWO = X[:, 0], np.array([1.0, -1.0])
