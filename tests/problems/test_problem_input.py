@@ -6,6 +6,7 @@ from brute_force import refused
 
 from cvxens import validation
 from cvxens.certificates import certify
+from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Perceptron, SimplifiedStump, Stump
 from cvxens.problems import (
@@ -23,6 +24,9 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
+from cvxens.problems.losses import MulticlassExponential
+from cvxens.problems.survival_losses import CoxPartialLikelihood
+from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 0.5]])
 y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -104,7 +108,14 @@ def test_hypotheses_that_are_no_matrix_of_the_samples(name, columns, found):
 
 
 @pytest.mark.parametrize("sample", [X[:1], np.ones((4, 2)), X[[1, 1, 1, 1]], with_entry(X, np.nan), X[:0], X[:, 0]])
-@pytest.mark.parametrize("make", [lambda X: SVMPrimal(StumpColumns(X), y, 1.0).solve(), lambda X: Stump().cells(X)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: StumpColumns(np.asarray(X)).shape,
+        lambda X: SVMPrimal(StumpColumns(X), y, 1.0).solve(),
+        lambda X: Stump().cells(X),
+    ],
+)
 def test_samples_without_stumps(make, sample):
     refused(lambda: make(sample), "X")
 
@@ -217,6 +228,46 @@ def test_some_of_the_classes_may_be_missing_in_simplex_codes():
 @pytest.mark.parametrize("n_classes", [1, 0, -3])
 def test_simplex_codes_need_two_classes(n_classes):
     refused(lambda: simplex_codes(n_classes), "n_classes")
+
+
+CLASSES = MulticlassExponential(1.0, np.array([0, 1, 2, 1]), 3)
+NO_PRICES = [np.zeros(4), np.r_[-1.0, np.ones(3)], np.ones((4, 1)), np.full(4, np.nan)]
+NO_WEIGHTS = [*NO_PRICES, np.ones(3), ["a"] * 4]
+CALLS = [
+    (lambda: AbsoluteError([[1.0]]), "t", "found 2 dimensions"),
+    (lambda: AbsoluteError([1.0, np.nan]), "t", "found nan"),
+    (lambda: AbsoluteError([1.0, 2.0], C=0.0), "C", "found 0.0"),
+    (lambda: AbsoluteError([1.0, 2.0], C=[1.0]), "C", "found 1 rows for 2 samples"),
+    (lambda: Pinball([1.0], q=1.0), "q", "found 1.0", "give the level of a quantile"),
+    (lambda: EpsilonInsensitive([1.0], epsilon=-1.0), "epsilon", "found -1.0"),
+    (lambda: HuberError([1.0], delta=0.0), "delta", "found 0.0"),
+    (lambda: Poisson([1.0, -1.0]), "t", "found a count below 0"),
+    (lambda: Poisson([0.0, 0.0]), "t", "found nothing but 0"),
+    *(
+        (lambda events=events: CoxPartialLikelihood([1.0, 2.0], events), "events")
+        for events in ([False] * 2, [1.0, 0.0])
+    ),
+    *(
+        (lambda labels=labels: formulations.multiboost(1.0, np.array(labels)), "labels")
+        for labels in ([0, 0], [1, 2], [0, 2], [-1, 0], [0.5, 1.0])
+    ),
+    (lambda: CLASSES.best_intercept(np.ones((4, 3)), np.ones((4, 1))), "intercept", "found True"),
+    (lambda: CLASSES.repair(np.ones((4, 3)), np.ones((4, 1))), "intercept", "found True"),
+    *((lambda bad=bad: SLSSVM(H, L, 1.0, bad), "sample_weight") for bad in NO_WEIGHTS),
+    *((lambda bad=bad: formulations.simplex_least_squares(L, bad), "C") for bad in (*NO_WEIGHTS, np.inf)),
+    *((lambda bad=bad: formulations.svm(bad), "C") for bad in NO_PRICES),
+    *((lambda bad=bad: formulations.soft_margin(bad), "C") for bad in NO_PRICES),
+    *((lambda bad=bad: formulations.lpboost(bad), "D") for bad in NO_PRICES),
+    *(
+        (lambda name=name: SVMPrimal(H, y, 1.0).solve(name), "solver", "", "CLARABEL")
+        for name in ("NOPE", "", 3, ["ECOS"])
+    ),
+]
+
+
+@pytest.mark.parametrize("row", CALLS)
+def test_targets_prices_and_names_that_cannot_be(row):
+    refused(*row)
 
 
 SHAPES = [
