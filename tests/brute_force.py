@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 from variants import enumerate_all
 
 from cvxens.colgen import Column, Priced, column_generation
+from cvxens.errors import CvxensError, InvalidInput
 from cvxens.hypotheses import Stump
 
 
@@ -216,3 +217,19 @@ def solve_by_libsvm(K: np.ndarray, y: np.ndarray, C: float) -> float:
     v = np.zeros(len(y))
     v[machine.support_] = machine.dual_coef_[0]
     return v @ K @ v / 2 - np.abs(v).sum()
+
+
+def refused(call, argument=None, found="", remedy="") -> InvalidInput:
+    """The error of a call that is refused: it names the argument, what was found and a remedy, in one sentence."""
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, CvxensError)
+    assert isinstance(error, ValueError)
+    assert str(error) == f"{error.argument}: {error.found}; {error.remedy}"
+    assert error.found.startswith("found")
+    assert argument in {None, error.argument}
+    assert found in error.found
+    assert remedy in error.remedy
+    assert error.remedy.strip()
+    return error

@@ -1,20 +1,16 @@
+from functools import partial
+
 import numpy as np
 import pytest
+from brute_force import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
 
 finite = st.floats(-1e300, 1e300)
-
-
-def refused(check, *arguments, **named):
-    with pytest.raises(InvalidInput) as caught:
-        check(*arguments, **named)
-    return caught.value
 
 
 @pytest.mark.parametrize("check", [validation.positive, validation.number])
@@ -22,15 +18,12 @@ def refused(check, *arguments, **named):
     "value", [None, "1", b"1", True, False, np.bool_(True), np.nan, np.inf, -np.inf, 1j, [1.0], np.array(1.0), 10**400]
 )
 def test_what_is_no_finite_number(check, value):
-    error = refused(check, "tol", value)
-    assert error.argument == "tol"
-    assert error.found == f"found {value!r}"
-    assert "finite number" in error.remedy
+    refused(lambda: check("tol", value), "tol", f"found {value!r}", "finite number")
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, -1, -5e-324])
 def test_what_is_not_above_zero(value):
-    assert "above 0" in refused(validation.positive, "C", value).remedy
+    refused(lambda: validation.positive("C", value), remedy="above 0")
     assert validation.number("rho", value) == value
 
 
@@ -73,16 +66,13 @@ def test_finite_arrays_pass_as_they_are(values):
     ],
 )
 def test_arrays_that_cannot_be_worked_with(values, found):
-    error = refused(validation.finite_array, "H", values, ndim=2)
-    assert error.argument == "H"
-    assert found in error.found
-    assert error.remedy
+    refused(lambda: validation.finite_array("H", values, ndim=2), "H", found)
 
 
 def test_any_number_of_dimensions_will_do_where_none_is_named():
     assert validation.finite_array("b", 3).shape == ()
     assert validation.finite_array("b", np.ones((2, 1, 2))).shape == (2, 1, 2)
-    assert "no data" in refused(validation.finite_array, "b", []).found
+    refused(lambda: validation.finite_array("b", []), found="no data")
 
 
 @pytest.mark.parametrize(
@@ -97,11 +87,8 @@ def test_any_number_of_dimensions_will_do_where_none_is_named():
     ],
 )
 def test_samples_need_two_different_rows(X, found, remedy):
-    error = refused(validation.samples, X)
-    assert error.argument == "X"
-    assert found in error.found
-    assert remedy in error.remedy
-    assert refused(validation.samples, X, "sample").argument == "sample"
+    refused(lambda: validation.samples(X), "X", found, remedy)
+    refused(lambda: validation.samples(X, "sample"), "sample")
 
 
 def test_samples_may_have_constant_features_and_duplicate_rows():
@@ -110,34 +97,12 @@ def test_samples_may_have_constant_features_and_duplicate_rows():
     assert X.shape == (3, 2)
 
 
-@pytest.mark.parametrize(
-    ("y", "found"),
-    [
-        ([1, 1], "one class only, 1"),
-        ([-1.0, -1.0], "one class only, -1"),
-        ([1], "one class only, 1"),
-        ([0, 1], "{0, 1}"),
-        ([1, -1, 0], "{-1, 0, 1}"),
-        (range(9), "{0, 1, 2, 3, 4, ...}"),
-        ([1, -1, np.nan], "nan at [2]"),
-        ([[1, -1]], "2 dimensions"),
-        ([True, False], "{0, 1}"),
-        (["yes", "no"], "not numeric"),
-        ([], "no data"),
-    ],
-)
-def test_labels_are_two_signs(y, found):
-    error = refused(validation.signs, y)
-    assert error.argument == "y"
-    assert found in error.found
-
-
 def test_signs_are_floats_one_per_sample():
     y = validation.signs([1, -1, 1], n_samples=3)
     assert y.dtype == np.float64
     np.testing.assert_array_equal(y, [1.0, -1.0, 1.0])
-    error = refused(validation.signs, [1, -1, 1], n_samples=4, argument="labels")
-    assert (error.argument, error.found) == ("labels", "found 3 rows for 4 samples")
+    call = partial(validation.signs, [1, -1, 1], n_samples=4, argument="labels")
+    refused(call, "labels", "found 3 rows for 4 samples")
     validation.same_length("y", y, None)
 
 
@@ -153,10 +118,8 @@ def test_signs_are_floats_one_per_sample():
     ],
 )
 def test_kernel_matrices_are_square_and_symmetric(K, found):
-    error = refused(validation.symmetric, K)
-    assert error.argument == "K"
-    assert found in error.found
-    assert refused(validation.symmetric, K, "gram").argument == "gram"
+    refused(lambda: validation.symmetric(K), "K", found)
+    refused(lambda: validation.symmetric(K, "gram"), "gram")
 
 
 def test_asymmetry_of_rounding_size_is_averaged_away():
@@ -168,12 +131,12 @@ def test_asymmetry_of_rounding_size_is_averaged_away():
 
 @pytest.mark.parametrize("value", [2**63, 10**400])
 def test_whole_numbers_beyond_64_bits(value):
-    assert "at most" in refused(validation.whole, "n_rounds", value).remedy
+    refused(lambda: validation.whole("n_rounds", value), remedy="at most")
 
 
 @pytest.mark.parametrize("value", [0, 1.0, True, "two", [1], -(10**400), np.nan])
 def test_what_is_no_number_of_jobs(value):
-    assert refused(validation.n_jobs, value).argument == "n_jobs"
+    refused(lambda: validation.n_jobs(value), "n_jobs")
 
 
 def test_numbers_of_jobs():
@@ -182,13 +145,13 @@ def test_numbers_of_jobs():
 
 @pytest.mark.parametrize("value", ["fastest", "", None, 1, ["fast"], {}, np.array(["fast", "slow"])])
 def test_what_is_none_of_some_names(value):
-    assert "'fast', 'slow'" in refused(validation.one_of, "solver", value, {"fast": 1, "slow": 2}).remedy
+    refused(lambda: validation.one_of("solver", value, {"fast": 1, "slow": 2}), remedy="'fast', 'slow'")
     assert validation.one_of("solver", "slow", ["fast", "slow"]) == "slow"
 
 
 @pytest.mark.parametrize("value", ["seed", -1, 1.5, object(), int])
 def test_what_no_generator_can_be_made_from(value):
-    assert refused(validation.random_state, value).argument == "random_state"
+    refused(lambda: validation.random_state(value), "random_state")
 
 
 def test_a_check_of_a_seed_draws_nothing():

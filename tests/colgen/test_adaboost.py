@@ -17,7 +17,6 @@ from cvxens.colgen import adaboost, adaboost_star, boosting_steps, gathered, rou
 from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.datasets import make_threenorm, make_twonorm
-from cvxens.errors import InvalidInput
 from cvxens.problems import HardMarginBoosting, Signed, StumpColumns
 
 X, Y = make_twonorm(60, 4, random_state=0)
@@ -195,27 +194,6 @@ def test_a_concentrated_u_leaves_weights_finite():
     steps = list(islice(boosting_steps(Pool(np.c_[Y * np.where(np.arange(60) == 0, -1, 1), np.ones(60)]), Y), 300))
     assert np.isfinite([step.round.weight for step in steps]).all()
     assert np.isfinite(steps[-1].scores).all()
-
-
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("oracle", lambda: adaboost(Scaled(2.0), Y)),
-        ("y", lambda: adaboost(Stumps(X), np.ones(60))),
-        ("n_rounds", lambda: adaboost(Stumps(X), Y, n_rounds=0)),
-        ("nu", lambda: adaboost_star(Stumps(X), Y, 1.0)),
-        ("nu", lambda: adaboost_star(Stumps(X), Y, 0.0)),
-        ("nu", lambda: round_bound(10, -1.0)),
-        *(
-            ("prior", lambda prior=prior: next(boosting_steps(Stumps(X), Y, prior=prior)))
-            for prior in ([0.0, *[1.0] * 59], [1.0], np.full(60, np.nan), [[1.0]] * 60)
-        ),
-    ],
-)
-def test_bad_input_is_named(argument, call):
-    with pytest.raises(InvalidInput) as error:
-        call()
-    assert error.value.argument == argument
 
 
 def test_the_bound_on_rounds_in_closed_form():

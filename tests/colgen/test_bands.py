@@ -10,17 +10,16 @@ from brute_force import solve_to_the_end
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
-from sklearn.tree import DecisionTreeClassifier
 from variants import list_stumps
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import Formulation, find_bands, formulations
 from cvxens.colgen.near_optimal import LevelSet
-from cvxens.colgen.oracles import DepthTwoTrees, QuantileStumps, SklearnLearner, Stumps
+from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.plotting import ShapeDisplay
 from cvxens.problems.losses import Hinge, Logistic
-from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError
 from cvxens.report import Report
 
@@ -144,30 +143,10 @@ def test_values_of_users_are_moved_to_the_sample():
     assert bands.to_frame()["feature"].tolist() == ["x[1]"]
 
 
-@pytest.mark.parametrize(
-    ("formulation", "make", "changes", "argument"),
-    [
-        (Formulation(Hinge(1.0), SquaredL2(), intercept=True), Stumps, {}, "penalty"),
-        (formulations.soft_margin(1.0), DepthTwoTrees, {}, "make_oracle"),
-        (formulations.soft_margin(1.0), Stumps, {"features": [5]}, "features"),
-        (formulations.soft_margin(1.0), Stumps, {"points": {0: [1.0]}, "features": [1]}, "points"),
-        (formulations.soft_margin(1.0), Stumps, {"within": 0.0}, "within"),
-        (Formulation(lambda z: cp.sum(cp.pos(1 - z)), L1()), Stumps, {}, "formulation"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(formulation, make, changes, argument):
-    X, y = draw()
-    with pytest.raises(InvalidInput, match=argument):
-        find_bands(formulation, make, X, y, **changes)
-
-
 def test_other_oracles_of_single_features_have_bands():
     X, y = draw(n_samples=25, n_features=3)
     bands = find_bands(Formulation(Logistic(1.0), L1(), intercept=True), QuantileStumps, X, y, points=3)
     assert bands.complete
-    learner = DecisionTreeClassifier(max_depth=1)
-    with pytest.raises(InvalidInput, match="oracle"):
-        find_bands(formulations.soft_margin(1.0), lambda X: SklearnLearner(learner, X), X, y)
 
 
 def fit_small():

@@ -7,7 +7,6 @@ from brute_force import all_stumps, assert_optimum, noisy, solve_all
 
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 
@@ -84,20 +83,3 @@ def test_one_class_is_the_largest_soft_minimum_of_scores(nu):
     slack = cp.sum(cp.pos(rho - inside @ a)) / (nu * N)
     optimum = cp.Problem(cp.Maximize(rho - slack), [cp.sum(a) == 1]).solve(solver="CLARABEL")
     assert_optimum(column_generation(formulations.one_class(1 / (nu * N)), Stumps(X, constant=False)), optimum)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: formulations.worst_share(0.0, 9), "^nu: found 0.0; give a share"),
-        (lambda: formulations.ordinal([0, 2]), "^levels: found .*give whole numbers from 0"),
-        (lambda: formulations.cox([1.0, 2.0], [0, 0]), "^events: found none"),
-        (lambda: formulations.cox([1.0, 2.0], [1]), "^events: found 1 rows for 2 samples"),
-        (lambda: formulations.unlabelled([0.0, 1.0], [[0, 1]]), "^y: found one class only"),
-        (lambda: formulations.unlabelled([-1.0, 1.0], [0, 1]), "^pairs: found shape"),
-        (lambda: formulations.quantile(T, 2.0), "^q: found 2.0"),
-    ],
-)
-def test_what_cannot_be_used_is_named(make, message):
-    with pytest.raises(InvalidInput, match=message):
-        make()

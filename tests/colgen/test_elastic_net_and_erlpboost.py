@@ -10,11 +10,10 @@ from brute_force import all_stumps, assert_optimum, solve_all
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvxens.colgen import Checkpoint, Formulation, column_generation, formulations
+from cvxens.colgen import Formulation, column_generation, formulations
 from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import InvalidInput
-from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
@@ -69,30 +68,6 @@ def test_its_limits_are_l1_and_squared_l2():
     }
     assert optimum["nearly l1"] == pytest.approx(optimum["l1"], rel=1e-5)
     assert optimum["nearly l2"] == pytest.approx(optimum["l2"], rel=1e-5)
-
-
-def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):
-    X, y = drawn(8)
-    formulation, checkpoint = elastic(Logistic(2.0), intercept=True), Checkpoint(tmp_path / "run")
-    through = column_generation(formulation, Stumps(X), y)
-    stopped = column_generation(formulation, Stumps(X), y, max_columns=4, checkpoint=checkpoint)
-    resumed = column_generation(formulation, Stumps(X), y, checkpoint=checkpoint)
-    assert stopped.certificate.relative_gap > 1e-3
-    assert_optimum(resumed, through.certificate.primal, rel=2e-6)
-    rounds = len(stopped.history)
-    assert [row.bound for row in resumed.history[:rounds]] == [row.bound for row in through.history[:rounds]]
-
-
-@pytest.mark.parametrize(("D", "eta", "at_fault"), [(0.2, 0.0, "eta"), (0.2, np.inf, "eta"), (0.0, 1.0, "D")])
-def test_bad_numbers_of_erlpboost(D, eta, at_fault):
-    with pytest.raises(InvalidInput, match=f"^{at_fault}: found"):
-        formulations.erlpboost(D, eta)
-
-
-def test_prices_that_leave_erlpboost_unbounded():
-    X, y = drawn(9)
-    with pytest.raises(InvalidInput, match="or the problem is unbounded"):
-        column_generation(formulations.erlpboost(0.5 / len(y), 1.0), Stumps(X), y)
 
 
 @pytest.mark.parametrize("eta", [0.5, 20.0, 1e3])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from cvxens.colgen import Checkpoint, Formulation, MasterSolution, Priced, column_generation, formulations
 from cvxens.colgen.masters import NewtonMaster
 from cvxens.colgen.restricted import COARSE, FINE, SHARE, InexactTolerance
-from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
 
@@ -96,9 +95,3 @@ def test_a_run_goes_the_same_way_to_any_tolerance_and_can_be_resumed_to_a_finer_
     whole, loose = (column_generation(formulation, Table(H, 5), y, tol=tol) for tol in (1e-6, 1e-3))
     assert [row.objective for row in loose.history] == [row.objective for row in whole.history[: len(loose.history)]]
     assert part.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-6)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.0, np.nan, "a"])
-def test_shares_that_cannot_be(share):
-    with pytest.raises(InvalidInput, match=r"^share: found"):
-        NewtonMaster(formulations.svm(1.0), y, share=share)

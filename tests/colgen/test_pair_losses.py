@@ -13,7 +13,6 @@ from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.masters import NewtonMaster, newton_masters
 from cvxens.colgen.oracles import Stumps
 from cvxens.compensated import find_shortage, fit_flow
-from cvxens.errors import InvalidInput
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
 
@@ -130,15 +129,3 @@ def test_many_pairs_are_smoothed(monkeypatch):
     assert run.certificate.holds(1e-4)
     assert run.certificate.dual <= exact.certificate.primal * (1 + 1e-9)
     assert run.certificate.primal >= exact.certificate.dual * (1 - 1e-9)
-
-
-def test_what_cannot_be_ranked_is_refused():
-    with pytest.raises(InvalidInput, match=r"^C: found shape \(2,\) for 1 groups"):
-        PairwiseHinge([1, -1, 1], C=np.array([1.0, 2.0]))
-    with pytest.raises(InvalidInput, match=r"^groups: found 2 rows for 3 samples"):
-        PairwiseHinge([1, -1, 1], groups=[0, 1])
-    with pytest.raises(InvalidInput, match=r"^intercept: found True with PairwiseHinge"):
-        column_generation(Formulation(PairwiseHinge([1, -1]), L1(), intercept=True), Stumps([[0.0], [1.0]]))
-    many = PairwiseHinge(np.repeat([1, -1], 1001))
-    with pytest.raises(InvalidInput, match=r"^y: found 1,002,001 pairs for a model"):
-        many.model(cp.Variable(2002))

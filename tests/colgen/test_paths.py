@@ -1,8 +1,6 @@
 """Formulations along an interval of prices: bounds that hold in between, and polygons with all their corners."""
 
-import warnings
 from itertools import pairwise
-from math import inf
 
 import cvxpy as cp
 import numpy as np
@@ -10,8 +8,7 @@ import pytest
 from brute_force import all_stumps, linear_program, soft_minimum_program
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, solve_path
-from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
-from cvxens.errors import InvalidInput
+from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
@@ -195,33 +192,3 @@ def test_an_interrupted_path_has_both_ends(number):
     assert 2 <= len(path.points) < whole
     lower, upper = path.bounds(0.5)
     assert lower <= upper
-
-
-@pytest.mark.parametrize(
-    ("formulate", "prices", "found"),
-    [
-        (lambda t: Formulation(Logistic(t**2), L1()), (0.1, 1.0), "not linear in the price"),
-        (lambda t: t, (0.1, 1.0), "found 0.1"),
-        *((formulations.svm, prices, "prices") for prices in ((1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, inf))),
-    ],
-)
-def test_families_and_intervals_that_are_none_are_refused(formulate, prices, found):
-    X, y = draw()
-    with pytest.raises(InvalidInput, match=found):
-        solve_path(formulate, Stumps(X), y, prices=prices)
-
-
-def test_an_oracle_without_a_bound_is_refused():
-    from sklearn.tree import DecisionTreeClassifier
-
-    X, y = draw()
-    with warnings.catch_warnings(), pytest.raises(InvalidInput, match=r"nothing is proven at the price 0\.1"):
-        solve_path(formulations.svm, SklearnLearner(DecisionTreeClassifier(max_depth=1), X), y, prices=(0.1, 1.0))
-
-
-def test_prices_outside_the_path_are_refused():
-    X, y = draw()
-    path = solve_path(formulations.svm, Stumps(X), y, prices=(0.1, 1.0), tol=0.1)
-    for ask in (path.bounds, path.at):
-        with pytest.raises(InvalidInput, match=r"stay within the path's, from 0\.1 to 1"):
-            ask(2.0)

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cvxens.colgen import Ending, Formulation, StopEarly, column_generation, formulations, oracles
-from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1
 
@@ -109,13 +108,3 @@ def test_a_checkpoint_keeps_the_ensemble_of_the_least_loss(tmp_path):
         least = loss
     assert abs(least - min(early.losses)) <= 1e-2 * min(early.losses)
     assert found.certificate.dual <= whole.certificate.primal
-
-
-def test_what_cannot_be_followed_is_refused():
-    X, y, X_out, _ = draw(0)
-    for wrong, named in (({"n_iter_no_change": 0}, "n_iter_no_change"), ({"loss": 3}, "loss")):
-        with pytest.raises(InvalidInput, match=f"^{named}: "):
-            StopEarly(**{"X": X_out, "loss": np.mean, **wrong})
-    unknown = StopEarly(X_out, lambda f: np.nan)
-    with pytest.raises(InvalidInput, match=r"^loss: found nan in round"):
-        column_generation(FORMULATIONS["soft margin"], oracles.Stumps(X), y, callback=unknown)

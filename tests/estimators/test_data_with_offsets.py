@@ -106,13 +106,6 @@ def test_a_form_differs_by_terms_in_one_sample_alone(name):
     assert_allclose(centred, 0, atol=1e-9 * np.abs(literal(X)).max())
 
 
-@pytest.mark.parametrize("kernel", [KERNELS[name] for name in ("ranges", "histograms with an end", "a sum")])
-def test_ranges_that_are_given_or_belong_to_a_kernel_are_kept_to(kernel):
-    model = InfiniteEnsembleSVC(kernel(0.0)).fit(X, Y)
-    with pytest.raises(ValueError, match="range"):
-        model.decision_function(NEW - 10)
-
-
 def test_folds_share_a_kernel_that_differs_by_its_origin_alone():
     forms = [TrainingKernel.from_sample(Linear(np.eye(2)), None, part) for part in (X, X[:4])]
     assert not np.array_equal(forms[0].function.origin, forms[1].function.origin)

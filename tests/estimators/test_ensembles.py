@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_samples import assert_optimal, three_classes, two_classes
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -47,20 +45,6 @@ def test_simplex_least_squares_take_three_classes_at_once():
     scores = fitted.decision_function(X)
     np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
     np.testing.assert_array_equal(fitted.predict(X), scores.argmax(axis=1))
-
-
-@settings(max_examples=10)
-@given(st.lists(st.integers(0, 3), min_size=40, max_size=40), st.integers(0, 2**32 - 1))
-def test_weights_count_samples(weights, seed):
-    weights = np.array(weights)
-    weights[[np.argmax(Y == "no"), np.argmax(Y == "yes")]] = 1
-    order = np.random.default_rng(seed).permutation(weights.sum())
-    repeated = LPBoostClassifier().fit(X.repeat(weights, axis=0)[order], Y.repeat(weights)[order])
-    weighted = LPBoostClassifier().fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
-    u = np.zeros(len(X))
-    np.add.at(u, np.arange(len(X)).repeat(weights)[order], repeated.dual_weights_)
-    np.testing.assert_allclose(weighted.dual_weights_, u, atol=1e-12)
 
 
 def test_the_dual_weights_prove_the_bound():

@@ -5,13 +5,12 @@ import pytest
 from estimator_samples import three_classes
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cvxens import InfiniteEnsembleSVC
+from cvxens import InfiniteEnsembleSVC, RhoSVC
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
 from cvxens.estimators import machines
@@ -29,7 +28,7 @@ from cvxens.kernels import (
     StumpRegion,
 )
 from cvxens.problems import SVMDual
-from cvxens.solvers import Ending, blockwise
+from cvxens.solvers import Ending
 
 X, Y = make_threenorm(150, 4, random_state=0)
 NEW, _ = make_threenorm(100, 4, random_state=1)
@@ -132,17 +131,6 @@ def test_other_machines_are_not_additive(view):
         fit("perceptron").sample_ensemble(3)
 
 
-@pytest.mark.parametrize("solver", ["additive", "blockwise", "reference"])
-def test_weights_are_repetitions(solver):
-    counts = np.random.default_rng(0).integers(0, 4, len(Y))
-    model = InfiniteEnsembleSVC(C=0.3, tol=1e-8, solver=solver)
-    weighted = clone(model).fit(X, Y, sample_weight=counts)
-    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
-    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal, rel=1e-7)
-    assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=2e-3)
-    assert (weighted.dual_weights_ <= 0.3 * counts + 1e-12).all()
-
-
 def test_class_weights_are_sample_weights():
     by_class = fit(class_weight={-1: 2.0, 1: 0.5})
     by_sample = InfiniteEnsembleSVC(C=0.3, tol=1e-7).fit(X, Y, sample_weight=np.where(Y > 0, 0.5, 2.0))
@@ -189,13 +177,22 @@ def test_a_given_matrix_is_its_kernel():
 
 
 @pytest.mark.parametrize(
-    "kernel", [Stump(**WIDE), Perceptron(radius=30.0), StumpRegion(2, **WIDE), DecisionTree(0.01, **WIDE)]
+    "model",
+    [
+        *map(
+            InfiniteEnsembleSVC,
+            (Stump(**WIDE), Perceptron(radius=30.0), StumpRegion(2, **WIDE), DecisionTree(0.01, **WIDE)),
+        ),
+        *map(InfiniteEnsembleSVC, (HistogramIntersection((9.0,) * 4), Stump(**WIDE) + Laplacian(0.1))),
+        RhoSVC(Perceptron(radius=30.0)),
+    ],
 )
-def test_ranges_that_are_given_are_kept_to(kernel):
-    model = fit(kernel)
-    assert np.isfinite(model.decision_function(X)).all()
+def test_ranges_that_are_given_are_kept_to(model):
+    sample = np.abs(X)
+    model = clone(model).fit(sample, Y)
+    assert np.isfinite(model.decision_function(sample)).all()
     with pytest.raises(InvalidInput, match=r"range|radius"):
-        model.predict(100 * NEW)
+        model.predict(100 * np.abs(NEW))
 
 
 def test_large_samples_are_additive_or_by_blocks(monkeypatch):
@@ -213,24 +210,6 @@ def test_a_matrix_without_room(monkeypatch):
     monkeypatch.setattr(machines, "available_memory", lambda: 100_000)
     with pytest.raises(InvalidInput, match=r"150 samples.*GiB.*blockwise"):
         fit("perceptron", solver="reference")
-
-
-def test_no_time():
-    with pytest.warns(ConvergenceWarning, match="max_time"):
-        model = fit(solver="additive", max_time=1e-9, tol=1e-12)
-    assert model.certificate_.proven
-    assert model.certificate_.relative_gap > 1e-12
-
-
-def test_an_interrupted_fit_is_certified(monkeypatch):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(blockwise, "close_gap", interrupt)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = fit()
-    assert model.certificate_.proven
-    assert model.certificate_.relative_gap > 1e-7
 
 
 BAD_PARAMETERS = [
@@ -272,20 +251,6 @@ def test_a_weight_of_zero_for_a_matrix():
 def test_pairs_of_classes_are_scikit_learn_s():
     with pytest.raises(InvalidInput, match=r"multi_class: found 'ovo' .*; for pairs: sklearn.multiclass.OneVsOneCl"):
         InfiniteEnsembleSVC(multi_class="ovo")
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda model: model.predict(X),
-        lambda model: model.shape_functions_,
-        lambda model: model.cells_,
-        lambda model: model.sample_ensemble(3),
-    ],
-)
-def test_unfitted_infinite_ensembles(use):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        use(InfiniteEnsembleSVC())
 
 
 def test_every_ending_short_of_the_optimum_has_a_remedy():

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 from estimator_samples import called, three_classes, two_classes
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from cvxens import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.errors import InvalidInput
-from cvxens.kernels import Gaussian, Laplacian, MiddleStump, Perceptron, Stump
+from cvxens.kernels import Gaussian, Laplacian, MiddleStump, Stump
 from cvxens.problems import RegularizedExpLoss, RhoSVM
 from cvxens.solvers import partial_svms, solve_regularized_exp_loss, solve_rho_svm
 
@@ -152,28 +150,6 @@ def test_boosting_as_printed_takes_no_weights_and_may_fall_short():
     assert model.certificate_.relative_gap > 0.1
 
 
-WEIGHTED = [
-    RegAdaBoostClassifier(Gaussian(0.3), lam=0.01, tol=1e-8),
-    RhoSVC(Gaussian(0.3), tol=1e-9),
-    RhoSVC(Gaussian(0.3), C=5.0, tol=1e-9, solver="reference"),
-    PartialSVMEnsembleClassifier(Gaussian(0.3), C=5.0),
-]
-
-
-@pytest.mark.parametrize("estimator", WEIGHTED, ids=called)
-@settings(max_examples=10)
-@given(weights=st.lists(st.integers(0, 3), min_size=40, max_size=40))
-def test_weights_count_samples(estimator, weights):
-    weights = np.array(weights)
-    weights[[np.argmax(Y == "no"), np.argmax(Y == "yes")]] = 1
-    repeated = clone(estimator).fit(X.repeat(weights, axis=0), Y.repeat(weights))
-    weighted = clone(estimator).fit(X, Y, sample_weight=weights)
-    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal)
-    np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-6)
-    np.testing.assert_array_equal(weighted.support_vectors_, X[weighted.support_])
-    assert not weighted.dual_weights_[weights == 0].any()
-
-
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
 def test_certificates_of_low_rank_are_of_the_exact_kernel(estimator):
     """A few pivots prove a wider gap, around the same optimum."""
@@ -213,12 +189,6 @@ def test_kernels_of_ones_own(kernel):
     model = RhoSVC(kernel).fit(X, Y)
     expected = np.asarray(kernel(NEW, X[model.support_])) @ model.dual_coef_
     np.testing.assert_allclose(model.decision_function(NEW), expected)
-
-
-def test_ranges_that_are_given_are_kept_to():
-    model = RhoSVC(Perceptron(radius=9.0)).fit(X, Y)
-    with pytest.raises(InvalidInput, match="radius"):
-        model.predict([[99.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)

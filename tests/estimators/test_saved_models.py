@@ -56,6 +56,7 @@ FOREST = "sklearn.tree._tree.Tree"
 SAMPLES = {n: (MinMaxScaler().fit_transform(X), y) for n, (X, y) in {2: two_classes(), 3: three_classes()}.items()}
 X, Y = SAMPLES[2]
 
+SEVERAL = ("depth_two_trees", "depth_three_trees", "pair_rules", "boxes")
 QUICK = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "pairs": False}
 VARIANTS = {
     "perceptrons of a kernel": InfiniteEnsembleSVC(Perceptron(), solver="blockwise"),
@@ -66,11 +67,14 @@ VARIANTS = {
     },
     "regions": InfiniteEnsembleSVC(StumpRegion(2)),
     "a sum of kernels": InfiniteEnsembleSVC(Stump() + 2 * Stump()),
-    **{name: LPBoostClassifier(oracle=name, tol=0.1) for name in ("trees", "depth_two_trees", "ramps", "pair_rules")},
+    **{name: LPBoostClassifier(oracle=name, tol=0.1) for name in ("trees", *SEVERAL, "ramps")},
     "fourier": LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0),
     "perceptrons": AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
     "an oracle": LPBoostClassifier(oracle=oracles.Stumps, max_time=1000.0, max_columns=1000),
     "an oracle in part": LPBoostClassifier(oracle=partial(oracles.KernelColumns, Gaussian(0.5))),
+    "groups of features": ColumnGenerationClassifier(
+        Formulation(losses.Logistic(1.0), penalties.L1(1.0), intercept=True), oracles.FeatureGroups
+    ),
     "weights of classes": CGEnsClassifier(class_weight="balanced"),
     "a tree": SupervisedKernelRLSClassifier(DecisionTreeClassifier(random_state=0), n_experts=3),
     "a forest by leaves": SupervisedKernelRLSRegressor(kernel="leaf", n_experts=3, random_state=0),

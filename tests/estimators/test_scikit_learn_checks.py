@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators as they are by default but for the number of rounds."""
+"""scikit-learn's own checks of estimators as they are by default but for the number of rounds and for tolerances."""
 
 import os
 import subprocess
@@ -21,17 +21,20 @@ from cvxens import AdaBoostClassifier, LPBoostClassifier, LPBoostRegressor, Pric
 pytestmark = FEW
 
 SHORT = {
-    "AdaBoostClassifier": {"n_rounds": 20},
-    "AdaBoostECCClassifier": {"n_rounds": 20},
-    "AdaBoostMHClassifier": {"n_rounds": 20},
+    "AdaBoostClassifier": {"n_rounds": 10},
+    "AdaBoostECCClassifier": {"n_rounds": 10},
+    "AdaBoostMHClassifier": {"n_rounds": 10},
     "AdditiveClassifier": {"C": 1.0, "pairs": False},
     "AdditiveRegressor": {"C": 1.0, "pairs": False},
+    "CGEnsClassifier": {"tol": 0.01},
     "LPBoostRanker": {"C": 10.0},
-    "PartialSVMEnsembleClassifier": {"max_updates": 20},
-    "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(10, random_state=0)},
-    "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(10, random_state=0)},
+    "PartialSVMEnsembleClassifier": {"max_updates": 5},
+    "RegAdaBoostClassifier": {"tol": 0.1},
+    "RhoSVC": {"tol": 0.01},
+    "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(5, random_state=0)},
+    "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(5, random_state=0)},
 }
-"""Fewer rounds, weak learners and trees than by default, and no search: the checks are of what it accepts and keeps."""
+"""Fewer rounds, digits and trees than by default, and no search: the checks are of what it accepts and keeps."""
 
 CHECKED = [type(estimator)(**SHORT.get(name, {})) for name, estimator in PUBLIC.items()]
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from estimator_samples import FEW, three_classes, two_classes
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from public_estimators import CLASSIFIERS, PUBLIC
 from scipy.sparse import csc_array, csr_array
@@ -27,7 +29,16 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators import machines
 from cvxens.estimators.machines import PRICE, TrainingKernel
 from cvxens.estimators.samples import Accepts, Sample, class_factors
-from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
+from cvxens.kernels import (
+    DecisionTree,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    Perceptron,
+    Stump,
+    StumpRegion,
+)
 from cvxens.problems.maps import doubly_centred
 
 pytestmark = FEW
@@ -199,6 +210,40 @@ def test_the_bandwidth_of_fourier_features_is_that_of_the_given_sample():
 
 
 SEEN = {}
+
+
+COUNTED = {
+    "lpboost": LPBoostClassifier(),
+    **{
+        f"svm, {solver}": InfiniteEnsembleSVC(C=0.3, tol=1e-8, solver=solver)
+        for solver in ("additive", "blockwise", "reference")
+    },
+    "exponential": RegAdaBoostClassifier(Gaussian(0.3), lam=0.01, tol=1e-8),
+    "rho": RhoSVC(Gaussian(0.3), tol=1e-9),
+    "rho, reference": RhoSVC(Gaussian(0.3), C=5.0, tol=1e-9, solver="reference"),
+    "partial": PartialSVMEnsembleClassifier(Gaussian(0.3), C=5.0),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@settings(max_examples=10)
+@given(weights=st.lists(st.integers(0, 3), min_size=40, max_size=40), seed=st.integers(0, 2**32 - 1))
+def test_weights_count_samples(name, weights, seed):
+    sample, y, weights = X[:40], Y[:40], np.array(weights)
+    weights[[np.argmax(y == "no"), np.argmax(y == "yes")]] = 1
+    rows = np.random.default_rng(seed).permutation(np.arange(40).repeat(weights))
+    repeated = clone(COUNTED[name]).fit(sample[rows], y[rows])
+    weighted = clone(COUNTED[name]).fit(sample, y, sample_weight=weights)
+    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal)
+    atol = 0 if name == "lpboost" else 2e-3 if "svm" in name else 1e-6
+    assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), rtol=0, atol=atol)
+    assert not weighted.dual_weights_[weights == 0].any()
+    if name == "lpboost":
+        u = np.zeros(40)
+        np.add.at(u, rows, repeated.dual_weights_)
+        assert_allclose(weighted.dual_weights_, u, atol=1e-12)
+    else:
+        assert_array_equal(weighted.support_vectors_, sample[weighted.support_])
 
 
 def noted(sample, sample_weight):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from brute_force import refused
 from kernel_makers import EVERY
 
 import cvxens.limits
-from cvxens.errors import InvalidInput
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -30,13 +30,6 @@ BOX = ((0.0, 0.0), (1.0, 2.0))
 INDEX = np.arange(3)[:, None]
 
 
-def refused(call):
-    with pytest.raises(InvalidInput) as caught:
-        call()
-    assert caught.value.remedy
-    return caught.value
-
-
 OPEN = {"stump of any range": lambda X: Stump(), "perceptron of any radius": lambda X: Perceptron()}
 EVERY = EVERY | OPEN
 CHECKING = [name for name in EVERY if name not in {"weak learners", "same leaf", "common depth", "common ancestors"}]
@@ -59,20 +52,18 @@ def test_samples_that_are_no_finite_table(name, bad, found):
         (lambda: kernel(X, bad), "Z"),
         (lambda: kernel.diag(bad), "X"),
     ):
-        error = refused(call)
-        assert error.argument == argument
-        assert found in error.found
+        refused(call, argument, found)
 
 
 @pytest.mark.parametrize("name", CHECKING)
 def test_samples_of_other_features(name):
-    assert "found 1 features for 2 of X" in refused(lambda: EVERY[name](X)(X, X[:, :1])).found
+    refused(lambda: EVERY[name](X)(X, X[:, :1]), found="found 1 features for 2 of X")
 
 
 @pytest.mark.parametrize("name", [name for name in CHECKING if "simplified" not in name and name not in OPEN])
 def test_samples_of_features_that_the_kernel_does_not_have(name):
     if name not in {"Laplacian", "Gaussian"}:
-        assert "3" in refused(lambda: EVERY[name](X)(np.ones((2, 3)))).found
+        refused(lambda: EVERY[name](X)(np.ones((2, 3))), found="3")
 
 
 @pytest.mark.parametrize(
@@ -153,9 +144,7 @@ def test_samples_of_features_that_the_kernel_does_not_have(name):
     ],
 )
 def test_parameters_and_samples_that_do_not_fit(call, argument, found):
-    error = refused(call)
-    assert error.argument == argument
-    assert found in error.found
+    refused(call, argument, found)
 
 
 @pytest.mark.parametrize("gamma", [101.0, 1e300])
@@ -165,11 +154,8 @@ def test_gamma_of_trees_leaves_room_for_squares(gamma):
         lambda: DecisionTree(gamma)(np.array(BOX)),
         lambda: DecisionTree(gamma).with_ranges_of(np.array(BOX)),
     ):
-        error = refused(call)
-        assert error.argument == "gamma"
         # what is not given is a thousandth wider
-        assert "Delta_S of 1.5" in error.found
-        assert "at most 150 / Delta_S = " in error.remedy
+        refused(call, "gamma", "Delta_S of 1.5", "at most 150 / Delta_S = ")
     assert np.isfinite(DecisionTree(100.0, *BOX)(X) ** 2).all()
 
 
@@ -184,14 +170,12 @@ def test_gamma_of_trees_leaves_room_for_squares(gamma):
 @pytest.mark.parametrize("join", [and_, or_])
 def test_logic_is_for_neutral_sets(kernel, join):
     for call in (lambda: join(Stump(), kernel), lambda: join(kernel, Perceptron())):
-        error = refused(call)
-        assert error.argument == "kernel"
-        assert repr(kernel) in error.found
+        refused(call, "kernel", repr(kernel))
 
 
 def test_conditionally_psd_kernels_have_no_products():
     for call in (lambda: SimplifiedStump() * Stump(), lambda: Stump() * (Stump() + SimplifiedStump())):
-        assert "not PSD" in refused(call).found
+        refused(call, found="not PSD")
     assert not (Stump() + SimplifiedStump()).psd
 
 
@@ -206,9 +190,7 @@ def test_conditionally_psd_kernels_have_no_products():
 def test_kernels_without_ranges_are_not_for_two_samples(kernel):
     assert not kernel.is_data_independent
     assert kernel(X).shape == (3, 3)
-    error = refused(lambda: kernel(X, X.copy()))
-    assert error.argument == "kernel"
-    assert "kernel.with_ranges_of(X)" in error.remedy
+    refused(lambda: kernel(X, X.copy()), "kernel", remedy="kernel.with_ranges_of(X)")
     np.testing.assert_allclose(kernel.with_ranges_of(X)(X, X[:2]), kernel(X)[:, :2], rtol=1e-12)
 
 
@@ -219,7 +201,7 @@ def test_kernels_add_and_multiply_with_kernels(other):
     with pytest.raises(TypeError):
         Stump() * other
     assert np.float64(2.0) * Stump() == 2.0 * Stump()
-    assert refused(lambda: np.ones(2) * Stump()).argument == "factor"
+    refused(lambda: np.ones(2) * Stump(), "factor")
 
 
 @pytest.mark.parametrize(
@@ -228,18 +210,16 @@ def test_kernels_add_and_multiply_with_kernels(other):
 def test_ranges_of_no_width_have_no_hypotheses(kernel):
     for empty in (kernel, kernel + kernel):
         assert empty.total_mass() == 0
-        assert "mass 0" in refused(lambda empty=empty: empty.sample(3)).found
+        refused(lambda empty=empty: empty.sample(3), found="mass 0")
 
 
 def test_a_matrix_that_does_not_fit_into_memory():
     many = np.zeros((3_000_000, 1))
     for kernel in (Stump(), Gaussian(1.0), MiddleStump([[0.0], [1.0]])):
-        error = refused(lambda kernel=kernel: kernel(many))
-        assert error.argument == "X"
-        assert "3,000,000 x 3,000,000 samples, whose float64 kernel matrix takes 67,055.2 GiB" in error.found
-        assert "float32" in error.remedy
+        found = "3,000,000 x 3,000,000 samples, whose float64 kernel matrix takes 67,055.2 GiB"
+        refused(lambda kernel=kernel: kernel(many), "X", found, "float32")
     single = many.astype(np.float32)
-    assert "float32 kernel matrix takes 33,527.6 GiB" in refused(lambda: Stump()(single)).found
+    refused(lambda: Stump()(single), found="float32 kernel matrix takes 33,527.6 GiB")
 
 
 def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
@@ -255,4 +235,4 @@ def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
     tiles.check_room(10, 100, np.dtype(float))
     monkeypatch.setattr(tiles, "SMALL_ALLOCATION", 0)
     tiles.check_room(1, 125, np.dtype(float))
-    assert refused(lambda: tiles.check_room(1, 126, np.dtype(float))).argument == "X"
+    refused(lambda: tiles.check_room(1, 126, np.dtype(float)), "X")

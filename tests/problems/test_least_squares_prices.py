@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from cvxens import CGEnsSLSClassifier
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput
 from cvxens.problems import SLSSVM, StumpColumns, simplex_codes
 from cvxens.problems.losses import SquaredError
 from cvxens.solvers import solve_slssvm
@@ -79,18 +78,6 @@ def test_weights_follow_a_new_C():
     problem.solve()
     problem.C = 0.2
     assert problem.solve().objective == pytest.approx(solve_slssvm(SLSSVM(X, L, 0.2, np.arange(N))).objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("bad", [np.zeros(N), np.r_[-1.0, np.ones(N - 1)], np.ones(N - 1), np.ones((N, 1)), ["a"] * N])
-def test_bad_weights(bad):
-    with pytest.raises(InvalidInput, match="sample_weight: found"):
-        SLSSVM(X, L, 1.0, bad)
-
-
-@pytest.mark.parametrize("bad", [np.zeros(N), np.ones(N - 1), np.ones((N, 1)), np.inf])
-def test_bad_prices_of_a_formulation(bad):
-    with pytest.raises(InvalidInput, match="C: found"):
-        formulations.simplex_least_squares(L, bad)
 
 
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 9), min_size=1, max_size=5), counts, st.sampled_from([1e-4, 1.0]))

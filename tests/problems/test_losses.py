@@ -338,25 +338,6 @@ def test_slackness_is_what_a_multiplier_lacks_times_the_way_to_the_kink():
     assert risk.violation(np.array([1.0, 1.0, 1.0])) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: AbsoluteError([[1.0]]), "^t: found 2 dimensions"),
-        (lambda: AbsoluteError([1.0, np.nan]), "^t: found nan"),
-        (lambda: AbsoluteError([1.0, 2.0], C=0.0), "^C: found 0.0"),
-        (lambda: AbsoluteError([1.0, 2.0], C=[1.0]), "^C: found 1 rows for 2 samples"),
-        (lambda: Pinball([1.0], q=1.0), "^q: found 1.0; give the level of a quantile"),
-        (lambda: EpsilonInsensitive([1.0], epsilon=-1.0), "^epsilon: found -1.0"),
-        (lambda: HuberError([1.0], delta=0.0), "^delta: found 0.0"),
-        (lambda: Poisson([1.0, -1.0]), "^t: found a count below 0"),
-        (lambda: Poisson([0.0, 0.0]), "^t: found nothing but 0"),
-    ],
-)
-def test_targets_and_numbers_that_cannot_be(make, message):
-    with pytest.raises(InvalidInput, match=message):
-        make()
-
-
 @every
 @given(z=margins, near=st.sampled_from([0.0, 1e-6, 0.3]), share=st.floats(0, 1))
 def test_multipliers_lie_between_the_slopes_near_a_point(name, z, near, share):

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from problem_cases import solved
 
 from cvxens.colgen import Formulation
-from cvxens.errors import InvalidInput
 from cvxens.problems import Problem
 from cvxens.problems.formulations import multiboost
 from cvxens.problems.losses import Exponential, MulticlassExponential
@@ -67,13 +66,6 @@ def test_far_scores_overflow_to_infinity_without_a_warning():
     assert np.isinf(loss.multipliers(1e4 * F)).any()
 
 
-def test_an_intercept_is_refused():
-    """It would change no difference of scores."""
-    loss, F = drawn(1)
-    with pytest.raises(InvalidInput, match=r"^intercept: found True with MulticlassExponential"):
-        Problem(Formulation(loss, L1(), intercept=True, outputs=F.shape[1]), np.ones((N, 2)))
-
-
 @settings(max_examples=6)
 @given(SEEDS)
 @example(705255)
@@ -88,9 +80,3 @@ def test_two_classes_are_the_exponential_loss_of_one_score(seed):
     w = of_two.variables["w"]
     assert_allclose(H @ (w[:, 1] - w[:, 0]), H @ of_one.variables["w"], atol=1e-3)
     assert_allclose(of_two.duals["u"][:, 1], y * of_one.duals["u"], atol=1e-3)
-
-
-@pytest.mark.parametrize("labels", [[0, 0], [1, 2], [0, 2], [-1, 0], [0.5, 1.0]])
-def test_labels_that_are_not_classes_are_refused(labels):
-    with pytest.raises(InvalidInput, match=r"^labels: found"):
-        multiboost(1.0, np.array(labels))

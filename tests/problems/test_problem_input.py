@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from brute_force import refused
 
+from cvxens import validation
 from cvxens.certificates import certify
-from cvxens.errors import CvxensError, InvalidInput
+from cvxens.colgen import formulations
+from cvxens.errors import InvalidInput
 from cvxens.kernels import Perceptron, SimplifiedStump, Stump
 from cvxens.problems import (
     SLSSVM,
@@ -21,6 +24,9 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
+from cvxens.problems.losses import MulticlassExponential
+from cvxens.problems.survival_losses import CoxPartialLikelihood
+from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 0.5]])
 y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -52,18 +58,6 @@ def with_entry(array, value):
     return changed
 
 
-def refused(make):
-    with pytest.raises(InvalidInput) as caught:
-        make()
-    error = caught.value
-    assert isinstance(error, CvxensError)
-    assert isinstance(error, ValueError)
-    assert str(error) == f"{error.argument}: {error.found}; {error.remedy}"
-    assert error.found.startswith("found")
-    assert error.remedy.strip()
-    return error
-
-
 LABELS = [
     ([1.0, 1.0, 1.0, 1.0], "found one class only, 1", "both classes"),
     ([-1.0] * 4, "found one class only, -1", "both classes"),
@@ -76,26 +70,23 @@ LABELS = [
     ([1.0], "found one class only, 1", "both classes"),
     ([[1.0, -1.0], [1.0, -1.0]], "found 2 dimensions, shape (2, 2)", "1 dimensions"),
     (1.0, "found 0 dimensions, shape ()", "1 dimensions"),
+    (range(9), "found the labels {0, 1, 2, 3, 4, ...}", "-1 and +1"),
+    ([True, False], "found the labels {0, 1}", "-1 and +1"),
     (["a", "b", "a", "b"], "not numeric", "array of numbers"),
     (None, "found", "array"),
 ]
 
 
-@pytest.mark.parametrize("name", OVER_COLUMNS | OVER_KERNELS)
+@pytest.mark.parametrize("make", [validation.signs, *(OVER_COLUMNS | OVER_KERNELS).values()])
 @pytest.mark.parametrize(("labels", "found", "remedy"), LABELS)
-def test_labels_that_are_not_two_classes(name, labels, found, remedy):
-    error = refused(lambda: (OVER_COLUMNS | OVER_KERNELS)[name](y=labels))
-    assert error.argument == "y"
-    assert found in error.found
-    assert remedy in error.remedy
+def test_labels_that_are_not_two_classes(make, labels, found, remedy):
+    refused(lambda: make(y=labels), "y", found, remedy)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", OVER_COLUMNS)
 def test_hypotheses_with_nan_or_infinity(name, bad):
-    error = refused(lambda: OVER_COLUMNS[name](H=with_entry(H, bad)))
-    assert error.argument == "H"
-    assert error.found == f"found {bad} at [1, 1]"
+    refused(lambda: OVER_COLUMNS[name](H=with_entry(H, bad)), "H", f"found {bad} at [1, 1]")
 
 
 @pytest.mark.parametrize("name", OVER_COLUMNS)
@@ -113,21 +104,25 @@ def test_hypotheses_with_nan_or_infinity(name, bad):
     ],
 )
 def test_hypotheses_that_are_no_matrix_of_the_samples(name, columns, found):
-    error = refused(lambda: OVER_COLUMNS[name](H=columns))
-    assert error.argument == "H"
-    assert found in error.found
+    refused(lambda: OVER_COLUMNS[name](H=columns), "H", found)
 
 
 @pytest.mark.parametrize("sample", [X[:1], np.ones((4, 2)), X[[1, 1, 1, 1]], with_entry(X, np.nan), X[:0], X[:, 0]])
-@pytest.mark.parametrize("make", [lambda X: SVMPrimal(StumpColumns(X), y, 1.0).solve(), lambda X: Stump().cells(X)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: StumpColumns(np.asarray(X)).shape,
+        lambda X: SVMPrimal(StumpColumns(X), y, 1.0).solve(),
+        lambda X: Stump().cells(X),
+    ],
+)
 def test_samples_without_stumps(make, sample):
-    assert refused(lambda: make(sample)).argument == "X"
+    refused(lambda: make(sample), "X")
 
 
 @pytest.mark.parametrize("name", OVER_COLUMNS)
 def test_stumps_on_another_number_of_samples(name):
-    error = refused(lambda: OVER_COLUMNS[name](H=StumpColumns(X[:3])))
-    assert (error.argument, error.found) == ("H", "found 3 rows for 4 labels")
+    refused(lambda: OVER_COLUMNS[name](H=StumpColumns(X[:3])), "H", "found 3 rows for 4 labels")
 
 
 @pytest.mark.parametrize("name", OVER_KERNELS | RIDGE)
@@ -145,16 +140,12 @@ def test_stumps_on_another_number_of_samples(name):
     ],
 )
 def test_kernels_that_are_no_symmetric_matrix_of_the_samples(name, kernel, found):
-    error = refused(lambda: (OVER_KERNELS | RIDGE)[name](K=kernel))
-    assert error.argument == "K"
-    assert found in error.found
+    refused(lambda: (OVER_KERNELS | RIDGE)[name](K=kernel), "K", found)
 
 
 @pytest.mark.parametrize("name", CONVEX)
 def test_kernels_that_are_indefinite(name):
-    error = refused(lambda: CONVEX[name](K=K - 30 * np.diag([1.0, 1.0, 0.0, 0.0])))
-    assert error.argument == "K"
-    assert "found the eigenvalue -" in error.found
+    error = refused(lambda: CONVEX[name](K=K - 30 * np.diag([1.0, 1.0, 0.0, 0.0])), "K", "found the eigenvalue -")
     assert "PSD" in error.found + error.remedy
 
 
@@ -162,10 +153,8 @@ def test_kernels_that_are_indefinite(name):
 def test_a_conditionally_psd_kernel_is_for_the_svm_alone(kernel):
     assert SVMDual(kernel, y, 1.0).solve().status == "optimal"
     for name in CONVEX.keys() - {"SVMDual"}:
-        error = refused(lambda name=name: CONVEX[name](K=kernel))
-        assert error.argument == "K"
-        assert "constant" in error.remedy
-    assert "not even conditionally PSD" in refused(lambda: SVMDual(-kernel, y, 1.0)).found
+        refused(lambda name=name: CONVEX[name](K=kernel), "K", remedy="constant")
+    refused(lambda: SVMDual(-kernel, y, 1.0), found="not even conditionally PSD")
 
 
 def test_kernels_that_are_singular_or_zero_are_psd():
@@ -198,19 +187,16 @@ def test_all_samples_alike_leave_the_intercept_to_decide():
     ],
 )
 def test_a_point_to_project_that_is_not_inside_the_simplex(alpha_t, found):
-    error = refused(lambda: EntropyProjection(K, y, alpha_t, 1.0))
-    assert error.argument == "alpha_t"
-    assert found in error.found
+    refused(lambda: EntropyProjection(K, y, alpha_t, 1.0), "alpha_t", found)
 
 
 @pytest.mark.parametrize("rho", [-1e9, 1e9, np.nan, "1", None])
 def test_a_margin_that_cannot_be_reached(rho):
-    assert refused(lambda: EntropyProjection(K, y, uniform, rho)).argument == "rho"
+    refused(lambda: EntropyProjection(K, y, uniform, rho), "rho")
 
 
 def test_an_entropy_problem_without_any_margin():
-    error = refused(lambda: EntropyProjection(np.zeros((4, 4)), y, uniform, 0.0))
-    assert error.argument == "rho"
+    refused(lambda: EntropyProjection(np.zeros((4, 4)), y, uniform, 0.0), "rho")
     slack = EntropyProjection(np.zeros((4, 4)), y, uniform, 1.0, equality=False)
     assert slack.certify(alpha=uniform, eta=0.0).holds(1e-6)
 
@@ -231,9 +217,7 @@ def test_an_entropy_problem_without_any_margin():
     ],
 )
 def test_labels_that_are_no_simplex_codes(codes, found):
-    error = refused(lambda: SLSSVM(H, codes, 1.0))
-    assert error.argument in {"L", "H"}
-    assert found in error.found
+    assert refused(lambda: SLSSVM(H, codes, 1.0), found=found).argument in {"L", "H"}
 
 
 def test_some_of_the_classes_may_be_missing_in_simplex_codes():
@@ -243,7 +227,47 @@ def test_some_of_the_classes_may_be_missing_in_simplex_codes():
 
 @pytest.mark.parametrize("n_classes", [1, 0, -3])
 def test_simplex_codes_need_two_classes(n_classes):
-    assert refused(lambda: simplex_codes(n_classes)).argument == "n_classes"
+    refused(lambda: simplex_codes(n_classes), "n_classes")
+
+
+CLASSES = MulticlassExponential(1.0, np.array([0, 1, 2, 1]), 3)
+NO_PRICES = [np.zeros(4), np.r_[-1.0, np.ones(3)], np.ones((4, 1)), np.full(4, np.nan)]
+NO_WEIGHTS = [*NO_PRICES, np.ones(3), ["a"] * 4]
+CALLS = [
+    (lambda: AbsoluteError([[1.0]]), "t", "found 2 dimensions"),
+    (lambda: AbsoluteError([1.0, np.nan]), "t", "found nan"),
+    (lambda: AbsoluteError([1.0, 2.0], C=0.0), "C", "found 0.0"),
+    (lambda: AbsoluteError([1.0, 2.0], C=[1.0]), "C", "found 1 rows for 2 samples"),
+    (lambda: Pinball([1.0], q=1.0), "q", "found 1.0", "give the level of a quantile"),
+    (lambda: EpsilonInsensitive([1.0], epsilon=-1.0), "epsilon", "found -1.0"),
+    (lambda: HuberError([1.0], delta=0.0), "delta", "found 0.0"),
+    (lambda: Poisson([1.0, -1.0]), "t", "found a count below 0"),
+    (lambda: Poisson([0.0, 0.0]), "t", "found nothing but 0"),
+    *(
+        (lambda events=events: CoxPartialLikelihood([1.0, 2.0], events), "events")
+        for events in ([False] * 2, [1.0, 0.0])
+    ),
+    *(
+        (lambda labels=labels: formulations.multiboost(1.0, np.array(labels)), "labels")
+        for labels in ([0, 0], [1, 2], [0, 2], [-1, 0], [0.5, 1.0])
+    ),
+    (lambda: CLASSES.best_intercept(np.ones((4, 3)), np.ones((4, 1))), "intercept", "found True"),
+    (lambda: CLASSES.repair(np.ones((4, 3)), np.ones((4, 1))), "intercept", "found True"),
+    *((lambda bad=bad: SLSSVM(H, L, 1.0, bad), "sample_weight") for bad in NO_WEIGHTS),
+    *((lambda bad=bad: formulations.simplex_least_squares(L, bad), "C") for bad in (*NO_WEIGHTS, np.inf)),
+    *((lambda bad=bad: formulations.svm(bad), "C") for bad in NO_PRICES),
+    *((lambda bad=bad: formulations.soft_margin(bad), "C") for bad in NO_PRICES),
+    *((lambda bad=bad: formulations.lpboost(bad), "D") for bad in NO_PRICES),
+    *(
+        (lambda name=name: SVMPrimal(H, y, 1.0).solve(name), "solver", "", "CLARABEL")
+        for name in ("NOPE", "", 3, ["ECOS"])
+    ),
+]
+
+
+@pytest.mark.parametrize("row", CALLS)
+def test_targets_prices_and_names_that_cannot_be(row):
+    refused(*row)
 
 
 SHAPES = [
@@ -268,15 +292,15 @@ def test_arrays_of_the_wrong_shape(problem, shapes):
     for name, shape in shapes.items():
         longer = tuple(length + 1 for length in shape or (1,))
         for wrong in (np.ones(7), np.ones((3, 5)), np.ones((*shape, 2)), np.ones(longer)):
-            error = refused(lambda wrong=wrong, name=name: certify(problem, **{name: wrong}))
-            assert error.argument == name
-            assert error.found == f"found shape {wrong.shape}"
-            assert error.remedy == f"give an array of shape {shape}"
+            refused(
+                lambda wrong=wrong, name=name: certify(problem, **{name: wrong}),
+                name,
+                f"found shape {wrong.shape}",
+                f"give an array of shape {shape}",
+            )
         for bad, found in ((np.nan, "found nan"), (np.inf, "found inf"), ("a", "not numeric"), (1j, "complex")):
             values = np.full(shape, bad)
-            error = refused(lambda values=values, name=name: certify(problem, **{name: values}))
-            assert error.argument == name
-            assert found in error.found
+            refused(lambda values=values, name=name: certify(problem, **{name: values}), name, found)
 
 
 @shaped
@@ -292,13 +316,11 @@ def test_axes_of_length_one_do_not_matter(problem, shapes):
 
 @shaped
 def test_unknown_and_missing_arrays(problem, shapes):
-    error = refused(lambda: certify(problem, margins=np.ones(4)))
-    assert error.argument == "margins"
-    assert error.remedy == f"give some of {', '.join(shapes)}"
+    refused(lambda: certify(problem, margins=np.ones(4)), "margins", remedy=f"give some of {', '.join(shapes)}")
     for nothing in ({}, {next(iter(shapes)): None}):
-        error = refused(lambda nothing=nothing: certify(problem, **nothing))
-        assert error.argument == "arrays"
-        assert error.remedy == f"give some of {', '.join(shapes)}"
-    assert refused(problem.certify).argument == "arrays"
+        refused(
+            lambda nothing=nothing: certify(problem, **nothing), "arrays", remedy=f"give some of {', '.join(shapes)}"
+        )
+    refused(problem.certify, "arrays")
     with pytest.raises(InvalidInput, match="lam"):
         problem.certify(lam=1.0)

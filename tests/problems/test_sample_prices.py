@@ -66,15 +66,6 @@ def test_fast_masters_agree_with_the_reference(master, formulation, spread):
     assert fast.certificate.primal == pytest.approx(reference.certificate.primal, rel=1e-5)
 
 
-@pytest.mark.parametrize("make", [formulations.svm, formulations.soft_margin, formulations.lpboost])
-@pytest.mark.parametrize(
-    "bad", [np.array([0.0] * 8), np.array([-1.0] + [1.0] * 7), np.ones((8, 1)), np.full(8, np.nan)]
-)
-def test_bad_prices(make, bad):
-    with pytest.raises(InvalidInput, match=r"^[CD]: found"):
-        make(bad)
-
-
 def test_prices_for_another_number_of_samples():
     with pytest.raises(InvalidInput, match="found one that holds 7 targets or prices, for 8 samples"):
         column_generation(formulations.soft_margin(np.ones(7)), Stumps(X), LABELS)

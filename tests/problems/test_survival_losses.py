@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvxens.errors import InvalidInput
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.rounding import sum_error
 
@@ -60,9 +59,3 @@ def test_no_point_is_below_the_conjugate_and_the_slopes_reach_it(rows, data):
     # feasible in real numbers: on the grid of the repair sums are exact
     assert loss.violation(v) == 0
     np.testing.assert_allclose(loss.repair(v, None), v, atol=1e-14)
-
-
-def test_events_are_needed():
-    for events in ([False, False], [1.0, 0.0]):
-        with pytest.raises(InvalidInput, match=r"^events: "):
-            CoxPartialLikelihood([1.0, 2.0], events)

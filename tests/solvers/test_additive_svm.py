@@ -15,15 +15,6 @@ X, Y = make_threenorm(300, 5, random_state=0)
 PROBLEM = AdditiveSVM.of(X, Y, 0.1)
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0])
-def test_sample_weights_are_repetitions(C):
-    counts = np.random.default_rng(0).integers(1, 4, 60)
-    weighted = solve_additive_svm(AdditiveSVM.of(X[:60], Y[:60], C * counts), 1e-9)
-    repeated = AdditiveSVM.of(np.repeat(X[:60], counts, axis=0), np.repeat(Y[:60], counts), C)
-    assert weighted.objective == pytest.approx(solve_additive_svm(repeated, 1e-9).objective, rel=1e-8)
-    assert (weighted.u <= C * counts).all()
-
-
 def test_histogram_intersection_is_the_stump_kernel_of_half_the_scale():
     sample = np.abs(X[:80])
     K = np.minimum(sample[:, None], sample[None]).sum(axis=2)
