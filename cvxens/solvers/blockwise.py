@@ -441,69 +441,56 @@ def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_step
 
 
 SPURT = 64
-"""Steps in all variables of a problem after which its gap is evaluated: that costs as much as one or two."""
+"""Steps in a block after which its gap is evaluated, which costs as much as one or two, and its diagonal read anew, as
+some dozen; in large ones an eighth of their variables."""
 
 
 @njit(cache=True, nogil=True)
-def close_gap(K: Array, point: Array, bounds: Array, y: Array, tol: float, max_steps: int) -> int:
-    """Minimise ``1/2 v'K v - y'v`` as `optimise_block` does, until its relative duality gap is at most `tol`.
+def close_gap(
+    K: NDArray, point: Array, bounds: Array, knots: Array, outside: float, tol: float, violation: float, max_steps: int
+) -> int:
+    """Minimise as `optimise_block` does, until the violation or the relative duality gap is small enough.
 
-    `point` is v and r = y - K v, of all variables; the number of steps is returned. The gap is that of the intercept
-    halfway between the largest r of those that may grow and the smallest of those that may fall, so the gap of the
-    best intercept is no larger.
+    `point` is v and r = knots - K v of the block, to whose part ``1/2 v'K v - knots'v`` of the objective what is
+    outside of it adds `outside`; the number of steps is returned. The gap is that of the intercept halfway between the
+    largest r of those that may grow and the smallest of those that may fall, so the gap of the best intercept is no
+    larger.
     """
-    n_steps = 0
+    n_steps, spurt = 0, max(SPURT, len(K) // 8)
     while n_steps < max_steps:
-        gap, objective = measure_gap(point, bounds, y)
+        gap, objective = sum_room(point, bounds), outside + sum_objective(point, knots)
         # the bound is the objective, which is at most 0, less the gap
         if gap <= tol * (gap - objective):
             break
-        taken = optimise_block(K, point, bounds, 0.0, SPURT)
+        taken = optimise_block(K, point, bounds, violation, spurt)
         n_steps += taken
-        if taken < SPURT:
+        if taken < spurt:
             break
     return n_steps
 
 
 @njit(cache=True, nogil=True)
-def settle_block(K: NDArray, point: Array, bounds: Array, tol: float, gap: float, max_steps: int) -> int:
-    """Minimise as `optimise_block` does, until the violation is at most `tol` or the duality gap at most `gap`."""
-    n_steps = 0
-    # the diagonal is read anew by every spurt, which takes as long as some dozen steps
-    spurt = max(SPURT, len(K) // 8)
-    while n_steps < max_steps:
-        taken = optimise_block(K, point, bounds, tol, spurt)
-        n_steps += taken
-        if taken < spurt or sum_room(point, bounds) <= gap:
-            break
-    return n_steps
-
-
-@njit(cache=True, nogil=True)
-def measure_gap(point: Array, bounds: Array, y: Array) -> tuple[float, float]:
-    """Return the duality gap of P2 at v and r = y - K v, for the b in the middle, and the objective.
-
-    As sum v = 0, the gap ``v'K v - y'v + sum C max(0, y (r - b))`` is `sum_room`.
-
-    Examples
-    --------
-    >>> v, y = np.array([0.25, -0.25]), np.array([1.0, -1.0])
-    >>> r = y - np.array([[0.0, -2.0], [-2.0, 0.0]]) @ v
-    >>> measure_gap(np.stack([v, r]), np.array([[0.0, -1.0], [1.0, 0.0]]), y)
-    (0.75, -0.375)
-    """
-    v, r, twice = point[0], point[1], 0.0
-    for k in range(len(v)):
-        # 1/2 v'K v - y'v = -1/2 v'(y + r)
-        twice -= v[k] * (y[k] + r[k])
-    return sum_room(point, bounds), twice / 2
+def sum_objective(point: Array, knots: Array) -> float:
+    """Return ``1/2 v'K v - knots'v = -1/2 v'(knots + r)`` at v and r = knots - K v."""
+    twice = 0.0
+    for k in range(len(knots)):
+        twice -= point[0, k] * (knots[k] + point[1, k])
+    return twice / 2
 
 
 @njit(cache=True, nogil=True)
 def sum_room(point: Array, bounds: Array) -> float:
     """Sum the way that each variable may still go times how much that gains: (r - b)+ (high - v) + (b - r)+ (v - low).
 
-    Here b is halfway between the largest r of those that may grow and the least of those that may fall.
+    Here b is halfway between the largest r of those that may grow and the least of those that may fall. As sum v = 0,
+    it is the duality gap ``v'K v - y'v + sum C max(0, y (r - b))`` of P2, where r = y - K v is of all variables.
+
+    Examples
+    --------
+    >>> v, y = np.array([0.25, -0.25]), np.array([1.0, -1.0])
+    >>> r = y - np.array([[0.0, -2.0], [-2.0, 0.0]]) @ v
+    >>> sum_room(np.stack([v, r]), np.array([[0.0, -1.0], [1.0, 0.0]]))
+    0.75
     """
     v, r = point[0], point[1]
     largest, smallest = -np.inf, np.inf
@@ -719,7 +706,7 @@ def trace_prices(K: Array, knots: Array, bounds: Array, Cs: Array, tol: float, m
             # what was at its bound is at the new one, to the last digit
             point[0] = np.where(np.abs(t * v) >= (1.0 - 1e-15) * np.abs(Cs[c] * ends), Cs[c] * ends, t * v)
             point[1] = knots - t * f
-        close_gap(K, point, Cs[c] * bounds, knots, tol, max_steps)
+        close_gap(K, point, Cs[c] * bounds, knots, 0.0, tol, 0.0, max_steps)
         V[c] = point[0]
     return V
 
@@ -785,26 +772,19 @@ class _Search(Generic[P]):
         while not self.incumbent.history or self.incumbent.best.relative_gap > self.target:
             # minus the gradient of 1/2 v'K v - knots'v
             r = self.knots - np.tile(self.f, len(self.knots) // len(self.f))
-            if len(r) <= WHOLE:
-                gaps = [level.relative_gap for level in self.incumbent.history[-PATIENCE:]]
-                # that many steps would have halved the gap of any problem that floats resolve
-                if len(gaps) == PATIENCE and self.incumbent.best.relative_gap > gaps[0] / 2:
-                    return Ending.ROUNDING
-                if not self.pace.allows_step():
-                    return Ending.MAX_TIME
-                self._optimise_whole(r)
-                self.take()
-                continue
             low, high = self.bounds
             up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
-            violation = float(up.max() - down.min())
-            if self.incumbent.waited >= PATIENCE or violation <= 0:
+            violation, history = float(up.max() - down.min()), self.incumbent.history
+            # so many times the steps in all variables would have halved the gap of any problem that floats resolve
+            is_slow = len(r) <= WHOLE and len(history) >= PATIENCE
+            is_slow = is_slow and self.incumbent.best.relative_gap > history[-PATIENCE].relative_gap / 2
+            if history and (self.incumbent.waited >= PATIENCE or violation <= 0 or is_slow):
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
             self.block = next_block(up, down, self.block, self._choose_size())
-            # no further, as the others move it anyway
-            self._optimise(r, 0.03 * violation)
+            # of a part no further, as the others move it anyway
+            self._optimise(r, 0.03 * violation if len(self.block) < len(r) else 0.0)
             self.take()
         return Ending.OPTIMAL
 
@@ -827,23 +807,6 @@ class _Search(Generic[P]):
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
-    def _optimise_whole(self, r: Array) -> None:
-        """Optimise all variables up to the gap: the scores come with them."""
-        point, rows, n = np.stack([self.v, r]), self.problem.rows, len(self.f)
-        before = self.v
-        # where rounding has kept the last point from what it was stopped for, it has to go further
-        tol = CLOSER * self.tol / 2**self.incumbent.waited
-        K = rows.block(np.arange(n))
-        K = K if len(r) == n else np.tile(K, (2, 2))
-        # steps in few variables take no longer than what is around them
-        n_steps = close_gap(K, point, self.bounds, self.knots, tol, max(STEPS * len(r), 2**16))
-        self.v, self.f = point[0], (self.knots - point[1])[:n]
-        if rows.K is None:
-            # every step rounds what it adds to f, at most 2 length max |K|, and f itself
-            moved = 4 * float(np.abs(self.v - before).max()) * rows.largest
-            self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved)
-        self.n_blocks += 1
-
     def _choose_size(self) -> int:
         """Return the number of variables of the next block: under a limit twice as many at most, if there is time."""
         largest, left = self.rows.block_size, time_left()
@@ -854,10 +817,13 @@ class _Search(Generic[P]):
             self.size = wanted
         return self.size
 
-    def _optimise(self, r: Array, tol: float) -> None:
+    def _optimise(self, r: Array, violation: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
-        block, rows, n = self.block, self.rows, len(self.f)
-        began = time_left()
+        block, rows, n, target = self.block, self.rows, len(self.f), CLOSER * self.target
+        began, is_whole = time_left(), len(self.block) == len(r)
+        if is_whole:
+            # where rounding has kept the last point from what it was stopped for, it has to go further
+            target /= 2**self.incumbent.waited
         # both variables of a sample may be in the block
         chosen, places = (block, None) if len(r) == n else np.unique(block % n, return_inverse=True)
         K = rows.block(chosen)
@@ -865,28 +831,33 @@ class _Search(Generic[P]):
             # half of the values are those of the other half
             self.pace_of_values = 2 * (began - time_left()) / K.size
         K = K if places is None else np.ascontiguousarray(K[np.ix_(places, places)])
-        point = np.stack([self.v[block], r[block]])
-        bounds = np.ascontiguousarray(self.bounds[:, block])
+        point, knots, bounds = np.stack([self.v[block], r[block]]), self.knots[block], self.bounds[:, block].copy()
         # what is left of the gap, if nothing outside of the block adds to it
-        gap = CLOSER * self.target * abs(self.incumbent.best.objective)
-        # the update takes its time, too
-        reserve = 1.5 * self.pace_of_values * len(block) * n
-        n_steps, most = 0, STEPS * len(block)
+        outside = sum_objective(np.stack([self.v, r]), self.knots) - sum_objective(point, knots)
+        # the update takes its time, too; steps in few variables take no longer than what is around them
+        reserve, n_steps, most = 1.5 * self.pace_of_values * len(block) * n, 0, max(STEPS * len(block), 2**16)
         portion = most if began == inf else max(SPURT, len(block) // 8)
         while n_steps < most:
-            taken = settle_block(K, point, bounds, tol, gap, portion)
+            taken = close_gap(K, point, bounds, knots, outside, target, violation, portion)
             n_steps += taken
             if taken < portion or time_left() < reserve:
                 break
         change = point[0] - self.v[block]
+        if is_whole:
+            self.v, self.f = point[0], (knots - point[1])[:n]
+            self.n_blocks += 1
+            # every step rounds what it adds to f, at most 2 length max |K|, and f itself
+            moved = 4 * float(np.abs(change).max()) * rows.largest
+            self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved) if rows.K is None else 0.0
+            return
         change = change if places is None else np.bincount(places, change, len(chosen))
         rows.add(chosen, change, self.f)
+        self.v[block] = point[0]
+        self.n_blocks += 1
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
         sizes = float(np.abs(change).sum())
         of_sums = 0.0 if rows.K is not None else (len(block) + 1) * sizes * rows.largest
         self.drift += EPSILON * (of_sums + float(np.abs(self.f).max())) + rows.error * sizes
-        self.v[block] = point[0]
-        self.n_blocks += 1
 
 
 def _stretch(start: SVMSolution[P], problem: P) -> float:
