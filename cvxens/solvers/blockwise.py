@@ -442,7 +442,7 @@ def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_step
 
 SPURT = 64
 """Steps in a block after which its gap is evaluated, which costs as much as one or two, and its diagonal read anew, as
-some dozen; in large ones an eighth of their variables."""
+some dozen; in large ones a step for 32 of their variables."""
 
 
 @njit(cache=True, nogil=True)
@@ -456,7 +456,7 @@ def close_gap(
     largest r of those that may grow and the smallest of those that may fall, so the gap of the best intercept is no
     larger.
     """
-    n_steps, spurt = 0, max(SPURT, len(K) // 8)
+    n_steps, spurt = 0, max(SPURT, len(K) // 32)
     while n_steps < max_steps:
         gap, objective = sum_room(point, bounds), outside + sum_objective(point, knots)
         # the bound is the objective, which is at most 0, less the gap
