@@ -30,6 +30,7 @@ from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures, add_cells, sum_cells
 from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.stumps import SimplifiedStump
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap, StepColumns
@@ -116,8 +117,11 @@ class AdditiveKernel(KernelMap):
         return 2 * self.total_mass
 
     def matrix(self) -> Array:
-        K = self.dense()
-        return K + K.T + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
+        return self.dense() + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
+
+    def dense(self) -> Array:
+        """Return K without offsets, (n_samples, n_samples): for small samples."""
+        return SimplifiedStump(self.scale)(self.X.astype(np.float64))
 
     def scores(self, c: Array) -> Array:
         return self.product(c) + self._add_offsets(c)
@@ -185,12 +189,6 @@ class AdditiveKernel(KernelMap):
         rows, values = np.empty(shape, np.int32), np.empty(shape, self.values.dtype)
         self._by_features(lambda d: _keep(self.rows[d], self.values[d], positions, rows[d], values[d]))
         return AdditiveKernel(self.X[chosen], rows, values, self.scale, offsets)
-
-    def dense(self) -> Array:
-        """Return the lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
-        K = np.zeros((self.n_samples, self.n_samples))
-        _fill_lower(self.X.astype(np.float64), self.scale, K)
-        return K
 
     def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of a task for shares of the features, the same with any number of threads."""
@@ -262,17 +260,6 @@ def _keep(rows: Order, values: NDArray, positions: NDArray[np.int32], kept_rows:
                 kept_rows[d, kept] = position
                 kept_values[d, kept] = values[d, k]
                 kept += 1
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _fill_lower(X: Array, scale: Array, K: Array) -> None:
-    """Fill the lower triangle with minus the scaled city-block distances."""
-    for i in range(len(X)):
-        for j in range(i):
-            distance = 0.0
-            for d in range(X.shape[1]):
-                distance += scale[d] * abs(X[i, d] - X[j, d])
-            K[i, j] = -distance
 
 
 class Others(NamedTuple):
@@ -581,10 +568,12 @@ class AdditiveModel(FieldsOnly):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             per_unit = (CELLS * counts - 1) / widths
         per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
-        before = np.zeros(CELLS * len(self.knots) + self.n_features, np.int32)
-        table = _Table(self.starts, self.knots, before, per_unit)
-        _count_knots(table)
-        return table
+        features = np.repeat(np.arange(self.n_features), counts)
+        cells = ((self.knots - self.knots[self.starts[:-1]][features]) * per_unit[features]).astype(np.intp)
+        # a histogram of the knots over the cells of all features, and its running sums
+        at = cells + CELLS * self.starts[features] + features + 1
+        before = np.bincount(at, minlength=CELLS * len(self.knots) + self.n_features).cumsum().astype(np.int32)
+        return _Table(self.starts, before, per_unit)
 
 
 def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
@@ -604,34 +593,18 @@ class _Table(NamedTuple):
     """A table of equal cells that says where to look for a value among the knots."""
 
     starts: Starts
-    knots: Array
-    before: NDArray[np.int32]  # how many knots come before each of the equal cells of a feature's range, and its end
+    before: NDArray[np.int32]  # how many of all knots come before each of the equal cells of a feature, and its end
     per_unit: Array  # cells per unit of a feature
-
-
-@njit(cache=True, nogil=True)
-def _count_knots(table: _Table) -> None:
-    """Count, for each unit of a feature's range, the knots before it, so that a lookup starts near its knot."""
-    starts, knots, before, per_unit = table
-    for d in range(len(starts) - 1):
-        first, end = starts[d], starts[d + 1]
-        own = before[CELLS * first + d : CELLS * end + d + 1]
-        # a histogram of the knots over the cells, then its running sums
-        for k in range(first, end):
-            own[int((knots[k] - knots[first]) * per_unit[d]) + 1] += 1
-        for cell in range(1, len(own)):
-            own[cell] += own[cell - 1]
 
 
 @njit(cache=True, nogil=True)
 def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> None:
     """Add the functions, by blocks of samples; `lines` are knots, values, and slopes after them."""
-    starts, _, before, per_unit = table
+    starts, before, per_unit = table
     for block in range(0, len(X), BLOCK):
         for d in range(len(starts) - 1):
             own = before[CELLS * starts[d] + d : CELLS * starts[d + 1] + d + 1]
-            line = lines[starts[d] : starts[d + 1]]
-            low, high, last = line[0, 0], line[-1, 0], len(own) - 2
+            low, high, last = lines[starts[d], 0], lines[starts[d + 1] - 1, 0], len(own) - 2
             for i in range(block, min(block + BLOCK, len(X))):
                 x = min(max(X[i, d], low), high)
                 cell = min(max(int((x - low) * per_unit[d]), 0), last)
@@ -639,11 +612,11 @@ def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> No
                 below, above = own[cell] - 1, own[cell + 1]
                 while above - below > 1:
                     middle = (below + above) // 2
-                    if line[middle, 0] <= x:
+                    if lines[middle, 0] <= x:
                         below = middle
                     else:
                         above = middle
-                scores[i] += line[below, 1] + line[below, 2] * (x - line[below, 0])
+                scores[i] += lines[below, 1] + lines[below, 2] * (x - lines[below, 0])
 
 
 Indices: TypeAlias = NDArray[np.intp]
