@@ -200,8 +200,10 @@ class DecisionStump(RangedStumps):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         check_ranges_known(self, X, Z)
-        _check_varies("X", self.additive_scales(join_samples(*check_pair(X, Z))))
-        return super().tile(X, Z)
+        left, right = check_pair(X, Z)
+        _check_varies("X", self.additive_scales(left))
+        self.box_of(right)
+        return super().tile(left, right)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         return 1.0

@@ -39,14 +39,17 @@ from cvxens.limits import (
     time_left,
     was_cut,
 )
-from cvxens.problems import SVMDual
+from cvxens.problems import Formulation, Problem, SVMDual
 from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
+from cvxens.problems.penalties import SquaredL2
+from cvxens.problems.problem import Products
+from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["KernelRows", "KernelSVM", "expand", "solve_blockwise"]
+__all__ = ["KernelRows", "KernelSVM", "KernelSVR", "expand", "solve_blockwise"]
 
 P = TypeVar("P", bound=Any)
 """A problem over a kernel: `KernelSVM`, or `KernelSVR`."""
@@ -168,7 +171,7 @@ class KernelRows(KernelMap):
         """Return the matrix among distinct samples, in order where they are all; it holds until the next one."""
         m = len(chosen)
         if self.K is not None:
-            return self.K if m == len(self.K) else gather(self.K, chosen, chosen)
+            return self.K if m == len(self.K) else self.K[np.ix_(chosen, chosen)]
         if len(self._memory) < m:
             self._memory = np.empty((m, m), self._memory.dtype)
         # memory that was written to before is not new
@@ -226,14 +229,14 @@ class KernelRows(KernelMap):
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """Return the matrix between some samples and others, times v, of as many rows as there are others."""
         if self.K is not None:
-            return np.asarray(gather(self.K, left, right) @ v)
+            return np.asarray(self.K[np.ix_(left, right)] @ v)
         used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
         return self._times(left, right[used], v[used])
 
     def among(self, chosen: Indices) -> KernelRows:
         """Return the rows among some of the samples."""
         if self.K is not None:
-            return self._of_values(gather(self.K, chosen, chosen))
+            return self._of_values(self.K[np.ix_(chosen, chosen)])
         assert self.kernel is not None
         return KernelRows.of(self.kernel, self.X[chosen])
 
@@ -271,17 +274,6 @@ class KernelRows(KernelMap):
         self._largest = max(self._largest, largest)
 
 
-@njit(cache=True, nogil=True)
-def gather(K: Array, left: Indices, right: Indices) -> Array:
-    """Return the part of a matrix in some rows and columns, without whole rows on the way."""
-    part = np.empty((len(left), len(right)))
-    for i in range(len(left)):
-        row, own = K[left[i]], part[i]
-        for j in range(len(right)):
-            own[j] = row[right[j]]
-    return part
-
-
 def _in_time(tile: Tile, n_rows: int) -> Tile:
     """Return the tiles of a block that end with a `TimeUp` where there is no time left; a single one is always made."""
     if n_rows <= SIDE:
@@ -312,7 +304,38 @@ def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array
                 f[i] += weight * row[i]
 
 
-class KernelSVM(SVMDual):
+class MachineOverRows(Problem):
+    """A loss of hinges over the rows of a kernel: ``min 1/2 v'K v - knots'v`` over a box, sum v = 0.
+
+    There is a variable of each hinge for each sample, those of all samples one hinge after another; together they are
+    the coefficients y u of the kernel.
+    """
+
+    C: Any
+
+    def _read_hinges(self, rows: KernelRows) -> None:
+        loss: Any = self.loss
+        self.rows, hinges = rows, loss.linear_dual.hinges
+        self.knots = np.concatenate([self.y * hinge.knots for hinge in hinges])
+        ends = np.concatenate([self.y * hinge.sign * hinge.prices for hinge in hinges])
+        # the least and the largest v
+        self.bounds = np.stack([np.minimum(ends, 0.0), np.maximum(ends, 0.0)])
+
+    def coefficients(self, u: Array) -> Array:
+        """Return the coefficients y u of the kernel."""
+        return np.asarray(self.y * u)
+
+    def join(self, v: Array) -> Array:
+        """Return the multipliers that variables add up to."""
+        return self.coefficients(v.reshape(-1, len(self.y)).sum(axis=0))
+
+    def split(self, u: Array) -> Array:
+        """Return variables that add up to multipliers, of each sample one at most that is not 0."""
+        v = np.tile(self.coefficients(u), len(self.knots) // len(self.y))
+        return np.where(v * self.bounds.sum(axis=0) > 0, v, 0.0)
+
+
+class KernelSVM(MachineOverRows, SVMDual):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K given by its rows.
 
     LL08 P2, as `cvxens.problems.SVMDual`, for samples whose kernel matrix need not fit into memory. K has to be PSD on
@@ -335,8 +358,9 @@ class KernelSVM(SVMDual):
     """
 
     def __init__(self, rows: KernelRows, y: Array, C: Array) -> None:
-        self.rows, self.gram, self.y = rows, rows, y
+        self.gram, self.y = rows, y
         self.C = C
+        self._read_hinges(rows)
 
     @classmethod
     def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
@@ -344,24 +368,6 @@ class KernelSVM(SVMDual):
         rows = K if isinstance(K, KernelRows) else KernelRows.of_matrix(K)
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
-
-    @property
-    def knots(self) -> Array:
-        """The q of ``1/2 v'K v - q'v`` for v = y u."""
-        return self.y
-
-    @property
-    def bounds(self) -> Array:
-        """The least and the largest v, (2, n_samples)."""
-        return np.stack([np.minimum(self.y * self.C, 0.0), np.maximum(self.y * self.C, 0.0)])
-
-    def coefficients(self, u: Array) -> Array:
-        """Return the coefficients y u of the kernel."""
-        v: Array = self.y * u
-        return v
-
-    # to and from the variables of the search
-    join = split = coefficients
 
     def priced(self, C: Array) -> KernelSVM:
         """Return the problem with other prices, one per sample."""
@@ -392,6 +398,49 @@ class KernelSVM(SVMDual):
                 "give a kernel that is PSD, at least on such coefficients",
             )
         return SVMSolution.from_scores(self, u, f)
+
+
+class KernelSVR(MachineOverRows):
+    """min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of a kernel.
+
+    Its dual is that of a support vector machine with two variables a sample, one that pulls up to t - epsilon and one
+    that pulls down to t + epsilon (Vapnik 1995), ``max t'u - epsilon |u|_1 - 1/2 u'K u, -C <= u <= C, sum u = 0``.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        The kernel on the sample, PSD at least on coefficients that sum to 0.
+    loss : EpsilonInsensitive
+        Targets, width and prices.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> loss = EpsilonInsensitive([0.0, 1.0, 2.0, 3.0], epsilon=0.5, C=10.0)
+    >>> solution = solve_blockwise(KernelSVR(KernelRows.of_matrix(X @ X.T), loss))
+    >>> (solution.f + solution.b).round(2), solution.certificate.holds(1e-6)
+    (array([0.5 , 1.17, 1.83, 2.5 ]), True)
+    """
+
+    def __init__(self, rows: KernelRows, loss: EpsilonInsensitive) -> None:
+        super().__init__(Formulation(loss, SquaredL2(), intercept=True), rows, np.ones(rows.n_samples))
+        self.C = np.maximum(*(hinge.prices + np.zeros(rows.n_samples) for hinge in loss.linear_dual.hinges))
+        self._read_hinges(rows)
+
+    def priced(self, C: Array) -> KernelSVR:
+        """Return the problem with other prices, one per sample."""
+        loss: Any = self.formulation.terms[0]
+        return KernelSVR(self.rows, replace(loss, C=C))
+
+    def solution_at(self, u: Array, f: Array | None = None) -> SVMSolution[KernelSVR]:
+        """Evaluate both problems at multipliers: made feasible, or feasible ones with f = K u."""
+        loss = self.formulation.terms[0]
+        if f is None:
+            u = loss.repair(u, self.y)
+            f = self.rows.scores(u)
+        products = Products(self.linear_map, precise=False)
+        products.add_scores(u, f)
+        return SVMSolution(self.evaluate_at(u, np.asarray(loss.best_intercept(f, self.y)), u, products), f)
 
 
 CHUNK = 128
