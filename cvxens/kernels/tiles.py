@@ -1,7 +1,8 @@
 """The matrix of a kernel between two samples: checked, and computed tile by tile on several threads.
 
 A kernel checks its two samples and returns a `Tile`, which computes any part of the matrix; `assemble` calls it for
-squares that fit into a cache, from several threads, and only for half of a symmetric matrix.
+squares that fit into a cache, from several threads, and only for half of a symmetric matrix. A `SingleKernel` has tiles
+in single precision, with a bound on what is lost.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ Two loops are nested there. The outer one is the proximal point algorithm on the
 multipliers (Rockafellar 1976): each *proximal problem* keeps u near a *centre*, the last u, by ``|u - p|^2 / (2 tau)``,
 and the *step* tau grows. The inner one is a semismooth Newton method on the smooth problem that this is in f and b
 (`SmoothedHinge`): a Newton step is a linear system over the *free* samples, 0 < u < C, by Cholesky or by conjugate
-gradients whose products are prefix sums. Only what the outer loop reaches is certified.
+gradients whose products are prefix sums. Only what the outer loop reaches is certified. Smooth losses need no outer
+loop: `ConditionedMatrix` has the systems of their steps (`newton.minimise_expansion`).
 """
 
 from __future__ import annotations
@@ -1001,18 +1002,13 @@ class ProximalSearch:
 
 def _begin(search: ProximalSearch, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
     """Prepare the start; returns an ending if that was interrupted."""
-    problem = search.problem
-    if isinstance(start, SVMSolution):
-        validation.same_length("start", start.u, len(problem.y))
-        search.take(start.u)
-        search.start_near(start)
-        return None
-    if start is not None:
-        u = validation.finite_array("start", start, ndim=1)
-        validation.same_length("start", u, len(problem.y))
-        search.start_near(search.take(u))
-        return None
-    return _begin_with_sample(search, sample_size, random_state)
+    if start is None:
+        return _begin_with_sample(search, sample_size, random_state)
+    u = start.u if isinstance(start, SVMSolution) else validation.finite_array("start", start, ndim=1)
+    validation.same_length("start", u, len(search.problem.y))
+    here = search.take(u)
+    search.start_near(start if isinstance(start, SVMSolution) else here)
+    return None
 
 
 def _begin_with_sample(search: ProximalSearch, sample_size: int | None, random_state: Any) -> Ending | None:

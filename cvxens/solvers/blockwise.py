@@ -1,7 +1,8 @@
 """Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for.
 
-`KernelRows` are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
-certifies any answer; `solve_blockwise` solves it, a block of variables at a time, each block by pairs (SMO).
+`KernelRows` are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, `KernelSVR` the
+regression, and both certify any answer; `solve_blockwise` solves them, a block of variables at a time, each by pairs
+(SMO).
 
 It works in ``v = y u``, which makes P2 ``min 1/2 v'K v - y'v`` over a box with sum v = 0. The *violation* is the
 largest ``r = y - K v`` of those that may grow less the smallest of those that may fall, at most 0 at the optimum, where
