@@ -41,7 +41,7 @@ import cvxens
 from benchmarks._record import HOME, describe_machine, read_commit
 from cvxens import datasets
 from cvxens.estimators.votes import find_shares
-from cvxens.hypotheses import Branch, Negated, Scaled, Stump
+from cvxens.hypotheses import Branch, Scaled, Stump
 from cvxens.limits import limit_threads
 
 DATA = (
@@ -73,7 +73,7 @@ def count_leaves(model: Any) -> int:
 
 def list_terms(hypothesis: Any) -> set[tuple[int, ...]]:
     """Return the main effects and pairs that a weak learner adds to: a tree of depth 2 has one for each half."""
-    while isinstance(hypothesis, Scaled | Negated):
+    while isinstance(hypothesis, Scaled):
         hypothesis = hypothesis.hypothesis
     halves = [hypothesis.above, hypothesis.below] if isinstance(hypothesis, Branch) else []
     if halves:

@@ -27,7 +27,6 @@ from cvxens.hypotheses import (
     Hypothesis,
     LevelStump,
     LinearForm,
-    Negated,
     Ramp,
     Rule,
     Scaled,
@@ -282,7 +281,7 @@ def take_apart(hypothesis: Hypothesis) -> Iterator[tuple[float, float | MainEffe
     [(1.0, (0, 1)), (1.0, (0, 1)), (1.0, (0, 2)), (1.0, (0, 2))]
     """
     match hypothesis:
-        case Negated() | Scaled():
+        case Scaled():
             for factor, part in take_apart(hypothesis.hypothesis):
                 yield hypothesis.factor * factor, part
         case Branch():

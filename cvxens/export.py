@@ -30,7 +30,7 @@ from cvxens.estimators import (
 from cvxens.estimators.boosting import Boosting, CodedBoosting
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
 from cvxens.estimators.expansions import ExpansionClassifier
-from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Negated, Ramp, Rule, Scaled, find_step
+from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Ramp, Rule, Scaled, find_step
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -366,7 +366,7 @@ def _add_learner(hypothesis: Hypothesis, graph: Graph) -> str:
             part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
             line = graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
             return graph.put("Where", graph.put("IsNaN", beyond), 0.0, line) if graph.gaps else line
-        case Negated() | Scaled():
+        case Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
     kind = type(hypothesis).__name__
     found = f"found a {kind} as a weak learner, which is no stump, tree of stumps or rule"

@@ -3,7 +3,7 @@
 Any hashable callable from samples to (n_samples,) numbers with a readable `str` is one. What may be known of it beyond
 its values is said by members that a hypothesis has or lacks:
 
-- ``-h``: its negation, in the same class; `negate` falls back on `Negated`;
+- ``-h``: its negation, in the same class; `negate` falls back on `Scaled`;
 - ``step``: a `OneStep`, if h depends on one feature and changes its value at one threshold (in ONNX, tables, plots and
   importances); `LevelStump` is what depends on the level of one nominal feature;
 - ``feature_shares``: else the features that it looks at, with the share of each (in importances);
@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, pi
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -86,7 +86,7 @@ def find_step(hypothesis: Any) -> OneStep | None:
 
 
 def negate(hypothesis: Hypothesis) -> Hypothesis:
-    """Return -h: of the class of h where that has negations, else `Negated`.
+    """Return -h: of the class of h where that has negations, else `Scaled`.
 
     Examples
     --------
@@ -94,17 +94,19 @@ def negate(hypothesis: Hypothesis) -> Hypothesis:
     x[0] >= 0.5 -> -1 True
     """
     negated: Any = hypothesis
-    return -negated if hasattr(hypothesis, "__neg__") else Negated(hypothesis)
+    return -negated if hasattr(hypothesis, "__neg__") else Scaled(hypothesis, -1.0)
 
 
 class _Signed:
-    """A hypothesis `sign` times something: its negation has the other sign."""
+    """A hypothesis in proportion to one of its fields, its sign or its weights: its negation has the opposite there."""
 
-    sign: Any
+    signed: ClassVar[str] = "sign"
 
     def __neg__(self) -> Self:
         same: Any = self
-        negated: Self = replace(same, sign=-self.sign)
+        value = vars(self)[self.signed]
+        opposite = tuple(-each for each in value) if isinstance(value, tuple) else -value
+        negated: Self = replace(same, **{self.signed: opposite})
         return negated
 
 
@@ -112,6 +114,7 @@ class _Tested(_Signed):
     """A hypothesis that is `sign` where `test` holds, else -sign."""
 
     test: Any
+    sign: Any
 
     def __str__(self) -> str:
         return f"{self.test} -> {self.sign:+d}"
@@ -127,14 +130,28 @@ class _OfOneFeature:
         return np.array([self.feature]), np.ones(1)
 
 
-class _Multiple:
-    """A hypothesis `factor` times another, which decides by what it lacks which of these there are."""
+@dataclass(frozen=True)
+class Scaled:
+    """The hypothesis factor h(x), which decides by what it lacks what it has.
+
+    With a factor above 0 it is what an l1 penalty makes of an h whose weight costs 1/factor, with -1 the negation of an
+    h of a class without negations.
+
+    Examples
+    --------
+    >>> half = Scaled(Stump(0, 0.5, 1), 0.5)
+    >>> print(half, -half, half([[0.0], [1.0]]))
+    0.5 (x[0] >= 0.5 -> +1) 0.5 (x[0] >= 0.5 -> -1) [-0.5  0.5]
+    """
 
     hypothesis: Any
-    factor: Any
+    factor: float
 
     def __call__(self, X: Any, /) -> Any:
         return self.factor * self.hypothesis(X)
+
+    def __neg__(self) -> Any:
+        return self.hypothesis if self.factor == -1 else Scaled(negate(self.hypothesis), self.factor)
 
     @property
     def step(self) -> OneStep:
@@ -149,40 +166,8 @@ class _Multiple:
     def feature_importances_(self) -> Any:
         return self.hypothesis.feature_importances_
 
-
-@dataclass(frozen=True)
-class Negated(_Multiple):
-    """The hypothesis -h, for an h of a class without negations."""
-
-    hypothesis: Any
-    factor = -1
-
-    def __neg__(self) -> Any:
-        return self.hypothesis
-
     def __str__(self) -> str:
-        return f"-({self.hypothesis})"
-
-
-@dataclass(frozen=True)
-class Scaled(_Multiple):
-    """The hypothesis factor h(x): what an l1 penalty makes of an h whose weight costs 1/factor.
-
-    Examples
-    --------
-    >>> half = Scaled(Stump(0, 0.5, 1), 0.5)
-    >>> print(half, -half, half([[0.0], [1.0]]))
-    0.5 (x[0] >= 0.5 -> +1) 0.5 (x[0] >= 0.5 -> -1) [-0.5  0.5]
-    """
-
-    hypothesis: Any
-    factor: float  # above 0
-
-    def __neg__(self) -> Scaled:
-        return Scaled(negate(self.hypothesis), self.factor)
-
-    def __str__(self) -> str:
-        return f"{self.factor:.6g} ({self.hypothesis})"
+        return f"{'-' if self.factor == -1 else f'{self.factor:.6g} '}({self.hypothesis})"
 
 
 @dataclass(frozen=True)
@@ -539,7 +524,7 @@ def _narrow(intervals: tuple[Interval, ...], new: Interval) -> tuple[Interval, .
 
 
 @dataclass(frozen=True)
-class Indicator:
+class Indicator(_Signed):
     """The hypothesis h(x) = value if x[feature] >= threshold else 0, as histogram intersection embodies them.
 
     Examples
@@ -552,12 +537,10 @@ class Indicator:
     feature: int
     threshold: float  # a sample on it counts as above
     value: float = 1.0  # what h is above
+    signed = "value"
 
     def __call__(self, X: Any, /) -> Array:
         return np.where(column(X, self.feature) >= np.float64(self.threshold), self.value, 0.0)
-
-    def __neg__(self) -> Indicator:
-        return replace(self, value=-self.value)
 
     @property
     def step(self) -> OneStep:
@@ -569,7 +552,7 @@ class Indicator:
 
 
 @dataclass(frozen=True)
-class Ramp(_OfOneFeature):
+class Ramp(_OfOneFeature, _Signed):
     """The hypothesis h(x) = slope (x[feature] - threshold), on one side of the threshold and else 0, or a line.
 
     It is 0 where the feature is missing.
@@ -587,14 +570,12 @@ class Ramp(_OfOneFeature):
     threshold: float
     side: int  # 1 above the threshold, -1 below it, where the ramp is slope (threshold - x[feature]); 0 for a line
     slope: float  # above 0 for a convex ramp
+    signed = "slope"
 
     def __call__(self, X: Any, /) -> Array:
         beyond = np.asarray(column(X, self.feature), np.float64) - self.threshold
         values = self.slope * (np.maximum(self.side * beyond, 0.0) if self.side else beyond)
         return np.where(np.isnan(beyond), 0.0, values)
-
-    def __neg__(self) -> Ramp:
-        return replace(self, slope=-self.slope)
 
     def __str__(self) -> str:
         name, at = f"x[{self.feature}]", f"{self.threshold:.6g}"
@@ -652,7 +633,7 @@ class Wave:
 
 
 @dataclass(frozen=True)
-class LinearForm:
+class LinearForm(_Signed):
     """The hypothesis h(x) = sum_k weights_k x[features_k].
 
     Examples
@@ -664,12 +645,10 @@ class LinearForm:
 
     features: tuple[int, ...]
     weights: tuple[float, ...]
+    signed = "weights"
 
     def __call__(self, X: Any, /) -> Array:
         return np.asarray(X, np.float64)[:, list(self.features)] @ np.array(self.weights)
-
-    def __neg__(self) -> LinearForm:
-        return LinearForm(self.features, tuple(-weight for weight in self.weights))
 
     def __str__(self) -> str:
         return linear_form(self.weights, self.features)
@@ -725,7 +704,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class KernelExpansion:
+class KernelExpansion(_Signed):
     """The hypothesis h(x) = sum_i coefficients_i k(x, centers_i), a function in the space of a kernel.
 
     Examples
@@ -739,6 +718,7 @@ class KernelExpansion:
     kernel: Callable[[Any, Any], Any]  # hashable; kernel(X, Z) is the matrix (n_samples, n_centers) of k(x, z)
     centers: Points
     coefficients: tuple[float, ...]
+    signed = "coefficients"
 
     def __call__(self, X: Any, /) -> Array:
         coefficients = np.array(self.coefficients)
@@ -748,16 +728,12 @@ class KernelExpansion:
         values = np.asarray(self.kernel(np.asarray(X, np.float64), self.centers.coordinates[kept]), np.float64)
         return values @ coefficients[kept]
 
-    def __neg__(self) -> Self:
-        negated: Self = replace(self, coefficients=tuple(-c for c in self.coefficients))
-        return negated
-
     def __str__(self) -> str:
         return f"sum of {np.count_nonzero(self.coefficients)} terms of {getattr(self.kernel, '__name__', self.kernel)}"
 
 
 @dataclass(frozen=True)
-class Staircase(_OfOneFeature):
+class Staircase(_OfOneFeature, _Signed):
     """The hypothesis h(x) = sum_k weights_k (1 if x[feature] >= thresholds_k else -1), all stumps of one feature.
 
     Examples
@@ -770,16 +746,13 @@ class Staircase(_OfOneFeature):
     feature: int
     thresholds: tuple[float, ...]  # ascending; a sample on one counts as above it
     weights: tuple[float, ...]
+    signed = "weights"
 
     def __call__(self, X: Any, /) -> Array:
         rises = np.append(0.0, 2 * np.cumsum(self.weights)) - np.sum(self.weights)
         at = np.searchsorted(self.thresholds, np.asarray(column(X, self.feature), np.float64), "right")
         values: Array = rises[at]
         return values
-
-    def __neg__(self) -> Self:
-        negated: Self = replace(self, weights=tuple(-weight for weight in self.weights))
-        return negated
 
     def __str__(self) -> str:
         return f"x[{self.feature}] by {np.count_nonzero(self.weights)} steps"

@@ -31,6 +31,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
@@ -400,7 +401,7 @@ def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_thre
     try:
         # no comprehension: an interrupt must not lose those that have been handed over
         for _ in range(lanes - 1):
-            others.append(_threads().submit(copy_context().run, do_as_other))  # noqa: PERF401
+            others.append(_threads(os.getpid()).submit(copy_context().run, do_as_other))  # noqa: PERF401
         do()
     finally:
         deque(places, maxlen=0)
@@ -410,27 +411,10 @@ def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_thre
     return results
 
 
-_LOCK = threading.Lock()
-_POOL: ThreadPoolExecutor | None = None
-
-
-def _threads() -> ThreadPoolExecutor:
-    """The threads of this process, made when first asked for."""
-    global _POOL  # noqa: PLW0603
-    with _LOCK:
-        if _POOL is None:
-            _POOL = ThreadPoolExecutor(_count_processors(), thread_name_prefix="cvxens")
-        return _POOL
-
-
-def _forget_threads() -> None:
-    """A forked child has none of its parent's threads, and the parent may have held the lock."""
-    global _LOCK, _POOL
-    _LOCK, _POOL = threading.Lock(), None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+@cache
+def _threads(process: int) -> ThreadPoolExecutor:
+    """The threads of a process: a forked one has none of its parent's."""
+    return ThreadPoolExecutor(_count_processors(), thread_name_prefix=f"cvxens {process}")
 
 
 SMALL_ALLOCATION = 2**26

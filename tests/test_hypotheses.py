@@ -26,7 +26,6 @@ from cvxens.hypotheses import (
     KernelExpansion,
     LevelStump,
     LinearForm,
-    Negated,
     Perceptron,
     Points,
     Ramp,
@@ -91,7 +90,7 @@ def test_hypotheses_are_values(h):
 
 @pytest.mark.parametrize("name", ["constant", "stump", "stump with a side", "indicator", "scaled"])
 def test_steps_are_what_their_hypotheses_do(name):
-    for h in (EVERY[name], negate(EVERY[name]), Negated(EVERY[name])):
+    for h in (EVERY[name], negate(EVERY[name]), Scaled(EVERY[name], -1.0)):
         feature, threshold, above, below, missing = h.step
         x = GAPPED[:, feature]
         np.testing.assert_array_equal(np.where(np.isnan(x), missing, np.where(x >= threshold, above, below)), h(GAPPED))
@@ -133,7 +132,7 @@ def test_conditions_say_what_they_are_of():
 
 def test_what_a_function_does_not_say_its_negation_does_not_say_either():
     minus = negate(np.ravel)
-    assert minus == Negated(np.ravel)
+    assert minus == Scaled(np.ravel, -1.0)
     assert negate(minus) is np.ravel
     np.testing.assert_array_equal(minus([[7.0]]), [-7.0])
     assert not any(hasattr(minus, name) for name in ("step", "feature_shares", "feature_importances_"))
@@ -152,7 +151,7 @@ TEXTS = {
     "-1 [x[0] >= 0.5]": Indicator(0, 0.5, -1.0),
     "cos(x[0] - 2 x[1] - 0.5)": Wave((1.0, -2.0), 0.5),
     "0.6 x[0] - 0.8 x[1] >= 0.25 -> -1": Perceptron((0.6, -0.8), 0.25, -1),
-    "-(h[2])": Negated(TabulatedColumn(2, 3, 1)),
+    "-(h[2])": Scaled(TabulatedColumn(2, 3, 1), -1.0),
     "minus\nx0 = a: -1 (1.0)\nx0 = b: 1 (1.0)": SignedTree(TREE, -1.0),
     "0.5 <= x[0] < 2 and x[1] < 3 and x[2] >= 4 -> +1, else 0": Rule(
         (Interval(0, 0.5, 2.0), Interval(1, -inf, 3.0), Interval(2, 4.0, inf)), 1

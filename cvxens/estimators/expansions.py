@@ -56,8 +56,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.additive import AdditiveKernel
-from cvxens.solvers.additive_expansion import ConditionedMatrix
+from cvxens.solvers.additive import AdditiveKernel, ConditionedMatrix
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
 from cvxens.solvers.rho_svm import (

@@ -35,9 +35,8 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.blockwise import solve_blockwise
+from cvxens.solvers.blockwise import KernelSVR, solve_blockwise
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
-from cvxens.solvers.svr import KernelSVR
 from cvxens.types import Array
 
 MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]

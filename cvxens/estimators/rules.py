@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Negated, Ramp, Rule, Scaled, find_step
+from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Ramp, Rule, Scaled, find_step
 from cvxens.types import Array
 
 
@@ -57,7 +57,7 @@ def list_rules(hypothesis: Hypothesis) -> Iterator[tuple[Conditions | Ramp, floa
         case Branch():
             for leaf in hypothesis.rules:
                 yield from list_rules(leaf)
-        case Negated() | Scaled():
+        case Scaled():
             for intervals, value in list_rules(hypothesis.hypothesis):
                 yield intervals, hypothesis.factor * value
         case Ramp():

@@ -37,7 +37,7 @@ from cvxens.colgen.oracles import (
 )
 from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis, LevelStump, Negated, Scaled, SignedTree, Stump
+from cvxens.hypotheses import Hypothesis, LevelStump, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
 from cvxens.types import Array
 
@@ -436,7 +436,7 @@ def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> t
 
 def _recode(hypothesis: Hypothesis, kinds: Mapping[int, Feature]) -> Any:
     match hypothesis:
-        case Scaled() | Negated():
+        case Scaled():
             inside = _recode(hypothesis.hypothesis, kinds)
             return None if inside is None else replace(hypothesis, hypothesis=inside)
         case Stump():

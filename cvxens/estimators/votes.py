@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.estimators.explanations import list_votes
 from cvxens.estimators.rules import average, weigh_rules
-from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, find_step, with_names
+from cvxens.hypotheses import Constant, Hypothesis, Rule, Scaled, SignedTree, find_step, with_names
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -269,13 +269,13 @@ NO_VOTE = ", else none"
 
 
 def _is_rule(hypothesis: Hypothesis) -> bool:
-    inside = hypothesis.hypothesis if isinstance(hypothesis, Negated | Scaled) else hypothesis
+    inside = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
     return isinstance(inside, Rule)
 
 
 def _split_sign(hypothesis: Any) -> tuple[str, bool, float]:
     """Return the text of a hypothesis, True if it is a test, and its value where that holds, or else its factor."""
-    if isinstance(hypothesis, Negated | Scaled):
+    if isinstance(hypothesis, Scaled):
         text, is_test, sign = _split_sign(hypothesis.hypothesis)
         return text, is_test, hypothesis.factor * sign
     if isinstance(hypothesis, SignedTree):

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
-from cvxens.kernels.single import SingleKernel
-from cvxens.kernels.tiles import Tile, assemble, check_pair
+from cvxens.kernels.tiles import SingleKernel, Tile, assemble, check_pair
 from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 

@@ -13,8 +13,7 @@ from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
-from cvxens.kernels.single import Profile, SingleKernel
-from cvxens.kernels.tiles import SQUARE, Tile, check_features, check_pair, join_samples, measure
+from cvxens.kernels.tiles import SQUARE, Profile, SingleKernel, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 from cvxens.validation import RandomState

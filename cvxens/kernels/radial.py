@@ -14,8 +14,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
-from cvxens.kernels.single import Profile, SingleKernel
-from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Tile, check_pair, measure
+from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Profile, SingleKernel, Tile, check_pair, measure
 from cvxens.types import Array
 from cvxens.validation import RandomState
 

@@ -100,6 +100,12 @@ class AdditiveKernels(Kernel):
     def additive_scales(self, X: Any) -> Array:
         """Return the scale of each feature on `X`, shape (n_features,)."""
 
+    def tile(self, X: Any, Z: Any) -> Tile:
+        # what two samples agree on is the mass of all less twice that of the thresholds in between
+        X, Z = check_pair(X, Z)
+        mass, distance = self.total_mass(X, Z), measure(DIFFERENCE, X, Z, self.additive_scales(X))
+        return lambda rows, columns: mass - distance(rows, columns)
+
     def range_free_equivalent(self, X: Any) -> Kernel:
         return SimplifiedStump.from_scales(self.additive_scales(X))
 
@@ -152,13 +158,6 @@ class Stump(RangedStumps):
     statement = ("stump", None)
     margin = OPEN
 
-    def tile(self, X: Any, Z: Any) -> Tile:
-        X, Z = check_pair(X, Z)
-        # of the thresholds of feature d, two samples differ on |x_d - x'_d|, and agree on the rest of the range:
-        # with r^2 = 1/4 for either sign, K = 1/2 sum_d (range_d - 2 |x_d - x'_d|)
-        delta, distance = self.total_mass(X, Z), measure(DIFFERENCE, X, Z)
-        return lambda rows, columns: delta - distance(rows, columns)
-
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         if X is None:
             return float(np.diff(self.box(), axis=0).sum()) / 2
@@ -201,12 +200,10 @@ class DecisionStump(RangedStumps):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         check_ranges_known(self, X, Z)
-        # K = 1/D sum_d (1 - 2 |x_d - x'_d| / range_d) = 1 - sum_d scale_d |x_d - x'_d| with scale_d = 2 / (D range_d)
         left, right = check_pair(X, Z)
-        scale = _check_varies("X", _uniform_scales(self.box_of(left)))
+        _check_varies("X", self.additive_scales(left))
         self.box_of(right)
-        distance = measure(DIFFERENCE, left, right, scale)
-        return lambda rows, columns: 1 - distance(rows, columns)
+        return super().tile(left, right)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         return 1.0
@@ -429,16 +426,11 @@ class MiddleStump(Kernel):
 
 
 @dataclass(frozen=True)
-class RankDifference(Kernel):
+class RankDifference(AdditiveKernels):
     """The kernel of J middle stumps on ranks r, of every feature the number of thresholds at or below its value."""
 
     n_stumps: int
     equation = "J - 2 |r - r'|_1"
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        # J hypotheses agree but for those with a threshold in between, as many as the ranks differ by
-        distance = measure(DIFFERENCE, *check_pair(X, Z))
-        return lambda rows, columns: self.n_stumps - 2 * distance(rows, columns)
 
     def additive_scales(self, X: Any) -> Array:
         return np.full(X.shape[1], 2.0)

@@ -8,7 +8,8 @@ Two loops are nested there. The outer one is the proximal point algorithm on the
 multipliers (Rockafellar 1976): each *proximal problem* keeps u near a *centre*, the last u, by ``|u - p|^2 / (2 tau)``,
 and the *step* tau grows. The inner one is a semismooth Newton method on the smooth problem that this is in f and b
 (`SmoothedHinge`): a Newton step is a linear system over the *free* samples, 0 < u < C, by Cholesky or by conjugate
-gradients whose products are prefix sums. Only what the outer loop reaches is certified.
+gradients whose products are prefix sums. Only what the outer loop reaches is certified. Smooth losses need no outer
+loop: `ConditionedMatrix` has the systems of their steps (`newton.minimise_expansion`).
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
-from cvxens.features import BinnedFeatures, add_cells, sum_cells
+from cvxens.features import BinnedFeatures
 from cvxens.kernels.kernel import Kernel
-from cvxens.limits import Deadline, available_threads, limit_time, map_slices, shares_for, time_is_up
+from cvxens.kernels.stumps import SimplifiedStump
+from cvxens.limits import Deadline, available_threads, find_ending, limit_time, map_slices, shares_for, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap, StepColumns
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
+from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
@@ -116,8 +119,11 @@ class AdditiveKernel(KernelMap):
         return 2 * self.total_mass
 
     def matrix(self) -> Array:
-        K = self.dense()
-        return K + K.T + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
+        return self.dense() + np.add.outer(*2 * (np.broadcast_to(self.offsets, self.n_samples),))
+
+    def dense(self) -> Array:
+        """Return K without offsets, (n_samples, n_samples): for small samples."""
+        return SimplifiedStump(self.scale)(self.X.astype(np.float64))
 
     def scores(self, c: Array) -> Array:
         return self.product(c) + self._add_offsets(c)
@@ -185,12 +191,6 @@ class AdditiveKernel(KernelMap):
         rows, values = np.empty(shape, np.int32), np.empty(shape, self.values.dtype)
         self._by_features(lambda d: _keep(self.rows[d], self.values[d], positions, rows[d], values[d]))
         return AdditiveKernel(self.X[chosen], rows, values, self.scale, offsets)
-
-    def dense(self) -> Array:
-        """Return the lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
-        K = np.zeros((self.n_samples, self.n_samples))
-        _fill_lower(self.X.astype(np.float64), self.scale, K)
-        return K
 
     def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of a task for shares of the features, the same with any number of threads."""
@@ -262,17 +262,6 @@ def _keep(rows: Order, values: NDArray, positions: NDArray[np.int32], kept_rows:
                 kept_rows[d, kept] = position
                 kept_values[d, kept] = values[d, k]
                 kept += 1
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _fill_lower(X: Array, scale: Array, K: Array) -> None:
-    """Fill the lower triangle with minus the scaled city-block distances."""
-    for i in range(len(X)):
-        for j in range(i):
-            distance = 0.0
-            for d in range(X.shape[1]):
-                distance += scale[d] * abs(X[i, d] - X[j, d])
-            K[i, j] = -distance
 
 
 class Others(NamedTuple):
@@ -581,10 +570,12 @@ class AdditiveModel(FieldsOnly):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             per_unit = (CELLS * counts - 1) / widths
         per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
-        before = np.zeros(CELLS * len(self.knots) + self.n_features, np.int32)
-        table = _Table(self.starts, self.knots, before, per_unit)
-        _count_knots(table)
-        return table
+        features = np.repeat(np.arange(self.n_features), counts)
+        cells = ((self.knots - self.knots[self.starts[:-1]][features]) * per_unit[features]).astype(np.intp)
+        # a histogram of the knots over the cells of all features, and its running sums
+        at = cells + CELLS * self.starts[features] + features + 1
+        before = np.bincount(at, minlength=CELLS * len(self.knots) + self.n_features).cumsum().astype(np.int32)
+        return _Table(self.starts, before, per_unit)
 
 
 def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
@@ -604,34 +595,18 @@ class _Table(NamedTuple):
     """A table of equal cells that says where to look for a value among the knots."""
 
     starts: Starts
-    knots: Array
-    before: NDArray[np.int32]  # how many knots come before each of the equal cells of a feature's range, and its end
+    before: NDArray[np.int32]  # how many of all knots come before each of the equal cells of a feature, and its end
     per_unit: Array  # cells per unit of a feature
-
-
-@njit(cache=True, nogil=True)
-def _count_knots(table: _Table) -> None:
-    """Count, for each unit of a feature's range, the knots before it, so that a lookup starts near its knot."""
-    starts, knots, before, per_unit = table
-    for d in range(len(starts) - 1):
-        first, end = starts[d], starts[d + 1]
-        own = before[CELLS * first + d : CELLS * end + d + 1]
-        # a histogram of the knots over the cells, then its running sums
-        for k in range(first, end):
-            own[int((knots[k] - knots[first]) * per_unit[d]) + 1] += 1
-        for cell in range(1, len(own)):
-            own[cell] += own[cell - 1]
 
 
 @njit(cache=True, nogil=True)
 def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> None:
     """Add the functions, by blocks of samples; `lines` are knots, values, and slopes after them."""
-    starts, _, before, per_unit = table
+    starts, before, per_unit = table
     for block in range(0, len(X), BLOCK):
         for d in range(len(starts) - 1):
             own = before[CELLS * starts[d] + d : CELLS * starts[d + 1] + d + 1]
-            line = lines[starts[d] : starts[d + 1]]
-            low, high, last = line[0, 0], line[-1, 0], len(own) - 2
+            low, high, last = lines[starts[d], 0], lines[starts[d + 1] - 1, 0], len(own) - 2
             for i in range(block, min(block + BLOCK, len(X))):
                 x = min(max(X[i, d], low), high)
                 cell = min(max(int((x - low) * per_unit[d]), 0), last)
@@ -639,11 +614,11 @@ def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> No
                 below, above = own[cell] - 1, own[cell + 1]
                 while above - below > 1:
                     middle = (below + above) // 2
-                    if line[middle, 0] <= x:
+                    if lines[middle, 0] <= x:
                         below = middle
                     else:
                         above = middle
-                scores[i] += line[below, 1] + line[below, 2] * (x - line[below, 0])
+                scores[i] += lines[below, 1] + lines[below, 2] * (x - lines[below, 0])
 
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -809,23 +784,70 @@ class CoarseModel:
         return x - x.sum() / self.of_ones.sum() * self.of_ones
 
     def _apply(self, r: Array) -> Array:
-        x, H, n_features = self.inverse * r, self.steps, len(self.steps.codes)
-        sums, scale = np.zeros((1, H.starts[-1])), H.scale.reshape(n_features, -1)
-        n_shares = shares_for(len(x), H.codes.size, WORTH_A_THREAD)
-        map_slices(
-            lambda d: sum_cells((d.start, d.stop), H.codes, H.starts, H.usual, x[None], sums), n_features, n_shares
+        x, H = self.inverse * r, self.steps
+        return x - self.inverse * H.scores(cho_solve(self.factor, H.edges(x)))
+
+
+COLUMNS = 200
+"""Columns of the low-rank factor that condition a system: with all 500, steps took half the products, and twice the
+time."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionedMatrix:
+    """An additive matrix K for `minimise_expansion`, and what is near it: P P' + diag(residual).
+
+    A step is a linear system with K and a diagonal, solved by conjugate gradients; the kernel of low rank, whose
+    optimum they start at, conditions it.
+    """
+
+    K: AdditiveKernel
+    P: Array
+    residual: Array
+
+    @classmethod
+    def from_factor(cls, K: AdditiveKernel, low: LowRankKernel) -> ConditionedMatrix:
+        """Take the first columns of a low-rank kernel such that the residual ``K - G G'`` is PSD."""
+        # the first k columns of an incomplete Cholesky factor are that of rank k
+        further = low.G[:, COLUMNS:]
+        return cls(K, low.G[:, :COLUMNS], low.residual + np.einsum("ij,ij->i", further, further))
+
+    def __matmul__(self, v: Array) -> Array:
+        return self.K @ v
+
+    def solve(self, D: Array, right: Array, weight: float) -> Array:
+        """Solve ``(weight I + diag(D) K) d = right``, or go as far as there is time.
+
+        Where D is 0, d is the right side over the weight, and on the others, F, ``(K_FF + weight / D_F) d_F`` is what
+        is left over D_F.
+        """
+        # curvatures that rounding loses against the largest leave the system as it is
+        is_free = EPSILON * D.max() < D
+        d = np.where(is_free, 0.0, right / weight)
+        if not (free := np.flatnonzero(is_free)).size:
+            return d
+        among, stiffness = self.K.among(free), weight / D[free]
+        left, invert = right[free] / D[free] - (self.K @ d)[free], self._invert(free, stiffness)
+        # r'M^-1 r with the conditioner M: in |r| the samples with the largest stiffness would count alone
+        enough = 1e-6**2 * float(left @ invert(left))
+        d[free], *_ = conjugate_gradients(
+            lambda x: among @ x + stiffness * x, left, invert, lambda _, __, size: size <= enough, 500
         )
-        # a step is -1 below its threshold; the products of `StepColumns` take longer, which a system calls most often
-        edges = scale * (x.sum() - 2 * sums.reshape(n_features, -1).cumsum(axis=1)[:, :-2])
-        weights = scale * cho_solve(self.factor, edges.ravel()).reshape(scale.shape)
-        table = np.zeros((n_features, scale.shape[1] + 2))
-        np.cumsum(2 * weights, axis=1, out=table[:, 1:-1])
+        return d
 
-        def add(rows: slice) -> Array:
-            return add_cells((rows.start, rows.stop), H.codes, H.starts, H.usual, table.reshape(1, -1))
+    def _invert(self, free: NDArray[np.intp], stiffness: Array) -> Callable[[Array], Array]:
+        """Return the product with ``(P P' + diag(residual + stiffness))^-1`` on some samples."""
+        # Woodbury: D^-1 - D^-1 P (I + P' D^-1 P)^-1 P' D^-1
+        P, inverse = self.P[free], 1 / (stiffness + self.residual[free])
+        inner = P.T @ (P * inverse[:, np.newaxis])
+        inner[np.diag_indices_from(inner)] += 1
+        factor = cho_factor(inner, lower=True, overwrite_a=True)
 
-        seen = np.concatenate(map_slices(add, len(x), n_shares), axis=1)[0] - weights.sum()
-        return x - self.inverse * seen
+        def apply(r: Array) -> Array:
+            x = inverse * r
+            return x - inverse * (P @ cho_solve(factor, P.T @ x))
+
+        return apply
 
 
 STIFFEST = 1e9
@@ -886,13 +908,8 @@ def solve_additive_svm(
     max_time = validation.limit("max_time", max_time)
     with threadpool_limits(1, "blas"), limit_time(max_time) as clock:
         search = ProximalSearch(problem, tol, max_steps, clock)
-        try:
-            search.take(np.zeros(len(problem.y)))
-            ending = _begin(search, start, sample_size, random_state) or search.run()
-        except KeyboardInterrupt:
-            if not search.incumbent.history:
-                raise
-            ending = Ending.INTERRUPTED
+        search.take(np.zeros(len(problem.y)))
+        ending = find_ending(lambda: _begin(search, start, sample_size, random_state) or search.run())
     return search.incumbent.end(ending)
 
 
@@ -985,18 +1002,13 @@ class ProximalSearch:
 
 def _begin(search: ProximalSearch, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
     """Prepare the start; returns an ending if that was interrupted."""
-    problem = search.problem
-    if isinstance(start, SVMSolution):
-        validation.same_length("start", start.u, len(problem.y))
-        search.take(start.u)
-        search.start_near(start)
-        return None
-    if start is not None:
-        u = validation.finite_array("start", start, ndim=1)
-        validation.same_length("start", u, len(problem.y))
-        search.start_near(search.take(u))
-        return None
-    return _begin_with_sample(search, sample_size, random_state)
+    if start is None:
+        return _begin_with_sample(search, sample_size, random_state)
+    u = start.u if isinstance(start, SVMSolution) else validation.finite_array("start", start, ndim=1)
+    validation.same_length("start", u, len(search.problem.y))
+    here = search.take(u)
+    search.start_near(start if isinstance(start, SVMSolution) else here)
+    return None
 
 
 def _begin_with_sample(search: ProximalSearch, sample_size: int | None, random_state: Any) -> Ending | None:

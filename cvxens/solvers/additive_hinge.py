@@ -121,28 +121,32 @@ class StepSums:
         bins = np.repeat(own, np.diff(firsts, append=len(self.counts)))
         old, codes = self.listed, np.empty(len(self.listed.codes), kind)
 
-        def work(ends: tuple[int, int]) -> None:
-            _recode(*ends, old.codes, old.ends, self.starts, bins, codes)
+        def recode(j: int) -> None:
+            own = slice(old.ends[j], old.ends[j + 1])
+            np.take(bins[self.starts[j] : self.starts[j + 1]], old.codes[own], out=codes[own])
 
-        map_in_threads(work, self.slices)
+        map_in_threads(recode, range(len(self.varying)))
         rests = np.where(old.rests >= 0, bins[self.starts[:-1] + old.rests].astype(np.intp), -1)
         listed = old._replace(codes=codes, rests=rests)
         return StepSums(self.varying, self.n_samples, np.add.reduceat(self.counts, firsts), starts, listed)
 
-    def find_peaks(self, s: Array, firsts: NDArray[np.intp], level: float) -> NDArray[np.intp]:
-        """Return the values, one in a bin at most, at which stumps of the largest edge in it rise, if above `level`."""
+    def find_peaks(self, s: Array, firsts: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
+        """Return the value, in every bin, at which a stump of the largest edge in it rises, and that size.
+
+        It is -1 where all are 0. Under signed weights; the edge of the constant is not among them.
+        """
         ends = np.searchsorted(firsts, self.starts)
-        peaks = np.full(len(firsts), -1)
+        peaks, sizes = np.full(len(firsts), -1), np.zeros(len(firsts))
 
         def work(features: tuple[int, int]) -> None:
-            _find_peaks(*features, self.listed, self.starts, s, level, firsts, ends, peaks)
+            _find_peaks(*features, self.listed, self.starts, s, firsts, ends, peaks, sizes)
 
         map_in_threads(work, self.slices)
-        return peaks[peaks >= 0]
+        return peaks, sizes
 
     def largest_edge(self, s: Array) -> float:
-        """Return the largest edge of all stumps under signed weights; that of the constant is not among them."""
-        return max(map_in_threads(lambda ends: _find_edge(*ends, self.listed, self.starts, s), self.slices))
+        """Return the largest edge of all stumps: with every feature a bin."""
+        return float(self.find_peaks(s, self.starts[:-1])[1].max())
 
     def sweep(self, at: StepFunctions, s: Array, pull: float, length: float, share: float) -> Swept:
         """Take a step in all functions: ``f + length s``, then the proximal map of ``length / 2`` total variations.
@@ -150,14 +154,17 @@ class StepSums:
         Before, they move to Halpern's mean: ``share`` of the reflection of the last step, and the rest of the anchor.
         `pull` is half of q, which the first and the last values of every feature feel.
         """
-        scores, totals = np.empty((len(self.slices), self.n_samples)), np.empty((len(self.slices), 3))
+        scores, after = np.empty((len(self.slices), self.n_samples)), at.after
 
         def work(k: int) -> None:
             _sweep(*self.slices[k], self.listed, self.starts, self.counts, at, s, (pull, length, share), scores[k])
-            _measure(*self.slices[k], self.starts, self.counts, at, totals[k])
 
         map_in_threads(work, range(len(self.slices)))
-        return Swept(scores.sum(axis=0), *totals.sum(axis=0).tolist())
+        rises = np.abs(np.diff(after))
+        # not those from one feature to the next
+        variation = float(rises.sum() - rises[self.starts[1:-1] - 1].sum()) / 2
+        ends = float(after[self.starts[:-1]].sum() + after[self.starts[1:] - 1].sum()) / 2
+        return Swept(scores.sum(axis=0), ends, variation, float(self.counts @ (after - at.before) ** 2))
 
 
 def _choose_kind(distinct: NDArray[np.intp]) -> type[np.uint16 | np.int32]:
@@ -215,31 +222,16 @@ def _sum_up(j: int, listed: Listed, s: Array, total: float, sums: Array) -> None
 
 
 @njit(cache=True, nogil=True)
-def _recode(
-    first: int,
-    last: int,
-    codes: NDArray[Any],
-    ends: NDArray[Any],
-    starts: NDArray[Any],
-    bins: NDArray[Any],
-    out: NDArray[Any],
-) -> None:
-    for j in range(first, last):
-        for i in range(ends[j], ends[j + 1]):
-            out[i] = bins[starts[j] + codes[i]]
-
-
-@njit(cache=True, nogil=True)
 def _find_peaks(
     first: int,
     last: int,
     listed: Listed,
     starts: NDArray[Any],
     s: Array,
-    level: float,
     firsts: NDArray[Any],
     ends: NDArray[Any],
     peaks: NDArray[Any],
+    sizes: Array,
 ) -> None:
     total = s.sum()
     for j in range(first, last):
@@ -250,28 +242,13 @@ def _find_peaks(
             end = firsts[place + 1] if place + 1 < ends[j + 1] else starts[j + 1]
             below += sums[k - starts[j]]
             k += 1
-            largest = level
             while k < end:
-                # a stump that rises at value k
+                # the edge of a stump that rises at value k
                 edge = abs(total - 2 * below)
-                if edge > largest:
-                    largest, peaks[place] = edge, k
+                if edge > sizes[place]:
+                    sizes[place], peaks[place] = edge, k
                 below += sums[k - starts[j]]
                 k += 1
-
-
-@njit(cache=True, nogil=True)
-def _find_edge(first: int, last: int, listed: Listed, starts: NDArray[Any], s: Array) -> float:
-    total, largest = s.sum(), 0.0
-    for j in range(first, last):
-        sums = np.empty(starts[j + 1] - starts[j])
-        _sum_up(j, listed, s, total, sums)
-        below = 0.0
-        for k in range(len(sums) - 1):
-            below += sums[k]
-            # the edge of a stump is total - 2 below
-            largest = max(largest, abs(total - 2 * below))
-    return largest
 
 
 @njit(cache=True, nogil=True)
@@ -322,19 +299,6 @@ def _sweep(
                 scores[rows[i]] += after[codes[i]] - after[rest]
     for i in range(n):
         scores[i] += of_rests
-
-
-@njit(cache=True, nogil=True)
-def _measure(first: int, last: int, starts: NDArray[Any], counts: Array, at: StepFunctions, totals: Array) -> None:
-    """Sum up m_j, half the total variations, and the squares of the change."""
-    ends, variation, moved = 0.0, 0.0, 0.0
-    for j in range(first, last):
-        ends += (at.after[starts[j]] + at.after[starts[j + 1] - 1]) / 2
-        for k in range(starts[j], starts[j + 1]):
-            moved += counts[k] * (at.after[k] - at.before[k]) ** 2
-            if k > starts[j]:
-                variation += abs(at.after[k] - at.after[k - 1]) / 2
-    totals[0], totals[1], totals[2] = ends, variation, moved
 
 
 @njit(cache=True, nogil=True)
@@ -573,7 +537,8 @@ class AdditiveHinge:
 
     def _refine(self) -> None:
         """Cut bins where stumps inside them have edges above 1: functions stay what they are, and so does the rest."""
-        firsts = np.union1d(self.firsts, self.sums.find_peaks(self.y * self.after.u, self.firsts, 1.0))
+        peaks, sizes = self.sums.find_peaks(self.y * self.after.u, self.firsts)
+        firsts = np.union1d(self.firsts, peaks[sizes > 1])
         old_bins = np.searchsorted(self.firsts, firsts, side="right") - 1
         self.f = StepFunctions(*(values[old_bins] for values in self.f))
         self.firsts, self.binned = firsts, self.sums.merge(firsts)

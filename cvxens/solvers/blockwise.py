@@ -1,7 +1,8 @@
 """Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for.
 
-`KernelRows` are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
-certifies any answer; `solve_blockwise` solves it, a block of variables at a time, each block by pairs (SMO).
+`KernelRows` are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, `KernelSVR` the
+regression, and both certify any answer; `solve_blockwise` solves them, a block of variables at a time, each by pairs
+(SMO).
 
 It works in ``v = y u``, which makes P2 ``min 1/2 v'K v - y'v`` over a box with sum v = 0. The *violation* is the
 largest ``r = y - K v`` of those that may grow less the smallest of those that may fall, at most 0 at the optimum, where
@@ -39,14 +40,17 @@ from cvxens.limits import (
     time_left,
     was_cut,
 )
-from cvxens.problems import SVMDual
+from cvxens.problems import Formulation, Problem, SVMDual
 from cvxens.problems.losses import best_of_hinges
 from cvxens.problems.maps import KernelMap
+from cvxens.problems.penalties import SquaredL2
+from cvxens.problems.problem import Products
+from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["KernelRows", "KernelSVM", "expand", "solve_blockwise"]
+__all__ = ["KernelRows", "KernelSVM", "KernelSVR", "expand", "solve_blockwise"]
 
 P = TypeVar("P", bound=Any)
 """A problem over a kernel: `KernelSVM`, or `KernelSVR`."""
@@ -168,7 +172,7 @@ class KernelRows(KernelMap):
         """Return the matrix among distinct samples, in order where they are all; it holds until the next one."""
         m = len(chosen)
         if self.K is not None:
-            return self.K if m == len(self.K) else gather(self.K, chosen, chosen)
+            return self.K if m == len(self.K) else self.K[np.ix_(chosen, chosen)]
         if len(self._memory) < m:
             self._memory = np.empty((m, m), self._memory.dtype)
         # memory that was written to before is not new
@@ -226,14 +230,14 @@ class KernelRows(KernelMap):
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """Return the matrix between some samples and others, times v, of as many rows as there are others."""
         if self.K is not None:
-            return np.asarray(gather(self.K, left, right) @ v)
+            return np.asarray(self.K[np.ix_(left, right)] @ v)
         used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
         return self._times(left, right[used], v[used])
 
     def among(self, chosen: Indices) -> KernelRows:
         """Return the rows among some of the samples."""
         if self.K is not None:
-            return self._of_values(gather(self.K, chosen, chosen))
+            return self._of_values(self.K[np.ix_(chosen, chosen)])
         assert self.kernel is not None
         return KernelRows.of(self.kernel, self.X[chosen])
 
@@ -271,17 +275,6 @@ class KernelRows(KernelMap):
         self._largest = max(self._largest, largest)
 
 
-@njit(cache=True, nogil=True)
-def gather(K: Array, left: Indices, right: Indices) -> Array:
-    """Return the part of a matrix in some rows and columns, without whole rows on the way."""
-    part = np.empty((len(left), len(right)))
-    for i in range(len(left)):
-        row, own = K[left[i]], part[i]
-        for j in range(len(right)):
-            own[j] = row[right[j]]
-    return part
-
-
 def _in_time(tile: Tile, n_rows: int) -> Tile:
     """Return the tiles of a block that end with a `TimeUp` where there is no time left; a single one is always made."""
     if n_rows <= SIDE:
@@ -312,7 +305,38 @@ def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array
                 f[i] += weight * row[i]
 
 
-class KernelSVM(SVMDual):
+class MachineOverRows(Problem):
+    """A loss of hinges over the rows of a kernel: ``min 1/2 v'K v - knots'v`` over a box, sum v = 0.
+
+    There is a variable of each hinge for each sample, those of all samples one hinge after another; together they are
+    the coefficients y u of the kernel.
+    """
+
+    C: Any
+
+    def _read_hinges(self, rows: KernelRows) -> None:
+        loss: Any = self.loss
+        self.rows, hinges = rows, loss.linear_dual.hinges
+        self.knots = np.concatenate([self.y * hinge.knots for hinge in hinges])
+        ends = np.concatenate([self.y * hinge.sign * hinge.prices for hinge in hinges])
+        # the least and the largest v
+        self.bounds = np.stack([np.minimum(ends, 0.0), np.maximum(ends, 0.0)])
+
+    def coefficients(self, u: Array) -> Array:
+        """Return the coefficients y u of the kernel."""
+        return np.asarray(self.y * u)
+
+    def join(self, v: Array) -> Array:
+        """Return the multipliers that variables add up to."""
+        return self.coefficients(v.reshape(-1, len(self.y)).sum(axis=0))
+
+    def split(self, u: Array) -> Array:
+        """Return variables that add up to multipliers, of each sample one at most that is not 0."""
+        v = np.tile(self.coefficients(u), len(self.knots) // len(self.y))
+        return np.where(v * self.bounds.sum(axis=0) > 0, v, 0.0)
+
+
+class KernelSVM(MachineOverRows, SVMDual):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K given by its rows.
 
     LL08 P2, as `cvxens.problems.SVMDual`, for samples whose kernel matrix need not fit into memory. K has to be PSD on
@@ -335,8 +359,9 @@ class KernelSVM(SVMDual):
     """
 
     def __init__(self, rows: KernelRows, y: Array, C: Array) -> None:
-        self.rows, self.linear_map, self.y = rows, rows, y
+        self.linear_map, self.y = rows, y
         self.C = C
+        self._read_hinges(rows)
 
     @classmethod
     def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
@@ -344,24 +369,6 @@ class KernelSVM(SVMDual):
         rows = K if isinstance(K, KernelRows) else KernelRows.of_matrix(K)
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
-
-    @property
-    def knots(self) -> Array:
-        """The q of ``1/2 v'K v - q'v`` for v = y u."""
-        return self.y
-
-    @property
-    def bounds(self) -> Array:
-        """The least and the largest v, (2, n_samples)."""
-        return np.stack([np.minimum(self.y * self.C, 0.0), np.maximum(self.y * self.C, 0.0)])
-
-    def coefficients(self, u: Array) -> Array:
-        """Return the coefficients y u of the kernel."""
-        v: Array = self.y * u
-        return v
-
-    # to and from the variables of the search
-    join = split = coefficients
 
     def priced(self, C: Array) -> KernelSVM:
         """Return the problem with other prices, one per sample."""
@@ -392,6 +399,49 @@ class KernelSVM(SVMDual):
                 "give a kernel that is PSD, at least on such coefficients",
             )
         return SVMSolution.from_scores(self, u, f)
+
+
+class KernelSVR(MachineOverRows):
+    """min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of a kernel.
+
+    Its dual is that of a support vector machine with two variables a sample, one that pulls up to t - epsilon and one
+    that pulls down to t + epsilon (Vapnik 1995), ``max t'u - epsilon |u|_1 - 1/2 u'K u, -C <= u <= C, sum u = 0``.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        The kernel on the sample, PSD at least on coefficients that sum to 0.
+    loss : EpsilonInsensitive
+        Targets, width and prices.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> loss = EpsilonInsensitive([0.0, 1.0, 2.0, 3.0], epsilon=0.5, C=10.0)
+    >>> solution = solve_blockwise(KernelSVR(KernelRows.of_matrix(X @ X.T), loss))
+    >>> (solution.f + solution.b).round(2), solution.certificate.holds(1e-6)
+    (array([0.5 , 1.17, 1.83, 2.5 ]), True)
+    """
+
+    def __init__(self, rows: KernelRows, loss: EpsilonInsensitive) -> None:
+        super().__init__(Formulation(loss, SquaredL2(), intercept=True), rows, np.ones(rows.n_samples))
+        self.C = np.maximum(*(hinge.prices + np.zeros(rows.n_samples) for hinge in loss.linear_dual.hinges))
+        self._read_hinges(rows)
+
+    def priced(self, C: Array) -> KernelSVR:
+        """Return the problem with other prices, one per sample."""
+        loss: Any = self.formulation.terms[0]
+        return KernelSVR(self.rows, replace(loss, C=C))
+
+    def solution_at(self, u: Array, f: Array | None = None) -> SVMSolution[KernelSVR]:
+        """Evaluate both problems at multipliers: made feasible, or feasible ones with f = K u."""
+        loss = self.formulation.terms[0]
+        if f is None:
+            u = loss.repair(u, self.y)
+            f = self.rows.scores(u)
+        products = Products(self.linear_map, precise=False)
+        products.add_scores(u, f)
+        return SVMSolution(self.evaluate_at(u, np.asarray(loss.best_intercept(f, self.y)), u, products), f)
 
 
 CHUNK = 128
@@ -441,69 +491,56 @@ def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_step
 
 
 SPURT = 64
-"""Steps in all variables of a problem after which its gap is evaluated: that costs as much as one or two."""
+"""Steps in a block after which its gap is evaluated, which costs as much as one or two, and its diagonal read anew, as
+some dozen; in large ones a step for 32 of their variables."""
 
 
 @njit(cache=True, nogil=True)
-def close_gap(K: Array, point: Array, bounds: Array, y: Array, tol: float, max_steps: int) -> int:
-    """Minimise ``1/2 v'K v - y'v`` as `optimise_block` does, until its relative duality gap is at most `tol`.
+def close_gap(
+    K: NDArray, point: Array, bounds: Array, knots: Array, outside: float, tol: float, violation: float, max_steps: int
+) -> int:
+    """Minimise as `optimise_block` does, until the violation or the relative duality gap is small enough.
 
-    `point` is v and r = y - K v, of all variables; the number of steps is returned. The gap is that of the intercept
-    halfway between the largest r of those that may grow and the smallest of those that may fall, so the gap of the
-    best intercept is no larger.
+    `point` is v and r = knots - K v of the block, to whose part ``1/2 v'K v - knots'v`` of the objective what is
+    outside of it adds `outside`; the number of steps is returned. The gap is that of the intercept halfway between the
+    largest r of those that may grow and the smallest of those that may fall, so the gap of the best intercept is no
+    larger.
     """
-    n_steps = 0
+    n_steps, spurt = 0, max(SPURT, len(K) // 32)
     while n_steps < max_steps:
-        gap, objective = measure_gap(point, bounds, y)
+        gap, objective = sum_room(point, bounds), outside + sum_objective(point, knots)
         # the bound is the objective, which is at most 0, less the gap
         if gap <= tol * (gap - objective):
             break
-        taken = optimise_block(K, point, bounds, 0.0, SPURT)
+        taken = optimise_block(K, point, bounds, violation, spurt)
         n_steps += taken
-        if taken < SPURT:
+        if taken < spurt:
             break
     return n_steps
 
 
 @njit(cache=True, nogil=True)
-def settle_block(K: NDArray, point: Array, bounds: Array, tol: float, gap: float, max_steps: int) -> int:
-    """Minimise as `optimise_block` does, until the violation is at most `tol` or the duality gap at most `gap`."""
-    n_steps = 0
-    # the diagonal is read anew by every spurt, which takes as long as some dozen steps
-    spurt = max(SPURT, len(K) // 8)
-    while n_steps < max_steps:
-        taken = optimise_block(K, point, bounds, tol, spurt)
-        n_steps += taken
-        if taken < spurt or sum_room(point, bounds) <= gap:
-            break
-    return n_steps
-
-
-@njit(cache=True, nogil=True)
-def measure_gap(point: Array, bounds: Array, y: Array) -> tuple[float, float]:
-    """Return the duality gap of P2 at v and r = y - K v, for the b in the middle, and the objective.
-
-    As sum v = 0, the gap ``v'K v - y'v + sum C max(0, y (r - b))`` is `sum_room`.
-
-    Examples
-    --------
-    >>> v, y = np.array([0.25, -0.25]), np.array([1.0, -1.0])
-    >>> r = y - np.array([[0.0, -2.0], [-2.0, 0.0]]) @ v
-    >>> measure_gap(np.stack([v, r]), np.array([[0.0, -1.0], [1.0, 0.0]]), y)
-    (0.75, -0.375)
-    """
-    v, r, twice = point[0], point[1], 0.0
-    for k in range(len(v)):
-        # 1/2 v'K v - y'v = -1/2 v'(y + r)
-        twice -= v[k] * (y[k] + r[k])
-    return sum_room(point, bounds), twice / 2
+def sum_objective(point: Array, knots: Array) -> float:
+    """Return ``1/2 v'K v - knots'v = -1/2 v'(knots + r)`` at v and r = knots - K v."""
+    twice = 0.0
+    for k in range(len(knots)):
+        twice -= point[0, k] * (knots[k] + point[1, k])
+    return twice / 2
 
 
 @njit(cache=True, nogil=True)
 def sum_room(point: Array, bounds: Array) -> float:
     """Sum the way that each variable may still go times how much that gains: (r - b)+ (high - v) + (b - r)+ (v - low).
 
-    Here b is halfway between the largest r of those that may grow and the least of those that may fall.
+    Here b is halfway between the largest r of those that may grow and the least of those that may fall. As sum v = 0,
+    it is the duality gap ``v'K v - y'v + sum C max(0, y (r - b))`` of P2, where r = y - K v is of all variables.
+
+    Examples
+    --------
+    >>> v, y = np.array([0.25, -0.25]), np.array([1.0, -1.0])
+    >>> r = y - np.array([[0.0, -2.0], [-2.0, 0.0]]) @ v
+    >>> sum_room(np.stack([v, r]), np.array([[0.0, -1.0], [1.0, 0.0]]))
+    0.75
     """
     v, r = point[0], point[1]
     largest, smallest = -np.inf, np.inf
@@ -719,7 +756,7 @@ def trace_prices(K: Array, knots: Array, bounds: Array, Cs: Array, tol: float, m
             # what was at its bound is at the new one, to the last digit
             point[0] = np.where(np.abs(t * v) >= (1.0 - 1e-15) * np.abs(Cs[c] * ends), Cs[c] * ends, t * v)
             point[1] = knots - t * f
-        close_gap(K, point, Cs[c] * bounds, knots, tol, max_steps)
+        close_gap(K, point, Cs[c] * bounds, knots, 0.0, tol, 0.0, max_steps)
         V[c] = point[0]
     return V
 
@@ -785,26 +822,19 @@ class _Search(Generic[P]):
         while not self.incumbent.history or self.incumbent.best.relative_gap > self.target:
             # minus the gradient of 1/2 v'K v - knots'v
             r = self.knots - np.tile(self.f, len(self.knots) // len(self.f))
-            if len(r) <= WHOLE:
-                gaps = [level.relative_gap for level in self.incumbent.history[-PATIENCE:]]
-                # that many steps would have halved the gap of any problem that floats resolve
-                if len(gaps) == PATIENCE and self.incumbent.best.relative_gap > gaps[0] / 2:
-                    return Ending.ROUNDING
-                if not self.pace.allows_step():
-                    return Ending.MAX_TIME
-                self._optimise_whole(r)
-                self.take()
-                continue
             low, high = self.bounds
             up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
-            violation = float(up.max() - down.min())
-            if self.incumbent.waited >= PATIENCE or violation <= 0:
+            violation, history = float(up.max() - down.min()), self.incumbent.history
+            # so many times the steps in all variables would have halved the gap of any problem that floats resolve
+            is_slow = len(r) <= WHOLE and len(history) >= PATIENCE
+            is_slow = is_slow and self.incumbent.best.relative_gap > history[-PATIENCE].relative_gap / 2
+            if history and (self.incumbent.waited >= PATIENCE or violation <= 0 or is_slow):
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
             self.block = next_block(up, down, self.block, self._choose_size())
-            # no further, as the others move it anyway
-            self._optimise(r, 0.03 * violation)
+            # of a part no further, as the others move it anyway
+            self._optimise(r, 0.03 * violation if len(self.block) < len(r) else 0.0)
             self.take()
         return Ending.OPTIMAL
 
@@ -827,23 +857,6 @@ class _Search(Generic[P]):
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
-    def _optimise_whole(self, r: Array) -> None:
-        """Optimise all variables up to the gap: the scores come with them."""
-        point, rows, n = np.stack([self.v, r]), self.problem.rows, len(self.f)
-        before = self.v
-        # where rounding has kept the last point from what it was stopped for, it has to go further
-        tol = CLOSER * self.tol / 2**self.incumbent.waited
-        K = rows.block(np.arange(n))
-        K = K if len(r) == n else np.tile(K, (2, 2))
-        # steps in few variables take no longer than what is around them
-        n_steps = close_gap(K, point, self.bounds, self.knots, tol, max(STEPS * len(r), 2**16))
-        self.v, self.f = point[0], (self.knots - point[1])[:n]
-        if rows.K is None:
-            # every step rounds what it adds to f, at most 2 length max |K|, and f itself
-            moved = 4 * float(np.abs(self.v - before).max()) * rows.largest
-            self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved)
-        self.n_blocks += 1
-
     def _choose_size(self) -> int:
         """Return the number of variables of the next block: under a limit twice as many at most, if there is time."""
         largest, left = self.rows.block_size, time_left()
@@ -854,10 +867,13 @@ class _Search(Generic[P]):
             self.size = wanted
         return self.size
 
-    def _optimise(self, r: Array, tol: float) -> None:
+    def _optimise(self, r: Array, violation: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
-        block, rows, n = self.block, self.rows, len(self.f)
-        began = time_left()
+        block, rows, n, target = self.block, self.rows, len(self.f), CLOSER * self.target
+        began, is_whole = time_left(), len(self.block) == len(r)
+        if is_whole:
+            # where rounding has kept the last point from what it was stopped for, it has to go further
+            target /= 2**self.incumbent.waited
         # both variables of a sample may be in the block
         chosen, places = (block, None) if len(r) == n else np.unique(block % n, return_inverse=True)
         K = rows.block(chosen)
@@ -865,28 +881,33 @@ class _Search(Generic[P]):
             # half of the values are those of the other half
             self.pace_of_values = 2 * (began - time_left()) / K.size
         K = K if places is None else np.ascontiguousarray(K[np.ix_(places, places)])
-        point = np.stack([self.v[block], r[block]])
-        bounds = np.ascontiguousarray(self.bounds[:, block])
+        point, knots, bounds = np.stack([self.v[block], r[block]]), self.knots[block], self.bounds[:, block].copy()
         # what is left of the gap, if nothing outside of the block adds to it
-        gap = CLOSER * self.target * abs(self.incumbent.best.objective)
-        # the update takes its time, too
-        reserve = 1.5 * self.pace_of_values * len(block) * n
-        n_steps, most = 0, STEPS * len(block)
+        outside = sum_objective(np.stack([self.v, r]), self.knots) - sum_objective(point, knots)
+        # the update takes its time, too; steps in few variables take no longer than what is around them
+        reserve, n_steps, most = 1.5 * self.pace_of_values * len(block) * n, 0, max(STEPS * len(block), 2**16)
         portion = most if began == inf else max(SPURT, len(block) // 8)
         while n_steps < most:
-            taken = settle_block(K, point, bounds, tol, gap, portion)
+            taken = close_gap(K, point, bounds, knots, outside, target, violation, portion)
             n_steps += taken
             if taken < portion or time_left() < reserve:
                 break
         change = point[0] - self.v[block]
+        if is_whole:
+            self.v, self.f = point[0], (knots - point[1])[:n]
+            self.n_blocks += 1
+            # every step rounds what it adds to f, at most 2 length max |K|, and f itself
+            moved = 4 * float(np.abs(change).max()) * rows.largest
+            self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved) if rows.K is None else 0.0
+            return
         change = change if places is None else np.bincount(places, change, len(chosen))
         rows.add(chosen, change, self.f)
+        self.v[block] = point[0]
+        self.n_blocks += 1
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
         sizes = float(np.abs(change).sum())
         of_sums = 0.0 if rows.K is not None else (len(block) + 1) * sizes * rows.largest
         self.drift += EPSILON * (of_sums + float(np.abs(self.f).max())) + rows.error * sizes
-        self.v[block] = point[0]
-        self.n_blocks += 1
 
 
 def _stretch(start: SVMSolution[P], problem: P) -> float:

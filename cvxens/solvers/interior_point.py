@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -138,11 +138,9 @@ def _scale(values: NDArray[Any], roots: NDArray[Any], out: NDArray[Any]) -> None
             out[j, i] = values[j, i] * roots[i]
 
 
-SPARE_ROOM = 0.1
-"""New rows are met with this share of what they were violated by to spare: less would start next to the boundary."""
-
-LEAST_VIOLATION = 1e-8
-"""Rows that are violated by less, relative to the limit, count as violated by this: what they spare is no rounding."""
+SPARE_ROOM = 0.3
+"""A path starts with this share of the gap to spare in its rows, and with this share of what products of that gap would
+be: with less it would start next to the boundary. Of 0.03, 0.1, 0.3 and 1 this takes the fewest steps."""
 
 
 @dataclass(frozen=True)
@@ -161,26 +159,6 @@ class MaxSum:
     def rhs(self, n_free: int) -> Array:
         """Return ``F v``."""
         return np.zeros(n_free)
-
-    def interior(self, v: Array, program: Program) -> Array:
-        """Return a point far from the bounds of the box, from one that may be on them."""
-        # at most 0.45 of upper, so that t = upper - v is larger than v; a vertex of the simplex method has zeros
-        return np.clip(v, 1e-3 * program.upper, 0.9 * program.upper) / 2
-
-    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Return the limit, and slacks far from 0 for edges A v, feasible or not; s w are to be `product`."""
-        return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
-
-    def make_room(self, at: InteriorPoint, largest: float) -> tuple[float, float] | None:
-        """Return the factor on v, and the limit, that leave room to a row; None if it is too far off."""
-        limit = self.limit
-        largest = max(limit, largest)
-        gap = at.total / max(float((np.abs(self.gain) * at.v).sum()), TINY)
-        # limit / largest brings the largest edge to the limit; what is spared beyond is a tenth of the violation, or of
-        # the gap where that is larger: next to the boundary the next step would be short
-        scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
-        # twice the limit is too far off, as are below edges that exceed it by 100 gaps
-        return (scale, limit) if largest <= 2.0 * limit else None
 
     def spare(self, v: Array, largest: float, gap: float) -> tuple[float, float]:
         """Return the factor on v that leaves room to the largest edge, as a share of the gap says, and the limit."""
@@ -212,29 +190,6 @@ class MinLimit:
     def rhs(self, n_free: int) -> Array:
         return self.total * (np.arange(n_free) == 0)
 
-    def interior(self, v: Array, program: Program) -> Array:
-        """Go halfway to the point in proportion to the upper bounds, by class where classes are balanced."""
-        # the middle has F v = rhs: the sum is `total`, half of it in each class where y'v = 0; so halfway a v that has
-        # it keeps it
-        labels = program.rows.values[1 : program.n_free]
-        sides = (labels[0] > 0, labels[0] < 0) if len(labels) else (np.full(len(v), True),)
-        middle = np.zeros(len(v))
-        for side in sides:
-            middle[side] = self.total / len(sides) / program.upper[side].sum() * program.upper[side]
-        return (v + middle) / 2
-
-    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Return a limit at which the multipliers w, product / s, sum to 1 at most."""
-        # every s is at least n_rows product
-        limit = float(edges.max()) + product * len(edges)
-        return limit, limit - edges
-
-    def make_room(self, at: InteriorPoint, largest: float) -> tuple[float, float] | None:
-        """Raise the limit, unless by much more than the gap."""
-        violation = max(largest - at.limit, 0.0)
-        room = SPARE_ROOM * max(violation, at.total, LEAST_VIOLATION * abs(at.limit))
-        return (1.0, at.limit + violation + room) if violation <= 100.0 * at.total else None
-
     def spare(self, v: Array, largest: float, gap: float) -> tuple[float, float]:
         """Return a limit that leaves room to the largest edge."""
         return 1.0, largest + SPARE_ROOM * gap
@@ -256,24 +211,39 @@ class Program:
     upper: Array  # in (0, 1]
     objective: MaxSum | MinLimit
 
+    @cached_property
+    def middle(self) -> Array:
+        """The v in proportion to the upper bounds, by class where F balances these: it satisfies F v = rhs."""
+        F = self.rows.first(self.n_free)
+        labels = F[-1] if len(F) else np.ones(len(self.upper))
+        sides = [side for side in (labels > 0, labels < 0) if side.any()]
+        sums = [float(np.abs(labels[side]) @ self.upper[side]) for side in sides]
+        # the same of either class: half of the bounds, unless F says how much
+        total = float(self.objective.rhs(1)[0]) / len(sides) or min(sums) / 2
+        return self.upper * np.select(sides, [total / own for own in sums], 0.5)
 
-@dataclass(frozen=True)
-class InteriorPoint:
-    """A point inside, or a direction."""
+
+class InteriorPoint(NamedTuple):
+    """A point inside, or a direction: what is to stay above 0 of both sides, in pairs, and what is free."""
 
     v: Array
     t: Array  # upper - v
-    z: Array  # the multipliers of v >= 0
-    xi: Array  # and of v <= upper
-    free: Array  # the multipliers of the rows F
-    w: Array  # and of the rows A
     s: Array  # the slacks limit - A v
     limit: float
+    z: Array  # the multipliers of v >= 0
+    xi: Array  # of v <= upper
+    w: Array  # of the rows A
+    free: Array  # of the rows F
+
+    @property
+    def products(self) -> list[Array]:
+        """The products v z, t xi and s w; of a direction what the first order leaves out of them."""
+        return [slack * price for slack, price in zip(self[:3], self[4:7], strict=True)]
 
     @property
     def total(self) -> float:
-        """The sum of the products s w, v z and t xi: the gap, where the point is feasible."""
-        return float(self.s @ self.w + self.v @ self.z + self.t @ self.xi)
+        """The sum of the products: the gap, where the point is feasible."""
+        return float(sum(slack @ price for slack, price in zip(self[:3], self[4:7], strict=True)))
 
     @property
     def complementarity(self) -> float:
@@ -282,50 +252,39 @@ class InteriorPoint:
 
     def advance(self, d: InteriorPoint, steps: tuple[float, float]) -> InteriorPoint:
         """Return the point after a step along d, of one length in v, t, s, another in the multipliers."""
-        p, q = steps
-        v, t, s = self.v + p * d.v, self.t + p * d.t, self.s + p * d.s
-        z, xi, free, w = self.z + q * d.z, self.xi + q * d.xi, self.free + q * d.free, self.w + q * d.w
-        return InteriorPoint(v, t, z, xi, free, w, s, self.limit + p * d.limit)
+        lengths = np.repeat(steps, 4).tolist()
+        return InteriorPoint(*(part + step * own for part, own, step in zip(self, d, lengths, strict=True)))
 
     def max_steps(self, d: InteriorPoint) -> tuple[float, float]:
         """Return the longest steps along d that stay inside, in v, t, s and in the multipliers."""
-        return (
-            min(_max_step(self.s, d.s), _max_step(self.v, d.v), _max_step(self.t, d.t)),
-            min(_max_step(self.w, d.w), _max_step(self.z, d.z), _max_step(self.xi, d.xi)),
-        )
+        return min(map(_max_step, self[:3], d[:3])), min(map(_max_step, self[4:7], d[4:7]))
 
     def absorb(self, excess: Array) -> InteriorPoint:
         """Let z or xi grow until xi - z has grown by `excess`."""
-        return replace(self, z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
+        return self._replace(z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
 
 
-def cold_start(v: Array, program: Program) -> InteriorPoint:
-    """Return a point with all products alike, far from the boundary, feasible or not, from v."""
-    v = program.objective.interior(v, program)
-    # mu is half of the mean of v, so that z = mu / v is about a half: of the size of the objective's coefficients
-    t, product = program.upper - v, float(v.mean()) / 2
-    limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
-    return InteriorPoint(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
+def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[InteriorPoint, float]:
+    """Return a point inside near one of a similar program, by its v and the multipliers of its rows, and their gap.
 
-
-def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[InteriorPoint, float]:
-    """Return a point inside near a solution of a similar program, its v and the multipliers of its rows, and their gap.
-
-    Slacks and the multipliers of the box follow from these; where a product of the two would be below the mean that the
-    gap leaves to each, the multiplier is raised to it. So the start is as far from the optimum as the gap says, and far
-    enough from the boundary to take long steps.
+    That is the last one before there were new rows, the solution of another program, or a v with F v = rhs and a guess.
+    Slacks and the multipliers of the box follow from these; where a product of the two would be below a share of the
+    mean that the gap leaves to each, the multiplier is raised to it. So the start is as far from the optimum as the gap
+    says, and far enough from the boundary to take long steps.
     """
     objective, k = program.objective, program.n_free
-    v = np.clip(v, 1e-4 * program.upper, (1 - 1e-4) * program.upper)
+    # the sums F v stay what they are
+    v = (1 - 1e-4) * np.clip(v, 0.0, program.upper) + 1e-4 * program.middle
     edges = program.rows.times(v)[k:]
     margins = program.rows.combine(np.concatenate([free, w]))
     largest = float(edges.max())
-    at = InteriorPoint(v, program.upper - v, np.zeros_like(v), np.zeros_like(v), free, w, np.zeros_like(w), largest)
-    gap = max(objective.gap(at, margins, edges, program.upper), LEAST_VIOLATION * float(v.sum()))
+    at = InteriorPoint(v, program.upper - v, np.zeros_like(w), largest, np.zeros_like(v), np.zeros_like(v), w, free)
+    # less is rounding, which is no room
+    gap = max(objective.gap(at, margins, edges, program.upper), 1e-8 * float(v.sum()))
     scale, limit = objective.spare(v, largest, gap)
     v, edges = scale * v, scale * edges
     t, s = program.upper - v, limit - edges
-    product = gap / (len(w) + 2 * len(v))
+    product = SPARE_ROOM * gap / (len(w) + 2 * len(v))
     w = np.maximum(w, product / s)
     if objective.limit_is_free:
         w = w / w.sum()
@@ -333,31 +292,13 @@ def warm_start(v: Array, w: Array, free: Array, program: Program) -> tuple[Inter
     missing = objective.gain - program.rows.combine(np.concatenate([free, w]))
     z = np.where(missing >= 0, product / v, product / t - missing)
     xi = np.where(missing >= 0, product / v + missing, product / t)
-    return InteriorPoint(v, t, z, xi, free, w, s, limit), gap
-
-
-def append_rows(at: InteriorPoint, edges: Array, program: Program) -> InteriorPoint:
-    """Return the point with further rows A, whose edges at v are given, as the last ones of the program.
-
-    It is moved until it is inside them, their multipliers on the central path; where they are too far off, the path is
-    started anew.
-    """
-    admitted = program.objective.make_room(at, float(edges.max()))
-    if admitted is None:
-        return cold_start(at.v, program)
-    scale, limit = admitted
-    product, old = at.complementarity, program.n_free + len(at.w)
-    # s = limit - A v at the new v and limit; w = mu / s for new rows, whose A'w the multipliers of the box absorb
-    s = np.append((limit - scale * at.limit) + scale * at.s, limit - scale * edges)
-    w = np.append(np.zeros(old), product / s[len(at.s) :])
-    t, w_all = (1 - scale) * program.upper + scale * at.t, np.append(at.w, w[old:])
-    return replace(at, v=scale * at.v, t=t, s=s, w=w_all, limit=limit).absorb(-program.rows.combine(w))
+    return InteriorPoint(v, t, s, limit, z, xi, w, free), gap
 
 
 def drop_rows(at: InteriorPoint, kept: NDArray[np.bool_], program: Program) -> InteriorPoint:
     """Return the point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
-    return replace(at, w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
+    return at._replace(w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
 
 
 def _max_step(x: Array, dx: Array) -> float:
@@ -371,32 +312,13 @@ def _cut(steps: tuple[float, float]) -> tuple[float, float]:
     return min(1.0, steps[0]), min(1.0, steps[1])
 
 
-@dataclass(frozen=True)
-class ComplementarityProducts:
-    """The changes that a direction is to make of the products s w, v z and t xi."""
-
-    s: Array
-    v: Array
-    t: Array
-
-    @classmethod
-    def aim_at(cls, target: float, at: InteriorPoint, second: InteriorPoint | None = None) -> ComplementarityProducts:
-        """Aim at `target` for all, less the second-order terms of the direction `second` (Mehrotra 1992)."""
-        s, v, t = target - at.s * at.w, target - at.v * at.z, target - at.t * at.xi
-        if second is None:
-            return cls(s, v, t)
-        return cls(s - second.s * second.w, v - second.v * second.z, t - second.t * second.xi)
-
-    def recentre(self, target: float, trial: InteriorPoint) -> ComplementarityProducts:
-        """Move products that would be far from the target at `trial` into its neighbourhood (Gondzio 1996)."""
-
-        def change(wanted: Array, product: Array) -> Array:
-            # those far above are moved by no more than 10 targets, lest they rule the direction
-            near = np.clip(product, target / 10.0, target * 10.0)
-            return wanted + np.maximum(near - product, -10.0 * target)
-
-        s, v, t = trial.s * trial.w, trial.v * trial.z, trial.t * trial.xi
-        return ComplementarityProducts(change(self.s, s), change(self.v, v), change(self.t, t))
+def recentre(wanted: list[Array], target: float, trial: InteriorPoint) -> list[Array]:
+    """Ask products that would be far from the target at `trial` for its neighbourhood, too (Gondzio 1996)."""
+    # those far above are moved by no more than 10 targets, lest they rule the direction
+    return [
+        change + np.maximum(np.clip(product, target / 10.0, target * 10.0) - product, -10.0 * target)
+        for change, product in zip(wanted, trial.products, strict=True)
+    ]
 
 
 class NewtonEquations:
@@ -426,15 +348,16 @@ class NewtonEquations:
     def gap(self) -> float:
         return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
 
-    def find_direction(self, wanted: ComplementarityProducts) -> InteriorPoint:
+    def find_direction(self, wanted: list[Array]) -> InteriorPoint:
         """Return the direction that restores feasibility and changes the products as wanted, to first order."""
         check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
-        g = self.defect + wanted.v / at.v - wanted.t / at.t
+        of_v, of_t, of_s = wanted
+        g = self.defect + of_v / at.v - of_t / at.t
         # A (theta g) + p_s / w - r, and F (theta g) - (rhs - F v)
         right = rows.times(self.theta * g)
         right[:k] += self.unbalance
-        right[k:] += wanted.s / at.w - (at.limit - self.edges - at.s)
+        right[k:] += of_s / at.w - (at.limit - self.edges - at.s)
         multipliers, dlimit = self._solve(right), 0.0
         if self.program.objective.limit_is_free:
             # A dv + ds = dlimit + r: each unit of dlimit lowers the multipliers, which are to sum to 1
@@ -443,8 +366,8 @@ class NewtonEquations:
             multipliers = multipliers - dlimit * self.response_to_limit
         free, dw = multipliers[:k], multipliers[k:]
         change, dv = self._restore_balance(self.theta * (g - rows.combine(multipliers)))
-        dz, dxi = (wanted.v - at.z * dv) / at.v, (wanted.t + at.xi * dv) / at.t
-        return InteriorPoint(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
+        dz, dxi = (of_v - at.z * dv) / at.v, (of_t + at.xi * dv) / at.t
+        return InteriorPoint(dv, -dv, (of_s - at.s * dw) / at.w, dlimit, dz, dxi, dw, free + change)
 
     def _restore_balance(self, dv: Array) -> tuple[Array, Array]:
         """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
@@ -528,11 +451,11 @@ def _correct_direction(newton: NewtonEquations) -> InteriorPoint:
     """
     at = newton.at
     # the predictor aims at 0; how far it gets says how small a target the corrector may have
-    d = newton.find_direction(ComplementarityProducts.aim_at(0.0, at))
+    d = newton.find_direction([-product for product in at.products])
     after = at.advance(d, _cut(at.max_steps(d))).complementarity
     # mu (mu_after / mu)^3: Mehrotra's rule, as in Nocedal & Wright, *Numerical optimization* (2006), section 14.2
     target = at.complementarity * (after / at.complementarity) ** 3
-    wanted = ComplementarityProducts.aim_at(target, at, d)
+    wanted = [target - product - second for product, second in zip(at.products, d.products, strict=True)]
     d = newton.find_direction(wanted)
     # each costs two products with the rows, and a step of 0.9 needs none
     for _ in range(3):
@@ -542,7 +465,7 @@ def _correct_direction(newton: NewtonEquations) -> InteriorPoint:
         # Gondzio (1996) lengthens by 0.1, but here factors cost far more than products
         further = _cut((steps[0] + 0.3, steps[1] + 0.3))
         # the equations are linear: all correctors so far and the new one are solved for as one direction
-        wanted = wanted.recentre(target, at.advance(d, further))
+        wanted = recentre(wanted, target, at.advance(d, further))
         better = newton.find_direction(wanted)
         # gamma times delta of Gondzio (1996), 0.1 x 0.1
         if min(at.max_steps(better)) < min(steps) + 0.01:

@@ -369,7 +369,7 @@ class QuadraticModel:
 
 @dataclass(frozen=True)
 class HeldRows:
-    """``A d <= room`` of a way d in the weights, of one output, with the prices that the rows had before.
+    """``A d <= room`` of a way d in the weights, of one output where there are rows, with the prices they had before.
 
     Under prices p >= 0 the least of a quadratic model and ``p'(A d - room)`` is concave in p, with the slope
     ``A d - room``. Newton's step on it is a least-squares problem on p >= 0: as far as the support of the weights
@@ -379,7 +379,11 @@ class HeldRows:
     A: Array  # (n_rows, n_columns)
     room: Array  # (n_rows,), 0 or above
     prices: Array  # (n_rows,)
-    active: NDArray[np.bool_]  # (n_columns,): weights that may move, beside those that want to
+
+    @classmethod
+    def of_none(cls, n_columns: int) -> HeldRows:
+        """Return no rows, which hold nothing."""
+        return cls(np.zeros((0, n_columns)), np.zeros(0), np.zeros(0))
 
     def minimise(self, model: QuadraticModel, W: Array, R: Array) -> tuple[Array, Array]:
         """Return where a model has its least value in the rows, from W with the gradient R, and the rows' prices.
@@ -387,6 +391,8 @@ class HeldRows:
         LinAlgError where the model is so flat that no digits are left for that.
         """
         A, room, B = self.A, self.room, model.B[0]
+        if not len(A):
+            return model.minimise(W, R), self.prices
 
         def price(prices: Array, near: Array) -> tuple[float, float, Array, Array, Array]:
             slope = R + (prices @ A)[:, np.newaxis]
@@ -513,46 +519,42 @@ class RowPenalty:
         n_outputs = W.shape[1]
         width = n_outputs if self.by_rows else 1
         blocks, edges = W.reshape(-1, width), edges.reshape(-1, width)
+        held = HeldRows.of_none(len(blocks)) if held is None else held
+        n_free = 0 if pull is None else n_outputs // width
         # a zero with an edge within the size stays one
         is_active = blocks.any(axis=1) | self._exceeds(edges, held)
-        if held is not None:
-            is_active |= held.active
-        active = np.flatnonzero(is_active)
-        m, n_free = len(active), 0 if pull is None else n_outputs // width
-        V, R = blocks[active], 2 * self.square * blocks[active] - edges[active]
-        if pull is not None:
-            V, R = np.vstack([V, b.reshape(-1, width)]), np.vstack([R, -pull.reshape(-1, width)])
-        d, db = np.zeros_like(blocks), np.zeros_like(b)
-        prices = np.zeros(0) if held is None else held.prices
-        if not len(V):
-            return d.reshape(W.shape), db, 0.0, prices
-        size, low = np.repeat([self.size, 0.0], [m, n_free]), np.repeat([0.0, -np.inf], [m, n_free])
-        low[:m] = 0.0 if self.nonnegative else -np.inf
-        B = second(*np.divmod(active, n_outputs // width)).reshape(-1, len(V), len(V))
-        for each in B:
-            diagonal = each.ravel()[:: len(V) + 1]
-            # second derivatives of square |W|^2, and of no intercept
-            diagonal[:m] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
-        # prices of rows are found from exact solutions
-        model = QuadraticModel(B, size, low, LITTLE if held is None else 0.0)
-        if held is None:
-            ahead = model.minimise(V, R) - V
-        else:
-            # nothing holds the intercept
-            A = np.hstack([held.A[:, active], np.zeros((len(held.A), n_free))])
-            least, prices = replace(held, A=A).minimise(model, V, R)
-            ahead, held = least - V, replace(held, prices=prices, active=is_active)
-            if (self._exceeds(edges, held) & ~is_active).any():
-                # at the new prices others are active, too
-                return self.minimise_model(W, b, edges.reshape(W.shape), pull, second, damping, held)
-        # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
-        slope = float((R * ahead).sum()) + float(size @ (measure_rows(V + ahead) - measure_rows(V)))
-        d[active], db = ahead[:m], ahead[m:].ravel() if n_free else db
-        return d.reshape(W.shape), db, slope, prices
+        d, db, slope = np.zeros_like(blocks), np.zeros_like(b), 0.0
+        while is_active.any() or n_free:
+            active = np.flatnonzero(is_active)
+            m = len(active)
+            V, R = blocks[active], 2 * self.square * blocks[active] - edges[active]
+            if pull is not None:
+                V, R = np.vstack([V, b.reshape(-1, width)]), np.vstack([R, -pull.reshape(-1, width)])
+            size, low = np.repeat([self.size, 0.0], [m, n_free]), np.repeat([0.0, -np.inf], [m, n_free])
+            low[:m] = 0.0 if self.nonnegative else -np.inf
+            B = second(*np.divmod(active, n_outputs // width)).reshape(-1, len(V), len(V))
+            for each in B:
+                diagonal = each.ravel()[:: len(V) + 1]
+                # second derivatives of square |W|^2, and of no intercept
+                diagonal[:m] += 2 * self.square + damping * (float(np.abs(diagonal).max()) or 1.0)
+            # prices of rows are found from exact solutions; nothing holds the intercept
+            model = QuadraticModel(B, size, low, 0.0 if len(held.A) else LITTLE)
+            rows = replace(held, A=np.hstack([held.A[:, active], np.zeros((len(held.A), n_free))]))
+            least, prices = rows.minimise(model, V, R)
+            held, ahead = replace(held, prices=prices), least - V
+            # the decrease that Lee, Sun & Saunders (2014) measure: R'(V - W) + size (|V| - |W|), at most 0
+            slope = float((R * ahead).sum()) + float(size @ (measure_rows(least) - measure_rows(V)))
+            d[active], db = ahead[:m], ahead[m:].ravel() if n_free else db
+            # at other prices others are active, too
+            wanting = len(held.A) > 0 and self._exceeds(edges, held) & ~is_active
+            if not np.any(wanting):
+                break
+            is_active |= wanting
+        return d.reshape(W.shape), db, slope, held.prices
 
-    def _exceeds(self, edges: Array, held: HeldRows | None) -> NDArray[np.bool_]:
+    def _exceeds(self, edges: Array, held: HeldRows) -> NDArray[np.bool_]:
         """Mark the edges above the size, less what holds the weights takes off them by its prices."""
-        priced = edges if held is None else edges - (held.prices @ held.A)[:, np.newaxis]
+        priced = edges - (held.prices @ held.A)[:, np.newaxis] if len(held.A) else edges
         return (priced[:, 0] if self.nonnegative else measure_rows(priced)) > self.size
 
 

@@ -293,19 +293,10 @@ def fixed_updates(margins: Margins, u: Array, eta: float, *, normalised: bool = 
     >>> next(updates).u, next(updates).u.round(3)
     (array([0.5, 0.5]), array([0.731, 0.269]))
     """
-    eta = validation.positive("eta", eta)
-    return _update_normalised(margins, u, eta) if normalised else _update_multipliers(margins, u, eta)
+    return _update_by_one(margins, np.log(u), validation.positive("eta", eta), normalised)
 
 
-def _update_normalised(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
-    while True:
-        q = margins(u)
-        yield Update(u, q, eta, 0.0)
-        u = np.maximum(tilt(u, q, eta), TINY)
-
-
-def _update_multipliers(margins: Margins, a: Array, eta: float) -> Iterator[Update]:
-    logs = np.log(a)
+def _update_by_one(margins: Margins, logs: Array, eta: float, normalised: bool) -> Iterator[Update]:
     while True:
         # a = size u, in logarithms: one that has overshot grows and shrinks by any number of powers of ten
         top = float(logs.max())
@@ -313,9 +304,9 @@ def _update_multipliers(margins: Margins, a: Array, eta: float) -> Iterator[Upda
         size, u = top + log(float(u.sum())), np.maximum(u / u.sum(), TINY)
         q = margins(u)
         yield Update(u, q, eta, 0.0)
-        # a exp(eta (1 - K~a)), kept within what a double holds
-        # further logarithms have overshot for good
-        logs = np.clip(logs + eta * (1 - np.exp(min(size, 300.0)) * q), -300.0, 300.0)
+        # a exp(eta (1 - K~a)), kept within what a double holds: further logarithms have overshot for good
+        further = np.clip(logs + eta * (1 - np.exp(min(size, 300.0)) * q), -300.0, 300.0)
+        logs = np.log(u) - eta * q if normalised else further
 
 
 def take_until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:

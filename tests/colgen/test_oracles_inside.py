@@ -18,7 +18,7 @@ from cvxens.colgen.oracles import (
     Pool,
     QuantileStumps,
 )
-from cvxens.hypotheses import Negated, Perceptron
+from cvxens.hypotheses import Perceptron, Scaled
 
 N_SAMPLES = 9
 KERNEL = partial(laplacian_kernel, gamma=0.5)
@@ -118,5 +118,5 @@ def test_a_negated_function_is_inside_too():
     X, s = np.array([[0.0], [1.0], [5.0]]), np.array([-1.0, -2.0, 0.0])
     pool = Pool.of([np.ravel, np.ones_like], X)
     assert Pool.of([np.ravel, np.ones_like, np.ravel], X).H.shape == pool.H.shape
-    for taken in (np.ravel, Negated(np.ravel)):
+    for taken in (np.ravel, Scaled(np.ravel, -1.0)):
         assert len(pool.price(s, exclude=[taken]).columns) == 1

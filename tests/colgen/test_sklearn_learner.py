@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen.oracles import SklearnLearner
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.hypotheses import Constant, Negated
+from cvxens.hypotheses import Constant, Scaled
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_worse_than_chance_is_negated(sample):
             return -super().predict(X)
 
     (column,) = SklearnLearner(Contrary(max_depth=2), X).price(s).columns
-    assert isinstance(column.hypothesis, Negated)
+    assert isinstance(column.hypothesis, Scaled)
     assert column.edge == pytest.approx(s @ column.values)
     assert column.edge > 0
 

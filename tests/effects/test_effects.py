@@ -35,7 +35,6 @@ from cvxens.hypotheses import (
     Interval,
     LevelStump,
     LinearForm,
-    Negated,
     Ramp,
     Rule,
     Scaled,
@@ -224,7 +223,7 @@ weak_learners = st.one_of(
     st.builds(Indicator, feature, cut, st.sampled_from([1.0, 0.3])),
     st.builds(Staircase, feature, st.just((-0.5, 1.0)), st.just((0.5, -1.0))),
     st.builds(LinearForm, st.just((0, 2)), st.just((0.5, -1.0))),
-    st.builds(Negated, rules),
+    st.builds(Scaled, rules, st.just(-1.0)),
     st.builds(Scaled, stumps, st.just(0.7)),
     st.builds(Formula, st.just(AND), st.tuples(stumps, stumps), sign),
 )

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier, LPBoostClassifier
 from cvxens.colgen import Column, Priced, oracles
 from cvxens.colgen.oracles import Stump
-from cvxens.hypotheses import Negated, TabulatedColumn
+from cvxens.hypotheses import Scaled, TabulatedColumn
 
 
 def by_hand(learners, weights, n_features, share):
@@ -61,7 +61,7 @@ def learnt_by(learner):
 
 
 def classifier_of(hypothesis):
-    return classifier_of(hypothesis.hypothesis) if isinstance(hypothesis, Negated) else hypothesis.estimator
+    return classifier_of(hypothesis.hypothesis) if isinstance(hypothesis, Scaled) else hypothesis.estimator
 
 
 def size_of_coefficients(hypothesis):
@@ -94,7 +94,7 @@ def test_other_weak_learners_say_what_they_look_at(name):
     model, share = OTHERS[name]
     model = clone(model).fit(np.tanh(X), y)
     assert len(model.weak_learners_) > 1
-    assert all(isinstance(h, Negated) for h in model.weak_learners_) or name != "negated stumps"
+    assert all(isinstance(h, Scaled) for h in model.weak_learners_) or name != "negated stumps"
     expected = by_hand(model.weak_learners_, model.weights_, 3, share)
     np.testing.assert_allclose(model.feature_importances_, expected)
     assert model.feature_importances_[2] < model.feature_importances_[:2].min()

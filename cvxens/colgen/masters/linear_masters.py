@@ -31,7 +31,6 @@ from cvxens.problems.linear_dual import LinearDual, Stack
 from cvxens.solvers import interior_point
 from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums
 from cvxens.solvers.ball_dual import BallDual
-from cvxens.solvers.byte_rows import multiply
 from cvxens.solvers.interior_point import InteriorPoint, MaxSum, MinLimit, Program, ProgramRows
 from cvxens.solvers.steps import StepRows
 from cvxens.types import Array, Attempt
@@ -361,9 +360,8 @@ class InteriorPointMaster(FastMaster):
         """What columns may be steps of."""
         self._begin()
         self.best: MasterSolution = self.restricted.start()
-        interior = self.program.objective.interior(self._v, self.program)
         # for the method to work a multiplier must be able to stay as far below its bound, relative to it
-        self.has_interior = bool((interior <= (1 - 1e-6) * self.program.upper).all())
+        self.has_interior = bool((self.program.middle <= (1 - 1e-6) * self.program.upper).all())
         self.unfinished: list[Column] = []
         self.hypotheses: list[Any] = []
         """Of all columns, None where they are kept less a centre."""
@@ -558,18 +556,20 @@ class InteriorPointMaster(FastMaster):
         chosen = zip(sign.tolist(), column.tolist(), strict=True)
         steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
         self.program.rows.add(self.stack.lift(rows), steps)
-        self.at = (
-            self._find_first_point(sign, column)
-            if self.at is None
-            else interior_point.append_rows(self.at, multiply(rows, self.stack.fold(self.at.v)), self.program)
-        )
+        if self.at is None:
+            self.at = self._find_first_point(sign, column)
+        else:
+            w = np.append(self.at.w, np.zeros(len(sign)))
+            self.at, _ = interior_point.start_inside(self.at.v, w, self.at.free, self.program)
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
 
     def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> InteriorPoint:
         """Return a first point over the columns of the working set."""
         if not len(self.weights_near):
-            return interior_point.cold_start(self._v, self.program)
+            n_rows = self.n_sums + len(column)
+            w, free = np.full(n_rows, 1 / n_rows), np.zeros(self.program.n_free)
+            return interior_point.start_inside(self._v, w, free, self.program)[0]
         assert self.near is not None
         w = self._pad(self.weights_near)
         v, found = self._v, self.restricted.evaluate({"w": w, "u": self.near[1]})
@@ -581,7 +581,7 @@ class InteriorPointMaster(FastMaster):
         if self.restricted.formulation.intercept:
             free[-1] = (float(intercept_of(found)) - self.stack.origin) / self.stack.unit
         of_working = np.maximum(self.signs[sign] * w[column], 0.0) / self.stack.unit
-        at, self.gap = interior_point.warm_start(v, np.append(np.zeros(self.n_sums), of_working), free, self.program)
+        at, self.gap = interior_point.start_inside(v, np.append(np.zeros(self.n_sums), of_working), free, self.program)
         return at
 
     def _pad(self, w: Array) -> Array:

@@ -279,7 +279,7 @@ class NewtonMaster(FastMaster):
             return None
         limits = self.sided.limits
         room = np.maximum(limits - self.slopes @ at.W[:, 0], 0.0)
-        return HeldRows(self.slopes, room, self.prices, np.zeros(len(at.W), dtype=bool))
+        return HeldRows(self.slopes, room, self.prices)
 
     def _evaluate(self, point: SparsePoint, smooth: Any) -> _State:
         """Evaluate a point, and the bound from its multipliers."""
