@@ -145,16 +145,14 @@ def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(make, numbers,
 
 def test_a_path_starts_inside_also_at_a_vertex():
     program = program_of(np.random.default_rng(3), 4, 20, 1, 2.0)
-    vertex = np.arange(20) // 2 % 2 * 1.0
-    at, gap = follow_path(program, cold_start(vertex, program), 1e-8)
+    at, gap = follow_path(program, cold_start(np.arange(20) // 2 % 2, program), 1e-8)
     assert gap <= 1e-8
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
 
 
 def test_a_row_that_exceeds_the_limit_by_rounding_leaves_room():
     program = program_of(np.random.default_rng(4), 3, 20, 0, 2.0)
-    v = np.ones(20)
-    at, _ = follow_path(program, cold_start(v, program), 1e-9)
+    at, _ = follow_path(program, cold_start(np.ones(20), program), 1e-9)
     program.rows.add(np.full((1, 20), np.nextafter(2.0, 3.0) / at.v.sum()))
     met, _ = start_inside(at.v, np.append(at.w, 0.0), at.free, program)
     assert met.s.min() > 0
@@ -200,8 +198,7 @@ def test_a_warm_start_is_inside_and_as_far_off_as_its_gap(n_free):
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
     monkeypatch.setattr(byte_rows, "WORTH_A_THREAD", 1)
     program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
-    v = np.ones(600)
-    at, gap = follow_path(program, cold_start(v, program), 1e-9 * optimum(program))
+    at, gap = follow_path(program, cold_start(np.ones(600), program), 1e-9 * optimum(program))
     assert gap <= 1e-9 * optimum(program)
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-8)
 
