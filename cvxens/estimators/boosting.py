@@ -53,10 +53,9 @@ from cvxens.estimators.base import (
     time_limit,
     warn_of,
 )
-from cvxens.estimators.explanations import list_votes_of
+from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
-from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
 

@@ -55,7 +55,7 @@ from cvxens.estimators.constraints import (
     narrow,
     refuse_bounds,
 )
-from cvxens.estimators.explanations import list_votes_of
+from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.prices import Choice, EnsemblePath, PriceSearch, choose_better, choose_price
 from cvxens.estimators.samples import (
     Accepts,
@@ -67,7 +67,6 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.limits import OVERRUN, TimeUp, limit_time, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply

@@ -27,8 +27,8 @@ from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.ensembles import certify_ensemble
+from cvxens.estimators.explanations import sum_votes
 from cvxens.estimators.samples import check_weights
-from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.kernels import Gaussian
 from cvxens.kernels.kernel import Kernel
