@@ -10,11 +10,9 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Run
-from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator
+from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator, link_logistic
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.probabilities import link_logistic, predict_proba
-from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
 from cvxens.problems.losses import Logistic, Loss, SquaredError
@@ -101,9 +99,6 @@ class AdditiveClassifier(AdditiveEnsemble, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_fit
-    _prove = prove_ensemble
-    predict_proba = predict_proba
     _link = staticmethod(link_logistic)
 
     def _state(self, sample: Sample) -> Formulation:

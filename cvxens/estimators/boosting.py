@@ -48,13 +48,13 @@ from cvxens.estimators.base import (
     Classifier,
     check_shape,
     estimator,
+    link_exponential,
     refuse_intercept,
     rounds_of,
     time_limit,
     warn_of,
 )
 from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
-from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
@@ -235,7 +235,6 @@ class Boosting(Classifier):
     to_text = to_text
     feature_importances_ = property(find_importances)
     _list_terms = list_votes_of
-    predict_proba = predict_proba
     _link = staticmethod(link_exponential)
 
     def _scores(self, X: Any) -> Array:

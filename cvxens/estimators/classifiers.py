@@ -21,12 +21,20 @@ from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
 from cvxens.colgen.protocols import declared, with_signs
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import REMEDIES, Attributes, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
+from cvxens.estimators.base import (
+    REMEDIES,
+    Attributes,
+    Classifier,
+    estimator,
+    is_open,
+    link_exponential,
+    rounds_of,
+    time_limit,
+    warn_of,
+)
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
 from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
 from cvxens.estimators.prices import Choice, choose_better
-from cvxens.estimators.probabilities import link_exponential, predict_proba
-from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample, Weighted
 from cvxens.limits import Ending, limit_time, time_left
 from cvxens.problems import Problem, simplex_codes
@@ -88,9 +96,6 @@ class LPBoostClassifier(Ensemble, Classifier):
     oracle: str | OracleFactory = "stumps"
     class_weight: Any = None
     n_jobs: int | None = None
-
-    prove = prove_fit
-    _prove = prove_ensemble
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
@@ -224,9 +229,6 @@ class CGEns(Ensemble):
     _: KW_ONLY
     min_edge: float | None = None
     class_weight: Any = None
-
-    prove = prove_fit
-    _prove = prove_ensemble
 
     def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         per_round = 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
@@ -415,9 +417,6 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_fit
-    _prove = prove_ensemble
-
     def _merges(self) -> bool:
         return callable(self.formulation)
 
@@ -518,10 +517,6 @@ class MultiBoostClassifier(Ensemble, Classifier):
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
     class_weight: Any = None
-
-    prove = prove_fit
-    _prove = prove_ensemble
-    predict_proba = predict_proba
 
     @staticmethod
     def _link(F: Array) -> Array:

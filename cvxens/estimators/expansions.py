@@ -34,13 +34,13 @@ from cvxens.estimators.base import (
     Classifier,
     check_shape,
     estimator,
+    link_exponential,
     refuse_intercept,
     rounds_of,
     warn_of,
     warn_of_gap,
 )
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
-from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel, close_ranges
 from cvxens.limits import Deadline, Pace, interruptible, limit_time, time_left
@@ -717,7 +717,6 @@ class RegAdaBoostClassifier(ExpansionClassifier):
     solver: str = "fast"
     max_rounds: int = 20_000
 
-    predict_proba = predict_proba
     _link = staticmethod(link_exponential)
 
     def _merges(self) -> bool:

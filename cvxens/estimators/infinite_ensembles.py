@@ -23,7 +23,6 @@ from cvxens.estimators.machines import (
     find_room,
     make_trainer,
 )
-from cvxens.estimators.proving import prove_fit
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.proofs import Layout, Proof, prove_kernel
@@ -132,8 +131,6 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         """
         random = validation.generator(random_state)
         return self._view_additive(lambda model: model.cells.sample(k, random))
-
-    prove = prove_fit
 
     def _prove(
         self, sample: Sample, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
