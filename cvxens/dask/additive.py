@@ -42,8 +42,8 @@ from cvxens.dask.stumps import Masses
 from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
-from cvxens.estimators.machines import PRICE, TrainingKernel
+from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
+from cvxens.estimators.machines import TrainingKernel
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import EPSILON

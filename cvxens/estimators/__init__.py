@@ -23,10 +23,10 @@ from cvxens.estimators.constraints import (
 from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
+from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVR
 from cvxens.estimators.price_search import PriceSearchCV
 from cvxens.estimators.rankers import LPBoostRanker
-from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
+from cvxens.estimators.regressors import ColumnGenerationRegressor, LPBoostRegressor
 from cvxens.estimators.saving import load_model
 from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from copy import copy, deepcopy
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import signature
 from math import inf
@@ -360,6 +360,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         Their names, where X had names that are all strings.
     """
 
+    certificate_: Certificate = field(init=False)
     fitted: ClassVar[tuple[str, ...]]
     _kind_of_sample: ClassVar[type[Any]]
     """What reads X and y, and what goes with them."""

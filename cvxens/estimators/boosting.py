@@ -41,7 +41,7 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
-from cvxens.colgen.protocols import declared
+from cvxens.colgen.oracles.unions import Over
 from cvxens.estimators.base import (
     REMEDIES,
     Attributes,
@@ -159,21 +159,12 @@ class CodedColumn(Column):
         return as_bytes(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
 
 
-@dataclass(frozen=True, eq=False)
-class CodedOracle:
+class CodedOracle(Over):
     """Prices hypotheses with codes: exactly over all codes where these are few, else over some at random."""
 
-    oracle: Oracle
-    pairs: Pairs
-    random: np.random.Generator
-
-    @property
-    def sample(self) -> Any:
-        return self.oracle.sample
-
-    @property
-    def negations(self) -> bool:
-        return bool(declared(self.oracle, "negations"))
+    def __init__(self, oracle: Oracle, pairs: Pairs, random: np.random.Generator) -> None:
+        super().__init__(oracle)
+        self.pairs, self.random = pairs, random
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         S, n_classes = self.pairs.collect(s), self.pairs.mask.shape[1]
@@ -217,7 +208,6 @@ class Boosting(Classifier):
 
     certified: ClassVar[str] = "the smallest margin of the vote"
 
-    certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)

@@ -144,7 +144,6 @@ class Ensemble(Learner):
     random_state: Any = None
     max_time: float | None = None
     verbose: int = 0
-    certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
@@ -265,7 +264,7 @@ class Ensemble(Learner):
             "certificate_": used.certificate,
             "history_": run.history,
             **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
-            "dual_weights_": at._spread(sample, run.u),
+            "dual_weights_": sample.spread(run.u),
             "C_": at._price(sample),
             "cv_results_": None,
             "prices_": price_sides(formulation, run.u) | prices,
@@ -325,10 +324,6 @@ class Ensemble(Learner):
         except TimeUp:
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
-
-    def _spread(self, sample: Weighted, u: Array) -> Array:
-        """Return the multipliers of the given samples from those of a run."""
-        return sample.spread(u)
 
     def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""

@@ -217,7 +217,8 @@ class Weighted:
         return self._take(first, weights=weights, masses=masses, places=places, shares=shares)
 
     def spread(self, u: Array) -> Array:
-        """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
+        """Hand multipliers of the kept samples, (n_kept,) or n_outputs for each, back to the given ones."""
+        u = u if len(u) == len(self.weights) else u.reshape(len(self.weights), -1)
         return (u[self.places].T * self.shares).T
 
 

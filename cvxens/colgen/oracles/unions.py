@@ -139,12 +139,13 @@ def _are_equal(sample: Any, other: Any) -> bool:
     return np.array_equal(np.asarray(sample), np.asarray(other), equal_nan=True)
 
 
-class _Over:
-    """An oracle over the hypotheses of another one, changed one by one."""
+class Over:
+    """An oracle over the hypotheses of another one, changed one by one, or priced several times."""
 
     def __init__(self, oracle: Oracle) -> None:
         validation.offers("oracle", oracle, "price", "sample")
         self.oracle = oracle
+        self.sample = oracle.sample
         self.negations = declared(oracle, "negations")
 
     @property
@@ -153,7 +154,7 @@ class _Over:
         return float(declared(self.oracle, "n_hypotheses"))
 
 
-class Costed(_Over):
+class Costed(Over):
     """The hypotheses of an oracle divided by what a unit of their weight costs.
 
     An l1 penalty over them is the weighted one, ``sum_h cost(h) |w_h|``: the length of a rule, the price of what it
@@ -194,7 +195,6 @@ class Costed(_Over):
 
     def __init__(self, oracle: Oracle, cost: float | Callable[[Any], float], *, least: float | None = None) -> None:
         super().__init__(oracle)
-        self.sample = oracle.sample
         self.by_rows = declared(oracle, "by_rows")
         self.cost = cost if callable(cost) else validation.positive("cost", cost)
         if callable(cost) and least is None:
@@ -283,7 +283,7 @@ def _raised(bound: float, factor: float) -> float:
     return bound * factor + abs(bound * factor) * 4 * EPSILON if bound < inf else inf
 
 
-class Rows(_Over):
+class Rows(Over):
     """The hypotheses of an oracle on rows that are linear combinations of its samples: the columns D h.
 
     Labels and multipliers are those of the rows; `Run.decision_function` gives the scores of samples. An intercept is
