@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
+from cvxens.colgen import Column, Formulation, Hypothesis, Run
 from cvxens.colgen.oracles import Costed, QuantileStumps, Stumps
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
@@ -83,33 +83,21 @@ class Constraint:
         return formulation
 
 
-@dataclass(frozen=True, eq=False)
-class Generation:
-    """The problem of a sample with ways to generate columns for it, for a constraint that takes several runs."""
-
-    sample: Weighted
-    formulation: Formulation
-    factory: OracleFactory
-    make_oracle: Callable[..., Oracle]
-    """Makes the oracle, with further parameters."""
-    generate: Callable[[Oracle, Sequence[Hypothesis]], Run]
-    """From an oracle and weak learners to start with to a run."""
-    certify: Callable[..., Certificate]
-    """From hypotheses, multipliers, weights and an intercept to their certificate without this constraint."""
-    tol: float
-
-
 class RunConstraint(Constraint):
     """A constraint that takes several runs to keep."""
 
     bounds: ClassVar[str] = "weights"
 
     @abstractmethod
-    def solve(self, of: Generation, start: Sequence[Hypothesis]) -> tuple[Run, dict[str, float]]:
-        """Return the last run, certified under the constraint, and multipliers by what they bound."""
+    def solve(
+        self, model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
+    ) -> tuple[Run, dict[str, float]]:
+        """Return the last run of an estimator, certified under the constraint, and multipliers by what they bound."""
 
     @abstractmethod
-    def certify(self, of: Generation, hypotheses: Sequence[Hypothesis], weights: Any, intercept: Any) -> Certificate:
+    def certify(
+        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+    ) -> Certificate:
         """Certify an ensemble from anywhere under the constraint."""
 
 
@@ -578,34 +566,36 @@ class Spent:
     use: float
 
 
-def solve_within(of: Generation, start: Sequence[Hypothesis], at_most: float, prices: Array) -> tuple[Run, float]:
+def solve_within(
+    model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis], at_most: float, prices: Array
+) -> tuple[Run, float]:
     """Solve a problem within a budget; returns the run, whose certificate counts it, and the budget's multiplier."""
-    penalty = of.formulation.terms[1]
+    penalty = formulation.terms[1]
     if not isinstance(penalty, L1):
         found = f"found a FeatureBudget with the penalty {type(penalty).__name__}, whose weights have no price each"
         raise InvalidInput("constraints", found, "give a formulation with an l1 penalty, such as LPBoost's with C")
-    lam, use, oracle = penalty.edge_limit, measure_use(prices), of.make_oracle()
-    itself_priced = offers(of.factory, "costs")
+    lam, use, oracle = penalty.edge_limit, measure_use(prices), model._oracle(sample, formulation)
+    itself_priced = offers(narrow(model.oracle, model.constraints, sample), "costs")
 
     def spend(hypotheses: Sequence[Hypothesis], w: Array, b: Array, u: Array) -> Spent:
         used = float(np.abs(w) @ np.array([use(h) for h in hypotheses])) if len(hypotheses) else 0.0
         certified = (hypotheses, u, w) if hypotheses else ((Constant(1),), u, np.zeros(1))
-        return Spent(tuple(hypotheses), w, b, of.certify(*certified, b), used)
+        return Spent(tuple(hypotheses), w, b, model._hold(sample, formulation, oracle, *certified, b), used)
 
     def run_at(pi: float, known: Sequence[Hypothesis]) -> tuple[Run, Spent, float]:
         """Return a run at a multiplier, its ensemble in the weights of the hypotheses themselves, and D."""
         rate = pi / lam
         costed = Costed(oracle, lambda hypothesis: 1 + rate * use(hypothesis), least=1.0)
         # stumps know costs of features themselves
-        priced = of.make_oracle(costs=1 + rate * prices) if itself_priced else costed
-        run = of.generate(priced, [costed.scale(h) for h in known])
+        priced = model._oracle(sample, formulation, costs=1 + rate * prices) if itself_priced else costed
+        run = model._fit(sample, formulation, priced, [costed.scale(h) for h in known])
         plain = [c.hypothesis.hypothesis if isinstance(c.hypothesis, Scaled) else c.hypothesis for c in run.columns]
         factors = [c.hypothesis.factor if isinstance(c.hypothesis, Scaled) else 1.0 for c in run.columns]
         bound = run.certificate.dual - pi * at_most
         bound -= 4 * EPSILON * (abs(run.certificate.dual) + pi * at_most)
         return run, spend(plain, run.weights * np.array(factors), run.intercept, run.u), bound
 
-    run = of.generate(oracle, start)
+    run = model._fit(sample, formulation, oracle, start)
     if run.variables:
         found = f"found a FeatureBudget with variables of the formulation, {', '.join(run.variables)}"
         raise InvalidInput("constraints", found, "give a formulation without any")
@@ -639,7 +629,7 @@ def solve_within(of: Generation, start: Sequence[Hypothesis], at_most: float, pr
         certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
         # where the lines of both meet
         next_pi = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
-        if certificate.holds(of.tol) or not best[2].certificate.proven or abs(next_pi - pi) <= 8 * EPSILON * abs(pi):
+        if certificate.holds(model.tol) or not best[2].certificate.proven or abs(next_pi - pi) <= 8 * EPSILON * abs(pi):
             break
         pi = max(next_pi, 0.0)
     if meeting is None:
@@ -736,18 +726,22 @@ class FeatureBudget(RunConstraint):
     at_most: float
     prices: Mapping[Any, float] | None = None
 
-    def solve(self, of: Generation, start: Sequence[Hypothesis]) -> tuple[Run, dict[str, float]]:
+    def solve(
+        self, model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
+    ) -> tuple[Run, dict[str, float]]:
         """Return the last of several runs, with weights within the budget, and the multiplier of that."""
         at_most = check_limit(self, least=0.0)
-        run, price = solve_within(of, start, at_most, self.list_prices(of.sample))
+        run, price = solve_within(model, sample, formulation, start, at_most, self.list_prices(sample))
         return run, {"feature budget": price}
 
-    def certify(self, of: Generation, hypotheses: Sequence[Hypothesis], weights: Any, intercept: Any) -> Certificate:
+    def certify(
+        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+    ) -> Certificate:
         """Certify an ensemble by the bound of a run within the budget, and by what it uses of that."""
-        run, _ = self.solve(of, hypotheses)
-        use = measure_use(self.list_prices(of.sample))
-        given = of.certify(hypotheses, run.u, weights, intercept)
-        used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in hypotheses]))
+        run, _ = self.solve(model, sample, formulation, hypotheses)
+        use = measure_use(self.list_prices(sample))
+        given = model._hold(sample, formulation, model._oracle(sample, formulation), hypotheses, run.u, w, b)
+        used = float(np.abs(w) @ np.array([use(hypothesis) for hypothesis in hypotheses]))
         return certify_within(given, used, self.at_most, run.certificate.dual, run.certificate)
 
     def list_prices(self, sample: Weighted) -> Array:

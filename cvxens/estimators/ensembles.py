@@ -47,7 +47,6 @@ from cvxens.estimators.base import (
 )
 from cvxens.estimators.constraints import (
     Constraint,
-    Generation,
     check_constraints,
     compare_optima,
     constrain,
@@ -252,7 +251,7 @@ class Ensemble(Learner):
         if (held := find_run_constraint(self.constraints)) is None:
             run = at._fit(sample, formulation, oracle, start)
         else:
-            run, prices = held.solve(at._generation(sample, formulation), start)
+            run, prices = held.solve(at, sample, formulation, start)
             if not run.certificate.holds(self.tol):
                 reached = f"the relative gap under constraints is {run.certificate.relative_gap:.3g}"
                 warn_of(self, f"{reached}, tol is {self.tol:g}", "take a smaller tol, by which runs meet more closely")
@@ -295,18 +294,9 @@ class Ensemble(Learner):
         refuse_bounds(self.constraints, {"weights"}, found, remedy)
         return EnsemblePath(search, others)
 
-    def _generation(self, sample: Any, formulation: Formulation) -> Generation:
-        """Return the problem of a sample for a constraint that takes several runs."""
-        oracle, y = self._oracle(sample, formulation), label(formulation, sample)
-        return Generation(
-            sample,
-            formulation,
-            narrow(self.oracle, self.constraints, sample),
-            partial(self._oracle, sample, formulation),
-            partial(self._fit, sample, formulation),
-            partial(certify_ensemble, formulation, oracle, y, rescale=False),
-            self.tol,
-        )
+    def _hold(self, sample: Any, formulation: Formulation, oracle: Oracle, *point: Any) -> Certificate:
+        """Certify hypotheses by multipliers, with weights that stay as they are and an intercept."""
+        return certify_ensemble(formulation, oracle, label(formulation, sample), *point, rescale=False)
 
     def _price_constraints(self, sample: Weighted, found: Run) -> tuple[float, float] | None:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
@@ -466,7 +456,7 @@ class Ensemble(Learner):
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
         if (held := find_run_constraint(self.constraints)) is not None:
-            return held.certify(self._generation(sample, formulation), self.weak_learners_, weights, intercept)
+            return held.certify(self, sample, formulation, self.weak_learners_, weights, intercept)
         oracle, y = self._oracle(sample, formulation), label(formulation, sample)
         u = self._run(sample, formulation, oracle, self.weak_learners_).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
