@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, final
 
@@ -13,11 +12,10 @@ from cvxens.colgen import Formulation, Oracle, Run
 from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator, link_logistic
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
+from cvxens.estimators.regressors import LOSSES
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
-from cvxens.problems.losses import Logistic, Loss, SquaredError
+from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1
-from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
@@ -106,19 +104,6 @@ class AdditiveClassifier(AdditiveEnsemble, Classifier):
         return Formulation(losses, L1(), intercept=True)
 
 
-def make_squared(t: Array, C: Array, _: float | None) -> Loss:
-    """Return the squared errors over twice the mean absolute deviation: Huber's, of an infinite width."""
-    return SquaredError(C / measure_deviation(t, C), t)
-
-
-LOSSES: Mapping[str, Callable[[Array, Array, float | None], Loss]] = {
-    "squared": make_squared,
-    "huber": make_huber,
-    "absolute": make_absolute,
-}
-"""The losses of `AdditiveRegressor` by their names, from targets, prices and the width of Huber's."""
-
-
 @final
 @estimator
 class AdditiveRegressor(AdditiveEnsemble, Regressor):
@@ -158,12 +143,11 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
     delta: float | None = None
 
     def _check(self, sample: Any) -> None:
-        validation.one_of("loss", self.loss, LOSSES)
+        validation.one_of("loss", self.loss, ["squared", "huber", "absolute"])
         if self.delta is not None:
             validation.positive("delta", self.delta)
         super()._check(sample)
 
     def _state(self, sample: TargetSample) -> Formulation:
-        make = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
-        loss = make(sample.targets, self._price(sample) * sample.weights, self.delta)
+        loss = LOSSES[self.loss][0](sample.targets, self._price(sample) * sample.weights, self.delta)
         return Formulation(loss, L1(), intercept=True)

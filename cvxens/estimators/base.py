@@ -364,6 +364,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     fitted: ClassVar[tuple[str, ...]]
     _kind_of_sample: ClassVar[type[Any]]
     """What reads X and y, and what goes with them."""
+    _solve_parts: ClassVar[Callable[..., Attributes]]
+    """Solves the problems of a sample that makes several, from that and the task."""
 
     save = save_model
     effects = find_effects
@@ -374,9 +376,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
         return load_as(cls, path, trusted=trusted)
 
-    @abstractmethod
     def _accepts(self) -> Accepts:
-        """Say what X may be; it must not raise."""
+        """Say what X may be beyond dense finite numbers; it must not raise."""
+        return Accepts()
 
     def _read(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
@@ -451,6 +453,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         with translate_overflow(self), limit_time(time_limit(self)), heed_interrupts():
             sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
+            validation.n_jobs(vars(self).get("n_jobs"))
             n_parts = self._n_problems(sample)
             sample = sample.merge() if self._merges() and n_parts == 1 else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | sample.known
@@ -462,7 +465,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
                 context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
             task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
-                found |= self._solve_all(sample, task)
+                found |= self._solve(sample) if n_parts == 1 else self._solve_parts(sample, task)
         self._adopt(found)
         return self
 
@@ -480,11 +483,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 
     def _problems(self, sample: Any) -> Iterator[Any]:
         """Yield the samples of the problems that a sample makes."""
-        yield sample
-
-    def _solve_all(self, sample: Any, task: FitTask) -> Attributes:
-        """Solve the problem of a sample, or those that it makes; returns the fitted attributes."""
-        return self._solve(sample)
+        n_parts = self._n_problems(sample)
+        yield from [sample] if n_parts == 1 else map(sample.against_rest, range(n_parts))
 
     def _parts(self: Any) -> Sequence[Any]:
         """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
@@ -778,23 +778,12 @@ class Classifier(ClassifierMixin, Learner):
     def _n_problems(self, sample: Sample) -> int:
         return len(sample.classes) if self.one_by_one and len(sample.classes) > 2 else 1
 
-    def _problems(self, sample: Sample) -> Iterator[Sample]:
-        if self._n_problems(sample) == 1:
-            yield sample
-            return
-        for k in range(len(sample.classes)):
-            yield sample.against_rest(k)
-
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         """Return the parameters of the sub-problems that follow from the whole sample."""
         return {}
 
-    def _solve_all(self: Any, sample: Sample, task: FitTask) -> Attributes:
-        """Solve the problem of a sample, or those of its classes; returns the fitted attributes, lists over these."""
-        if self.one_by_one:
-            validation.n_jobs(self.n_jobs)
-        if self._n_problems(sample) == 1:
-            return dict(self._solve(sample))
+    def _solve_parts(self: Any, sample: Sample, task: FitTask) -> Attributes:
+        """Solve the problems of the classes of a sample; returns the fitted attributes, lists over these."""
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
         # random states and the like are copied, so that the order in which parts are fitted does not matter
         parts = self._make_parts(sample.classes, lambda _: deepcopy(parameters))

@@ -21,7 +21,7 @@ from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Learner
 from cvxens.estimators.explanations import list_machine_terms
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Sample
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -258,9 +258,6 @@ class KernelMachine(Learner):
             variations = np.array([np.abs(np.diff(values)).sum() for _, values in part.shape_functions_])
             shares.append(variations / max(float(variations.sum()), np.finfo(float).tiny))
         return np.mean(shares, axis=0)
-
-    def _accepts(self) -> Accepts:
-        return Accepts()
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         # sub-problems have the gamma of all samples

@@ -19,7 +19,7 @@ from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, Own, certify_ensemble
 from cvxens.estimators.prices import EnsemblePath, PriceSearch
 from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
-from cvxens.problems.losses import Loss
+from cvxens.problems.losses import Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
 from cvxens.types import Array
@@ -49,18 +49,24 @@ def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
     return HuberError(t, width, C / width)
 
 
+def make_squared(t: Array, C: Array, _: float | None) -> Loss:
+    """Return the squared errors over twice the mean absolute deviation: Huber's, of an infinite width."""
+    return SquaredError(C / measure_deviation(t, C), t)
+
+
 def make_insensitive(t: Array, C: Array, epsilon: float | None) -> Loss:
     """Return the errors beyond epsilon, by default a tenth of the mean absolute deviation."""
     return EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if epsilon is None else epsilon, C)
 
 
 LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
+    "squared": (make_squared, ""),
     "absolute": (make_absolute, ""),
     "huber": (make_huber, "delta"),
     "epsilon_insensitive": (make_insensitive, "epsilon"),
     "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile"),
 }
-"""The losses of `LPBoostRegressor` by their names, from targets, prices and the parameter that each has."""
+"""The losses of regressors by their names, from targets, prices and the parameter that each has."""
 
 
 @final
@@ -132,7 +138,7 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _state(self, sample: TargetSample) -> Formulation:
         self._check_parameters()
-        make, parameter = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
+        make, parameter = LOSSES[validation.one_of("loss", self.loss, [name for name in LOSSES if name != "squared"])]
         prices = self._price(sample) * sample.weights
         if self._n_scores > 1:
             found = f"with {self._n_scores} quantiles"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -175,6 +176,8 @@ class Weighted:
 
     of_samples: ClassVar[tuple[str, ...]] = ()
     """The fields of a subclass that have an entry for each sample."""
+    strata: ClassVar[Any] = None
+    """The labels, of which folds have as many of each as the sample has; None where folds are any."""
 
     def tell_apart(self, given: Any) -> Self:
         """Return the sample with what its samples are told apart by beside their features."""
@@ -247,10 +250,6 @@ class TargetSample(Weighted):
         return cls(**keep_weighted(estimator, X, weights, targets=y.astype(np.float64)))
 
     @property
-    def strata(self) -> None:
-        """None: folds of a regression are any."""
-
-    @property
     def given(self) -> Array:
         """The targets of the samples, (n_kept,)."""
         return self.targets
@@ -284,6 +283,8 @@ class Sample(Weighted):
         """The classes, as a fitted attribute."""
         return {"classes_": self.classes}
 
+    strata = property(attrgetter("labels"))
+
     @property
     def signs(self) -> Array:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
@@ -292,11 +293,6 @@ class Sample(Weighted):
     def against_rest(self, k: int) -> Sample:
         """Return the sample of a sub-problem, of label 1 for the class k and 0 for the others."""
         return replace(self, labels=(self.labels == k).astype(np.intp), classes=np.arange(2))
-
-    @property
-    def strata(self) -> NDArray[np.intp]:
-        """The labels: folds have as many of each as the sample has."""
-        return self.labels
 
     @property
     def given(self) -> NDArray:
