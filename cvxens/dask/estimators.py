@@ -585,7 +585,7 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
 
     def _local_attributes(self) -> dict[str, Any]:
         # no formulation over shards has variables of its own
-        decide = getattr(self.formulation, "decide", None)
+        decide = self.formulation.decide if isinstance(self.formulation, Formulation) else None
         return {**super()._local_attributes(), "variables_": {}, "_decide": decide}
 
 

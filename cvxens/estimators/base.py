@@ -330,7 +330,7 @@ def estimator(kind: type[T]) -> type[T]:
     positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
     bases = [base for base in kind.__mro__ if is_dataclass(base)]
     fitted = [f.name for f in fields(kind) if not f.init and not f.name.startswith("_")]  # type: ignore[arg-type]
-    like: type = getattr(kind, "local", object)
+    like: type = vars(kind).get("local", object)
     rest = [*signature(kind).parameters], fitted if like is not object else []
     parameters, attributes = (
         dict.fromkeys([*first, *(name for base in bases for name in read_entries(base, title)), *last])

@@ -146,18 +146,16 @@ def list_votes_of(ensemble: BaseEstimator) -> Terms:
     if any(vars(part).get("_decide") is not None for part in parts):
         remedy = "take one whose scores are sums of weak learners alone"
         raise InvalidInput("effects", "found a formulation whose variables of its own act by a function", remedy)
-    if parts != [ensemble]:
-        units = np.eye(len(parts))
-        terms = [(h, w * units[k]) for k, h, w in list_votes(ensemble)]
+    problems = list(_list_problems(ensemble))
+    if len(problems) > 1:
+        listed = zip(problems, np.eye(len(problems)), strict=True)
+        terms = [(h, w * unit) for (*_, learners, W), unit in listed for h, w in zip(learners, W, strict=True)]
         intercept = np.array([float(part.intercept_) for part in parts])
     else:
-        weights, intercept = np.asarray(ensemble.weights_), np.asarray(ensemble.intercept_)
         # of scores that are linear in these outputs; those of quantiles are sorted, which no sum is
-        if intercept.ndim and "classes_" in vars(ensemble):
-            weights, intercept = ensemble._to_scores(weights), ensemble._to_scores(intercept[None])[0]
-        W = weights.reshape(len(weights), -1)
-        intercept = np.atleast_1d(intercept)
-        terms = list(zip(ensemble.weak_learners_, W, strict=True))
+        ((*_, learners, W),), b = problems, np.asarray(ensemble.intercept_)
+        intercept = np.atleast_1d(ensemble._to_scores(b[None])[0] if b.ndim and "classes_" in vars(ensemble) else b)
+        terms = list(zip(learners, W.reshape(len(W), -1), strict=True))
     used = [(h, w) for h, w in terms if np.any(w)]
     return Terms(used, intercept, name_outputs(ensemble, len(intercept)))
 
@@ -376,8 +374,7 @@ def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None
 def _list_rules(ensemble: BaseEstimator, sample: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of `get_rules`, on the samples of the sub-problems."""
     names, classifies = _names(ensemble), "classes_" in vars(ensemble)
-    problems = _list_problems(ensemble) if classifies else [("", (), ensemble.weak_learners_, ensemble.weights_)]
-    parts = enumerate(zip(problems, ensemble._problems(sample), strict=True))
+    parts = enumerate(zip(_list_problems(ensemble), ensemble._problems(sample), strict=True))
     for problem, ((_, sides, learners, votes), part) in parts:
         for found in weigh_rules(learners, votes, part.X, part.masses):
             if classifies:
@@ -485,12 +482,13 @@ def _describe_sum(ensemble: BaseEstimator, names: Mapping[int, str], most: int) 
 def _list_problems(ensemble: BaseEstimator) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
     """Yield the head of each sub-problem's lines, its sides, weak learners, and their votes as scores count them.
 
-    Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
+    Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes); without classes weights.
     """
     parts = ensemble._parts()
     if parts == [ensemble]:
-        classes = tuple(str(label) for label in ensemble.classes_)
-        yield "", classes, ensemble.weak_learners_, ensemble._to_scores(ensemble.weights_)
+        classes = tuple(map(str, vars(ensemble).get("classes_", ())))
+        W = np.asarray(ensemble.weights_)
+        yield "", classes, ensemble.weak_learners_, ensemble._to_scores(W) if classes else W
         return
     for name, part in zip(map(str, ensemble.classes_), parts, strict=True):
         yield f"[{name} vs rest] ", ("rest", name), part.weak_learners_, part.weights_

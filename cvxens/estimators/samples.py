@@ -124,7 +124,7 @@ class Sensitive:
     @classmethod
     def read(cls, given: Any, n_samples: int) -> Sensitive:
         """Read an array (n_samples,) or (n_samples, n_columns), a data frame or a column of one."""
-        names = tuple(map(str, getattr(given, "columns", ())))
+        names = tuple(map(str, given.columns)) if is_frame(given) else ()
         table = np.asarray(given, dtype=object) if names else np.asarray(given)
         table = table[:, np.newaxis] if table.ndim == 1 else table
         if table.ndim != 2 or len(table) != n_samples or not table.shape[1]:

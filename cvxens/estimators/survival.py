@@ -104,7 +104,7 @@ def split_survival(y: Any) -> tuple[NDArray[np.bool_] | None, Any]:
     >>> split_survival([2.0, 3.5])
     (None, [2.0, 3.5])
     """
-    names = getattr(getattr(y, "dtype", None), "names", None)
+    names = y.dtype.names if isinstance(y, np.ndarray) else None
     if names is None:
         return None, y
     if len(names) != 2 or y.ndim != 1 or y.dtype[0].kind != "b":
