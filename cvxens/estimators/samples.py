@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, compute_sample_weight, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
@@ -245,8 +245,6 @@ class TargetSample(Weighted):
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
         weights = check_weights(sample_weight, X)
-        if not (weights > 0).any():
-            raise InvalidInput("sample_weight", "found weights of 0 alone", "give samples of positive weight")
         return cls(**keep_weighted(estimator, X, weights, targets=y.astype(np.float64)))
 
     @property
@@ -326,14 +324,10 @@ def label(formulation: Formulation, sample: Any) -> Array | None:
 
 def check_weights(sample_weight: Any, X: Any) -> Array:
     """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
-    try:
-        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    except ValueError as error:
-        found = f"found what is no weight for every sample ({error})"
-        raise InvalidInput("sample_weight", found, "give numbers of 0 or above, not all of them 0") from error
-    if weights.min() < 0:
-        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
-    return weights
+    n_samples = X.shape[0]
+    return (
+        np.ones(n_samples) if sample_weight is None else validation.weights("sample_weight", sample_weight, n_samples)
+    )
 
 
 def check_classes(y: NDArray) -> None:
@@ -357,19 +351,17 @@ def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
     """
     if class_weight is None:
         return np.ones(len(y))
-    by_class = isinstance(class_weight, Mapping)
-    if not (by_class or (isinstance(class_weight, str) and class_weight == "balanced")):
-        raise InvalidInput(
-            "class_weight", f"found {class_weight!r:.100}", "give None, 'balanced', or a dict from classes to numbers"
-        )
-    for factor in class_weight.values() if by_class else ():
-        if validation.number("class_weight", factor) < 0:
-            raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
-    if not by_class:
+    if isinstance(class_weight, str) and class_weight == "balanced":
         _, labels = np.unique(y, return_inverse=True)
         totals = np.bincount(labels, masses)
         present = totals > 0
         return np.divide(totals.sum() / present.sum(), totals, out=np.zeros_like(totals), where=present)[labels]
+    if not isinstance(class_weight, Mapping):
+        remedy = "give None, 'balanced', or a dict from classes to numbers"
+        raise InvalidInput("class_weight", f"found {class_weight!r:.100}", remedy)
+    for factor in class_weight.values():
+        if validation.number("class_weight", factor) < 0:
+            raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
     try:
         return compute_sample_weight(class_weight, y)
     except ValueError as error:
