@@ -267,7 +267,7 @@ class Ensemble(Learner):
             "C_": at._price(sample),
             "cv_results_": None,
             "prices_": price_sides(formulation, run.u) | prices,
-            "price_of_constraints_": at._price_constraints(sample, run),
+            "price_of_constraints_": at._price_constraints(sample, run) if self.constraints else None,
             **at._appraise(sample, formulation, run),
             **choice.attributes,
         }
@@ -300,10 +300,8 @@ class Ensemble(Learner):
 
     def _price_constraints(self, sample: Weighted, found: Run) -> tuple[float, float] | None:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
-        if not self.constraints:
-            return None
         shaped = narrow(self.oracle, self.constraints, sample) is not narrow(self.oracle, None, sample)
-        if not shaped and all(one.bounds == "learners" for one in self.constraints):
+        if not shaped and all(one.bounds == "learners" for one in self.constraints or ()):
             return None
         free = copy(self)
         free.constraints = None

@@ -244,15 +244,12 @@ class MachinePath(PricePath):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.shared = self._make_trainer(self._make_kernel(slice(None), self.search.sample.masses))
+        kernel, X = self._make_kernel(slice(None), self.search.sample.masses), self.search.sample.X
+        self.shared: Trainer = self.estimator._make_trainer(kernel, X)
 
     def _make_kernel(self, rows: Any, masses: Array | None = None) -> TrainingKernel:
         at = self.estimator
         return TrainingKernel.from_sample(at.kernel, at.gamma, self.search.sample.X[rows], masses)
-
-    def _make_trainer(self, kernel: TrainingKernel) -> Trainer:
-        trainer: Trainer = self.estimator._make_trainer(kernel, self.search.sample.X)
-        return trainer
 
     @property
     def usual(self) -> float:
@@ -289,7 +286,7 @@ class MachinePath(PricePath):
             # the samples that are held out have no part in the kernel
             kernel, whole = self.shared.kernel, self.shared
             if not kernel.is_precomputed and not (own := self._make_kernel(rows)).equals(kernel):
-                whole = self._make_trainer(own)
+                whole = self.estimator._make_trainer(own, sample.X)
             trainer = whole.take(rows)
             for problem in self.estimator._problems(part):
                 solutions = self.estimator._solve_prices(trainer, problem, prices)

@@ -87,7 +87,8 @@ class Accepts:
     def _checked(self, estimator: BaseEstimator, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
-            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            kinds = {"ensure_all_finite": "allow-nan" if self.missing else True, "dtype": "numeric"}
+            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **kinds, **more)
             return (self._numbers(found[0]), *found[1:]) if isinstance(found, tuple) else self._numbers(found)
         except InvalidInput:
             raise
@@ -102,15 +103,13 @@ class Accepts:
             )
             raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
-    @property
-    def _kinds(self) -> dict[str, Any]:
-        return {"ensure_all_finite": "allow-nan" if self.missing else True, "dtype": "numeric"}
-
     def _numbers(self, X: Any) -> Any:
         """Return X if it is of numbers; of a table with columns of several types, make some."""
         if X.dtype.kind in "mM":
             raise InvalidInput("X", f"found values of type {X.dtype}", "give numbers, such as days since a date")
-        return check_array(X, **{**self._kinds, "dtype": np.float64}, input_name="X") if X.dtype.kind == "O" else X
+        if X.dtype.kind != "O":
+            return X
+        return check_array(X, ensure_all_finite="allow-nan" if self.missing else True, dtype=np.float64, input_name="X")
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,7 @@ WEIGHTS = {
     "NaN": (with_weight(np.nan), "NaN"),
     "infinity": (with_weight(np.inf), "infinity"),
     "negative infinity": (with_weight(-np.inf), "infinity"),
-    "all zero": (np.zeros(n), "non-zero|class|zero|not all 0"),
+    "all zero": (np.zeros(n), "non-zero|class|zero"),
     "none for a class": ((Y == "yes").astype(float), "class"),
     "words": (np.full(n, "heavy"), "could not convert|not numeric"),
     "one word": (["heavy", *np.ones(n - 1)], "could not convert|not numeric"),
