@@ -157,12 +157,12 @@ class ShardedRestricted:
             return self.stumps
         return VotedStumps.from_hypotheses([column.hypothesis for column in self.columns[:n_columns]], self.sample)
 
-    def bound(self, u: Any, edges: Edges) -> float:
+    def bound(self, u: Multipliers, edges: Edges) -> float:
         """Bound the optimum from multipliers and what is known of the edges of all hypotheses."""
         loss = to_float(self.sample.map_reduce(sum_dual, u, self.loss, self.penalty.shrink(edges)))
         return loss - self.penalty.conjugate(edges)
 
-    def shrink(self, u: Any, priced: Priced) -> Any:
+    def shrink(self, u: Multipliers, priced: Priced) -> Multipliers:
         """Return the multipliers that the bound is about."""
         factor = self.penalty.shrink(Edges(priced.edge_bound, priced.edge_square_sum))
         return replace(u, factors=(factor * u.factors[0], factor * u.factors[1]))
@@ -171,7 +171,7 @@ class ShardedRestricted:
         """Return nothing: no formulation that is solved over shards has own variables that ask for the margins."""
         return np.zeros(0)
 
-    def residuals(self, solution: MasterSolution, u: Any, priced: Priced) -> dict[str, float]:
+    def residuals(self, solution: MasterSolution, u: Multipliers, priced: Priced) -> dict[str, float]:
         """Evaluate the KKT residuals of a solution's weights with multipliers u, feasible for all that is priced."""
         factor = self.penalty.shrink(Edges(priced.best_edge, priced.edge_square_sum))
         stumps, w = self.among(len(solution.w)), solution.w
@@ -189,7 +189,7 @@ class ShardedRestricted:
             "pricing slack": self.penalty.pricing_slack(np.array([factor * priced.best_edge])),
         }
 
-    def rounding(self, solution: MasterSolution, u: Any, priced: Priced) -> float:
+    def rounding(self, solution: MasterSolution, u: Multipliers, priced: Priced) -> float:
         """Bound what rounding can have done to a solution's objective and to the dual value at u.
 
         Edges are exact. A score is a sum of at most one term for each feature and of a running sum of the weights; each

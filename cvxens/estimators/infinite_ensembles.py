@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -43,7 +43,7 @@ from cvxens.estimators.machines import (
 )
 from cvxens.estimators.prices import PricePath, PriceSearch, Trial, stack_scores
 from cvxens.estimators.regressors import TUBE, measure_deviation
-from cvxens.estimators.samples import Sample, TargetSample, class_factors
+from cvxens.estimators.samples import Sample, TargetSample, Weighted, class_factors
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Ending, TimeUp, available_memory, limit_time, time_left
 from cvxens.problems import Problem
@@ -56,6 +56,7 @@ from cvxens.solvers.blockwise import WHOLE, KernelRows, KernelSVM, expand, solve
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.solvers.svr import KernelSVR
 from cvxens.types import Array
+from cvxens.validation import RandomState
 
 SCALE = "scale"
 """The name of a price, or of a grid of prices, in proportion to one over the variance in the space of the kernel."""
@@ -66,6 +67,16 @@ good by cross-validation, on tables from 208 to 1,000 samples as they are."""
 
 SMALL = 1000
 """Samples up to which a kernel matrix is the fastest way for any kernel."""
+
+
+Posed: TypeAlias = Any
+"""An `AdditiveSVM`, a `KernelSVM` or a `KernelSVR`, whose prices are multiplied."""
+
+Solved: TypeAlias = SVMSolution[Posed]
+"""A solution of one."""
+
+Solutions: TypeAlias = Sequence[Any]
+"""Solutions along a path of prices; those of a compiled loop have coefficients, intercept and gap alone."""
 
 
 def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
@@ -94,29 +105,29 @@ class Trainer(ABC):
         return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     @abstractmethod
-    def pose(self, y: Array, weights: Array) -> Any:
+    def pose(self, y: Array, weights: Array) -> Posed:
         """Return P2 for labels, where prices are the weights."""
 
     @abstractmethod
     def solve_path(
-        self, problem: Any, Cs: Sequence[float], tol: float, max_time: float = inf, random_state: Any = None
-    ) -> Sequence[SVMSolution[Any]]:
+        self, problem: Posed, Cs: Sequence[float], tol: float, max_time: float = inf, random_state: RandomState = None
+    ) -> Sequence[Solved]:
         """Solve for multiples of prices, every one from the solution of the one before; Ctrl-C ends the path."""
 
-    def solve_prices(self, problem: Any, Cs: Sequence[float], tol: float, random_state: Any) -> Sequence[Any]:
+    def solve_prices(self, problem: Posed, Cs: Sequence[float], tol: float, random_state: RandomState) -> Solutions:
         """Solve for ascending prices as `solve_path` does, up to the first that a limit of time has ended."""
         return take_solved(self.solve_path(problem, Cs, tol, random_state=random_state))
 
-    def certify(self, solution: SVMSolution[Any]) -> Certificate:
+    def certify(self, solution: Solved) -> Certificate:
         """Certify a solution of P2."""
         return solution.certificate
 
-    def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
+    def score(self, rows: Indices, trained: Indices, solutions: Solutions) -> Array:
         """Score samples of this trainer by solutions on others of it; returns (n_solutions, n_rows)."""
         trainer = self.take(trained)
         return np.stack([trainer.make_predictor(solution)(self.X[rows]) for solution in solutions])
 
-    def make_predictor(self, solution: SVMSolution[Any]) -> AdditiveModel | Expansion:
+    def make_predictor(self, solution: Solved) -> AdditiveModel | Expansion:
         """Return the function from samples to f + b, over the support vectors alone."""
         if self.kernel.is_precomputed:
             return Expansion(self.kernel.function, np.zeros((1, 0)), solution.v, solution.b)
@@ -137,8 +148,8 @@ class AdditiveTrainer(Trainer):
         return AdditiveSVM.of(self.matrix, y, weights)
 
     def solve_path(
-        self, problem: Any, Cs: Sequence[float], tol: float, max_time: float = inf, random_state: Any = None
-    ) -> Sequence[SVMSolution[Any]]:
+        self, problem: Posed, Cs: Sequence[float], tol: float, max_time: float = inf, random_state: RandomState = None
+    ) -> Sequence[Solved]:
         # of the time that is left, the certificate and the model get their part, which is that of 20 products
         if time_left() < inf:
             # the first product may compile
@@ -164,8 +175,8 @@ class RowsTrainer(Trainer):
         return KernelSVM.of(self.matrix, y, weights)
 
     def solve_path(
-        self, problem: Any, Cs: Sequence[float], tol: float, max_time: float = inf, random_state: Any = None
-    ) -> Sequence[SVMSolution[Any]]:
+        self, problem: Posed, Cs: Sequence[float], tol: float, max_time: float = inf, random_state: RandomState = None
+    ) -> Sequence[Solved]:
         start = None
         if self.solver == "reference":
             priced = problem.priced(Cs[0] * problem.C)
@@ -173,14 +184,14 @@ class RowsTrainer(Trainer):
                 start = priced.solution_at(_find_by_cvxpy(priced))
         return solve_svm_path(solve_blockwise, problem, Cs, tol, start=start, max_time=max_time)
 
-    def solve_prices(self, problem: Any, Cs: Sequence[float], tol: float, random_state: Any) -> Sequence[Any]:
+    def solve_prices(self, problem: Posed, Cs: Sequence[float], tol: float, random_state: RandomState) -> Solutions:
         # one compiled loop is not stopped by a limit of time
         at_once = self.matrix.K is not None and len(self.X) <= WHOLE and self.solver != "reference"
         if at_once and time_left() == inf and isinstance(problem, KernelSVM):
             return solve_prices(problem, Cs, tol)
         return super().solve_prices(problem, Cs, tol, random_state)
 
-    def score(self, rows: Indices, trained: Indices, solutions: Sequence[Any]) -> Array:
+    def score(self, rows: Indices, trained: Indices, solutions: Solutions) -> Array:
         coefficients = np.stack([solution.v for solution in solutions], axis=1)
         return (self.matrix.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
 
@@ -347,18 +358,18 @@ class InfiniteEnsemble(KernelMachine):
     cache_size: float | None = None
 
     @abstractmethod
-    def _pose(self, trainer: Trainer, sample: Any) -> Any:
+    def _pose(self, trainer: Trainer, sample: Any) -> Posed:
         """Return the problem of a sample at the price 1."""
 
     @abstractmethod
-    def _find_bound(self, solution: SVMSolution[Any]) -> float:
+    def _find_bound(self, solution: Solved) -> float:
         """Return the bound of a solution on the objective of a function."""
 
     def _find_unit(self, sample: Any) -> float:
         """Return what the default price is in proportion to beside the kernel: the unit of the targets."""
         return 1.0
 
-    def _price_on(self, kernel: TrainingKernel, sample: Any) -> float:
+    def _price_on(self, kernel: TrainingKernel, sample: Weighted) -> float:
         """Return the price of a unit of slack, on a kernel."""
         if not isinstance(self.C, str):
             return validation.positive("C", self.C)
@@ -372,18 +383,18 @@ class InfiniteEnsemble(KernelMachine):
     def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
         return MachinePath(search, others)
 
-    def _solve_at(self, trainer: Trainer, sample: Any, C: float) -> SVMSolution[Any]:
+    def _solve_at(self, trainer: Trainer, sample: Any, C: float) -> Solved:
         """Solve the problem of a sample within the limits of the parameters."""
         tol, seed = validation.positive("tol", self.tol), validation.random_state(vars(self).get("random_state"))
         (solution,) = trainer.solve_path(self._pose(trainer, sample), [C], tol, time_limit(self), seed)
         return solution
 
-    def _solve_prices(self, trainer: Trainer, sample: Any, prices: Sequence[float]) -> Sequence[Any]:
+    def _solve_prices(self, trainer: Trainer, sample: Any, prices: Sequence[float]) -> Solutions:
         """Solve the problem of a sample at ascending prices, as `Trainer.solve_prices`."""
         tol, seed = validation.positive("tol", self.tol), validation.random_state(vars(self).get("random_state"))
         return trainer.solve_prices(self._pose(trainer, sample), prices, tol, seed)
 
-    def _train(self, sample: Any) -> tuple[Trainer, SVMSolution[Any], Attributes]:
+    def _train(self, sample: Weighted) -> tuple[Trainer, Solved, Attributes]:
         """Solve at the price on a sample, and warn where that falls short of `tol`; returns the fitted attributes."""
         # rows that are all alike are refused
         validation.samples(sample.X)
@@ -609,10 +620,10 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         steps = solution.history[-1].steps
         return {**found, "n_iter_": steps, "solver_": trainer.solver, "_predictor": predictor}
 
-    def _pose(self, trainer: Trainer, sample: Sample) -> Any:
+    def _pose(self, trainer: Trainer, sample: Sample) -> Posed:
         return trainer.pose(sample.signs, sample.weights)
 
-    def _find_bound(self, solution: SVMSolution[Any]) -> float:
+    def _find_bound(self, solution: Solved) -> float:
         # the optimum of P1 is minus that of P2
         return -solution.objective
 
@@ -711,7 +722,7 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
         epsilon = TUBE * measure_deviation(sample.targets, sample.weights) if self.epsilon is None else self.epsilon
         return KernelSVR(trainer.matrix, EpsilonInsensitive(sample.targets, epsilon, sample.weights))
 
-    def _find_bound(self, solution: SVMSolution[Any]) -> float:
+    def _find_bound(self, solution: Solved) -> float:
         return solution.certificate.dual
 
     def _certify(self, sample: TargetSample, weights: Any, intercept: Any) -> Certificate:
