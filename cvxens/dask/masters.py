@@ -157,7 +157,7 @@ class ShardedRestricted:
             return self.stumps
         return VotedStumps.from_hypotheses([column.hypothesis for column in self.columns[:n_columns]], self.sample)
 
-    def bound(self, u: Multipliers, edges: Edges) -> float:
+    def bound(self, u: Any, edges: Edges) -> float:
         """Bound the optimum from multipliers and what is known of the edges of all hypotheses."""
         loss = to_float(self.sample.map_reduce(sum_dual, u, self.loss, self.penalty.shrink(edges)))
         return loss - self.penalty.conjugate(edges)
