@@ -588,7 +588,7 @@ class AdditiveSearch:
     def _multipliers(self, width: float = 0.0) -> Multipliers:
         """Return the multipliers that rows have by their margins."""
         vote, loss = AdditiveVote(self.knots, self.G, self.b), SteepHinge(self.C, width)
-        return Multipliers(vote, loss, (1.0, 1.0), self.exponent, len(self.sample))
+        return Multipliers(vote, loss, (1.0, 1.0), self.exponent)
 
     def _evaluate_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
         """Return the objective at several steps along a direction, and how many margins are how far from 1."""

@@ -350,7 +350,7 @@ class ShardedMaster:
     def _evaluate_vertex(self, w: Array, b: float, vote: Vote, doubt: Doubt) -> Solved:
         """Evaluate weights, and multipliers that follow from a vote near them."""
         stumps, exponent = self.restricted.stumps, exponent_of(self.restricted.total_price)
-        u = Multipliers(vote, self.loss, (1.0, 1.0), exponent, len(self.sample), doubt)
+        u = Multipliers(vote, self.loss, (1.0, 1.0), exponent, doubt)
         value = to_float(self.sample.map_reduce(sum_losses, stumps.vote(w, b), self.loss)) + self.penalty.value(w)
         u, edges, totals = self._balance(u, *self.sample.map_reduce(sum_edges, u, stumps.places))
         bound = self._bound_inside(edges, u, u.real(totals[1] - totals[0]))
@@ -362,7 +362,7 @@ class ShardedMaster:
         smooth: Any = InteriorHinge(self.loss.C, self.distance) if self.is_kinked else self.loss
         of_u, of_curvature = (price, price / (8 * self.distance)) if self.is_kinked else self._sums_at(w, b)
         vote = self.restricted.stumps.vote(w, b)
-        u = Multipliers(vote, smooth, (1.0, 1.0), exponent_of(of_u), len(self.sample))
+        u = Multipliers(vote, smooth, (1.0, 1.0), exponent_of(of_u))
         exponent = exponent_of(of_curvature)
         found = ShardEvaluation(*self.sample.map_reduce(evaluate_shard, u, self.loss, exponent))
         value, smoothed, distance = (to_float(each) for each in (found.value, found.smoothed, found.distance))

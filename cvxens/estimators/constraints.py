@@ -602,36 +602,28 @@ def solve_within(
     free = spend([column.hypothesis for column in run.columns], run.weights, run.intercept, run.u)
     if free.use <= at_most:
         return run, 0.0
-    history, above, within = list(run.history), free, None
-    best: tuple[float, float, Run] = (run.certificate.dual, 0.0, run)
-    pi, meeting, certificate = lam, None, run.certificate
+    history, above, meeting, certificate = list(run.history), free, None, run.certificate
+    # within any budget is what is left of it without all that uses features
+    kept = np.where(np.array([use(h) for h in free.hypotheses]) > 0, 0.0, free.w)
+    within, pi, best = spend(free.hypotheses, kept, free.b, run.u), 0.0, (run.certificate.dual, 0.0, run)
     # each run ends a piece of a function of pi, of which a handful matter
     for _ in range(60):
-        run, spent, bound = run_at(pi, above.hypotheses if within is None else (*above.hypotheses, *within.hypotheses))
+        # where the lines of both meet; where what is left is infeasible, up to 7e10 times the price of a weight
+        meets = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
+        next_pi = max(meets, 0.0) if meets < inf else max(8.0 * pi, lam)
+        if abs(next_pi - pi) <= 8 * EPSILON * pi or next_pi > lam * 8.0**12:
+            break
+        pi = next_pi
+        run, spent, bound = run_at(pi, (*above.hypotheses, *within.hypotheses))
         history += run.history
         if run.certificate.proven and bound > best[0]:
             best = bound, pi, run
-        if spent.use > at_most:
-            above = spent
-        else:
-            within = spent
-        if within is None:
-            pi *= 8.0
-            # up to 7e10 times the price of a weight: what weights are then still left are digits of a solver
-            if pi < lam * 8.0**12:
-                continue
-            # a solver leaves something of every weight: at such a price nothing that uses features is worth its weight
-            uses = np.array([use(h) for h in above.hypotheses])
-            within = spend(above.hypotheses, np.where(uses > 0, 0.0, above.w), above.b, best[2].u)
-            if not np.isfinite(within.certificate.primal):
+        above, within = (spent, within) if spent.use > at_most else (above, spent)
+        if within.certificate.primal < inf:
+            meeting = _meet(above, within, at_most, best[2].u, spend)
+            certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
+            if certificate.holds(model.tol) or not best[2].certificate.proven:
                 break
-        meeting = _meet(above, within, at_most, best[2].u, spend)
-        certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
-        # where the lines of both meet
-        next_pi = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
-        if certificate.holds(model.tol) or not best[2].certificate.proven or abs(next_pi - pi) <= 8 * EPSILON * abs(pi):
-            break
-        pi = max(next_pi, 0.0)
     if meeting is None:
         found = f"found a FeatureBudget of {at_most:g}, within which no ensemble was found"
         raise InvalidInput("constraints", found, "give a larger one, or features that cost nothing")
