@@ -1,4 +1,8 @@
-"""Support vector machines over infinite sets of hypotheses, and the choice of their C and gamma by cross-validation."""
+"""Support vector machines over infinite sets of hypotheses, for classes and for numbers (LL08).
+
+A *trainer* holds the matrix of a kernel on a sample, as sorted features where the kernel is additive and else row by
+row, and solves P2, or the dual of a regression, there for any prices. `MachinePath` is the path of prices on folds.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Support vector machines behind an estimator: a kernel on a sample, LL08 P2 there, and the function that comes of it.
+"""Kernel machines behind an estimator: a kernel on a sample, and the function that coefficients make of it.
 
-`TrainingKernel` says which kernel it is: one that has a name, or anybody's own. A *trainer* holds its matrix on the
-sample, as sorted features where the kernel is additive and else row by row, and solves P2 there for any labels and
-prices of slack. A solution is evaluated on other samples by an `AdditiveModel` or an `Expansion`.
+`TrainingKernel` says which kernel it is: one that has a name, or anybody's own. A function is evaluated on other
+samples by an `AdditiveModel` or an `Expansion`, and `certify_function` holds one from anywhere against a bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Regression: sums of weak learners by column generation, or of infinitely many by a kernel."""
+"""Regression: sums of weak learners by column generation, with losses by name or any formulation."""
 
 from __future__ import annotations
 
