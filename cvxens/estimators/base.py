@@ -611,7 +611,7 @@ class Predictor(Learner):
             earlier the higher they are.
         """
         check_is_fitted(self)
-        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+        return self._to_scores(self._raw_scores(self._accepts().read(self, X)))
 
 
 @dataclass(eq=False, repr=False)
@@ -664,7 +664,7 @@ class Classifier(ClassifierMixin, Learner):
             Of two classes, positive for the second one; else one score per class.
         """
         check_is_fitted(self)
-        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+        return self._to_scores(self._raw_scores(self._accepts().read(self, X)))
 
     def predict(self, X: Any) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
@@ -693,7 +693,7 @@ class Classifier(ClassifierMixin, Learner):
             In the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        found: Array = self._link(self._raw_scores(self._accepts().new(self, X)))
+        found: Array = self._link(self._raw_scores(self._accepts().read(self, X)))
         return found
 
     @available_if(lambda self: self._prove is not None)

@@ -354,7 +354,7 @@ class Boosting(Classifier):
     def _staged(self, X: Any) -> Iterator[Array]:
         """Yield the raw scores of samples after every round."""
         check_is_fitted(self)
-        X = self._accepts().new(self, X)
+        X = self._accepts().read(self, X)
         parts = self._parts()
         if parts == [self]:
             yield from sum_rounds(self.history_, X)

@@ -71,7 +71,7 @@ def find_effects(model: BaseEstimator, X: Any = None, sample_weight: Any = None)
         A model that is no sum of functions of few features, such as one of perceptrons or of a Gaussian kernel.
     """
     check_is_fitted(model)
-    found, read = model._list_terms(), partial(model._accepts().new, model)
+    found, read = model._list_terms(), partial(model._accepts().read, model)
     if X is not None:
         X = read(X)
         if sample_weight is not None:

@@ -52,13 +52,12 @@ class Accepts:
     missing: bool = False  # NaN as a missing value
     nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
-    def new(self, estimator: BaseEstimator, X: Any) -> Any:
-        """Check new samples, whose features have to be those that the estimator was fitted to."""
-        return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
+    def read(self, estimator: Any, X: Any, *y: Any, reset: bool = False, **more: Any) -> Any:
+        """Check X, and y if given, as scikit-learn's `validate_data` does; short types of numbers are kept.
 
-    def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
-        """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
-        return self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
+        Unless `reset`, features have to be those that the estimator was fitted to.
+        """
+        return self._checked(estimator, self._coded(estimator, X, reset=reset), *y, reset=reset, **more)
 
     def _coded(self, estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -242,7 +241,7 @@ class TargetSample(Weighted):
         cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
     ) -> TargetSample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
+        X, y = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
         weights = check_weights(sample_weight, X)
         return cls(**keep_weighted(estimator, X, weights, targets=y.astype(np.float64)))
 
@@ -266,8 +265,12 @@ class Sample(Weighted):
         cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
     ) -> Sample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.labelled(estimator, X, y, reset=reset)
-        check_classes(y)
+        X, y = accepts.read(estimator, X, y, reset=reset)
+        try:
+            check_classification_targets(y)
+        except TypeError as error:
+            found = f"found labels without an order ({error})"
+            raise InvalidInput("y", found, "give all numbers or all words") from None
         masses = check_weights(sample_weight, X)
         weights = masses * class_factors(vars(estimator).get("class_weight"), y, masses)
         classes, labels = np.unique(y[weights > 0], return_inverse=True)
@@ -327,14 +330,6 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     return (
         np.ones(n_samples) if sample_weight is None else validation.weights("sample_weight", sample_weight, n_samples)
     )
-
-
-def check_classes(y: NDArray) -> None:
-    """Raise unless `y` holds classes: numbers or words, which have an order."""
-    try:
-        check_classification_targets(y)
-    except TypeError as error:
-        raise InvalidInput("y", f"found labels without an order ({error})", "give all numbers or all words") from None
 
 
 def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:

@@ -81,7 +81,7 @@ class SurvivalSample(Weighted):
     ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         events, times = split_survival(y)
-        X, times = accepts.labelled(estimator, X, times, reset=reset, y_numeric=True)
+        X, times = accepts.read(estimator, X, times, reset=reset, y_numeric=True)
         times = times.astype(np.float64)
         events = np.ones(len(times), bool) if events is None else events
         if times.min() < 0:
