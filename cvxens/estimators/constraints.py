@@ -611,7 +611,7 @@ def solve_within(
         # where the lines of both meet; where what is left is infeasible, up to 7e10 times the price of a weight
         meets = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
         next_pi = max(meets, 0.0) if meets < inf else max(8.0 * pi, lam)
-        if abs(next_pi - pi) <= 8 * EPSILON * pi or next_pi > lam * 8.0**12:
+        if next_pi > lam * 8.0**12 or (meeting is not None and abs(next_pi - pi) <= 8 * EPSILON * pi):
             break
         pi = next_pi
         run, spent, bound = run_at(pi, (*above.hypotheses, *within.hypotheses))
