@@ -40,7 +40,7 @@ from threadpoolctl import threadpool_limits
 import cvxens
 from benchmarks._record import HOME, describe_machine, read_commit
 from cvxens import datasets
-from cvxens.estimators.votes import find_shares
+from cvxens.estimators.explanations import find_shares
 from cvxens.hypotheses import Branch, Scaled, Stump
 from cvxens.limits import limit_threads
 

@@ -233,7 +233,7 @@ def weights(argument: str, values: Any, n: int, of: str = "sample") -> Array:
     array = finite_array(argument, values, ndim=1)
     one_each(argument, array, n, of)
     if array.min() < 0 or array.max() <= 0:
-        raise InvalidInput(argument, f"found {array.min():g} to {array.max():g}", "give numbers >= 0, not all 0")
+        raise InvalidInput(argument, f"found {array.min():g} to {array.max():g}", "give numbers >= 0, not all zero")
     return array
 
 

@@ -77,7 +77,7 @@ FAULTS = {
     ("colgen/oracles/levels.py", "colgen/test_gaps_and_levels.py", "estimators/test_nominal_columns.py"): [
         ("[1 << k for k in range(n_groups)]", "(1 << np.arange(n_groups)).tolist()")
     ],
-    ("estimators/rules.py", "estimators/test_rules_of_predictors.py"): [
+    ("estimators/explanations.py", "estimators/test_rules_of_predictors.py"): [
         ("votes[other] = votes[other] - moved", "votes[other] = votes[other] + moved"),
         ("votes[()] = votes.get((), 0.0) + moved", "votes[()] = moved"),
         ("(holds[side] ^ holds[each]).all()", "(holds[side] | holds[each]).all()"),

@@ -142,16 +142,11 @@ WITHIN = {
     "problems.linear_dual": set(),
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
-    "estimators.multiclass": set(),
-    "estimators.explanations": {"estimators.multiclass"},
-    "estimators.base": {
-        "estimators.explanations",
-        "estimators.multiclass",
-        "estimators.samples",
-        "estimators.saving",
-    },
+    "estimators.explanations": set(),
+    "estimators.base": {"estimators.explanations", "estimators.samples", "estimators.saving"},
+    "estimators.constraints": {"estimators.explanations", "estimators.samples"},
     "estimators.prices": {"estimators.base", "estimators.samples"},
-    "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.prices", "estimators.samples"},
+    "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 

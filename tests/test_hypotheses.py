@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.rules import list_rules
+from cvxens.estimators.explanations import list_rules
 from cvxens.hypotheses import (
     AND,
     OR,

@@ -42,8 +42,8 @@ from cvxens.dask.stumps import Masses
 from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
-from cvxens.estimators.machines import PRICE, TrainingKernel
+from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
+from cvxens.estimators.machines import TrainingKernel
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import EPSILON
@@ -588,7 +588,7 @@ class AdditiveSearch:
     def _multipliers(self, width: float = 0.0) -> Multipliers:
         """Return the multipliers that rows have by their margins."""
         vote, loss = AdditiveVote(self.knots, self.G, self.b), SteepHinge(self.C, width)
-        return Multipliers(vote, loss, (1.0, 1.0), self.exponent, len(self.sample))
+        return Multipliers(vote, loss, (1.0, 1.0), self.exponent)
 
     def _evaluate_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
         """Return the objective at several steps along a direction, and how many margins are how far from 1."""

@@ -286,14 +286,10 @@ class Multipliers:
     loss: Any  # one with `multipliers`, and one price for all samples of weight 1
     factors: tuple[float, float]  # of the samples with y = -1, of those with y = +1; at most 1
     exponent: int
-    n_samples: int
     doubt: Doubt | None = None
 
     ndim = 1
     error = 0
-
-    def __len__(self) -> int:
-        return self.n_samples
 
     def ask(self, sample: ShardedSample, question: Any, *told: Any, combine: Any = add) -> Any:
         """Ask all shards about their signed weights."""

@@ -2,7 +2,6 @@
 
 from cvxens.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
-from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import (
     CGEnsClassifier,
     CGEnsSLSClassifier,
@@ -10,16 +9,25 @@ from cvxens.estimators.classifiers import (
     LPBoostClassifier,
     MultiBoostClassifier,
 )
-from cvxens.estimators.constraints import Concave, Constraint, Convex, Interactions, Monotone
+from cvxens.estimators.constraints import (
+    ClassLoss,
+    Concave,
+    Constraint,
+    Convex,
+    EqualMeanScores,
+    FeatureBudget,
+    GroupLoss,
+    Interactions,
+    Monotone,
+)
 from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
+from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVR
 from cvxens.estimators.price_search import PriceSearchCV
 from cvxens.estimators.rankers import LPBoostRanker
-from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
+from cvxens.estimators.regressors import ColumnGenerationRegressor, LPBoostRegressor
 from cvxens.estimators.saving import load_model
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, final
 
@@ -10,16 +9,13 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Run
-from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator
+from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator, link_logistic
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.probabilities import link_logistic, predict_proba
-from cvxens.estimators.proving import prove_ensemble, prove_fit
-from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
+from cvxens.estimators.regressors import LOSSES
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
-from cvxens.problems.losses import Logistic, Loss, SquaredError
+from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1
-from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
@@ -101,27 +97,11 @@ class AdditiveClassifier(AdditiveEnsemble, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_fit
-    _prove = prove_ensemble
-    predict_proba = predict_proba
     _link = staticmethod(link_logistic)
 
     def _state(self, sample: Sample) -> Formulation:
         losses = Logistic(self._price(sample) * sample.weights)
         return Formulation(losses, L1(), intercept=True)
-
-
-def make_squared(t: Array, C: Array, _: float | None) -> Loss:
-    """Return the squared errors over twice the mean absolute deviation: Huber's, of an infinite width."""
-    return SquaredError(C / measure_deviation(t, C), t)
-
-
-LOSSES: Mapping[str, Callable[[Array, Array, float | None], Loss]] = {
-    "squared": make_squared,
-    "huber": make_huber,
-    "absolute": make_absolute,
-}
-"""The losses of `AdditiveRegressor` by their names, from targets, prices and the width of Huber's."""
 
 
 @final
@@ -163,12 +143,11 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
     delta: float | None = None
 
     def _check(self, sample: Any) -> None:
-        validation.one_of("loss", self.loss, LOSSES)
+        validation.one_of("loss", self.loss, ["squared", "huber", "absolute"])
         if self.delta is not None:
             validation.positive("delta", self.delta)
         super()._check(sample)
 
     def _state(self, sample: TargetSample) -> Formulation:
-        make = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
-        loss = make(sample.targets, self._price(sample) * sample.weights, self.delta)
+        loss = LOSSES[self.loss][0](sample.targets, self._price(sample) * sample.weights, self.delta)
         return Formulation(loss, L1(), intercept=True)

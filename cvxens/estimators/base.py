@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from copy import copy, deepcopy
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import signature
 from math import inf
@@ -28,9 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,6 +45,7 @@ from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, wr
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
+from cvxens.proofs import Layout, Proof
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
@@ -327,7 +330,7 @@ def estimator(kind: type[T]) -> type[T]:
     positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
     bases = [base for base in kind.__mro__ if is_dataclass(base)]
     fitted = [f.name for f in fields(kind) if not f.init and not f.name.startswith("_")]  # type: ignore[arg-type]
-    like: type = getattr(kind, "local", object)
+    like: type = vars(kind).get("local", object)
     rest = [*signature(kind).parameters], fitted if like is not object else []
     parameters, attributes = (
         dict.fromkeys([*first, *(name for base in bases for name in read_entries(base, title)), *last])
@@ -357,9 +360,12 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         Their names, where X had names that are all strings.
     """
 
+    certificate_: Certificate = field(init=False)
     fitted: ClassVar[tuple[str, ...]]
     _kind_of_sample: ClassVar[type[Any]]
     """What reads X and y, and what goes with them."""
+    _solve_parts: ClassVar[Callable[..., Attributes]]
+    """Solves the problems of a sample that makes several, from that and the task."""
 
     save = save_model
     effects = find_effects
@@ -370,9 +376,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
         return load_as(cls, path, trusted=trusted)
 
-    @abstractmethod
     def _accepts(self) -> Accepts:
-        """Say what X may be; it must not raise."""
+        """Say what X may be beyond dense finite numbers; it must not raise."""
+        return Accepts()
 
     def _read(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
@@ -447,6 +453,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         with translate_overflow(self), limit_time(time_limit(self)), heed_interrupts():
             sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
+            validation.n_jobs(vars(self).get("n_jobs"))
             n_parts = self._n_problems(sample)
             sample = sample.merge() if self._merges() and n_parts == 1 else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | sample.known
@@ -458,7 +465,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
                 context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
             task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
-                found |= self._solve_all(sample, task)
+                found |= self._solve(sample) if n_parts == 1 else self._solve_parts(sample, task)
         self._adopt(found)
         return self
 
@@ -476,11 +483,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 
     def _problems(self, sample: Any) -> Iterator[Any]:
         """Yield the samples of the problems that a sample makes."""
-        yield sample
-
-    def _solve_all(self, sample: Any, task: FitTask) -> Attributes:
-        """Solve the problem of a sample, or those that it makes; returns the fitted attributes."""
-        return self._solve(sample)
+        n_parts = self._n_problems(sample)
+        yield from [sample] if n_parts == 1 else map(sample.against_rest, range(n_parts))
 
     def _parts(self: Any) -> Sequence[Any]:
         """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
@@ -607,7 +611,7 @@ class Predictor(Learner):
             earlier the higher they are.
         """
         check_is_fitted(self)
-        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+        return self._to_scores(self._raw_scores(self._accepts().read(self, X)))
 
 
 @dataclass(eq=False, repr=False)
@@ -615,6 +619,13 @@ class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
     _kind_of_sample: ClassVar[type[Any]] = TargetSample
+
+
+def _has_link(classifier: Any) -> bool:
+    """Return True if there are probabilities, which is up to the class and its parameters: of the loss itself."""
+    if classifier._link is not None and vars(classifier).get("nu") is not None:
+        raise AttributeError(f"predict_proba: found nu={classifier.nu!r}, which aims at a margin; give nu=None")
+    return classifier._link is not None
 
 
 @dataclass(eq=False, repr=False)
@@ -636,6 +647,8 @@ class Classifier(ClassifierMixin, Learner):
     """True if each of more than two classes makes a problem against the rest; False if they are learnt at once."""
     _link: ClassVar[Any] = None
     """From raw scores to the probabilities (n_samples, n_classes) at which the mean loss is least, if there are any."""
+    _prove: ClassVar[Any] = None
+    """From a sample, its multipliers or None, a tolerance, seconds and a layout to a proof, if there is any."""
 
     def decision_function(self, X: Any) -> Array:
         """Score samples.
@@ -651,7 +664,7 @@ class Classifier(ClassifierMixin, Learner):
             Of two classes, positive for the second one; else one score per class.
         """
         check_is_fitted(self)
-        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+        return self._to_scores(self._raw_scores(self._accepts().read(self, X)))
 
     def predict(self, X: Any) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
@@ -661,29 +674,116 @@ class Classifier(ClassifierMixin, Learner):
         """Return the class of the largest score, (n_samples,)."""
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
+    @available_if(_has_link)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class that the loss estimates: its mean is least at the scores under these.
+
+        Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one with the exponential loss, and
+        ``1 / (1 + exp(-f(x)))`` with the logistic one. Of one-vs-rest, and of AdaBoost.MH, these divided by their sum.
+        Of AdaBoost.ECC and MultiBoost, where the loss has differences of scores, the softmax of F and of 2 F.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; rows sum to 1.
+        """
+        check_is_fitted(self)
+        found: Array = self._link(self._raw_scores(self._accepts().read(self, X)))
+        return found
+
+    @available_if(lambda self: self._prove is not None)
+    def prove(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        as_fitted: bool = False,
+        tol: float | None = None,
+        max_time: float = inf,
+        layout: Layout | None = None,
+    ) -> Proof:
+        """Prove in rational numbers how far a classifier is from the optimum on a sample of two classes.
+
+        Of an ensemble over all stumps, of a machine over all functions of its kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features, as in `fit`: of a column with gaps the proof of an ensemble has two features, by which missing
+            values are below all thresholds or above, and of one of categories an indicator for each.
+        y : array-like of shape (n_samples,)
+            The two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them; above 0.
+        as_fitted : bool
+            True for a proof of how far the model is from the optimum as it was fitted, by its ``dual_weights_``, of the
+            sample of the fit; False for one of the best model, which is found over the rationals where the formulation
+            is a linear program.
+        tol : float, optional
+            The relative gap at which the run in floats stops that the proof starts from: 1e-9, and of an ensemble of
+            more than 10,000 samples 1e-8.
+        max_time : float
+            The seconds at which it stops.
+        layout : cvxens.proofs.Layout, optional
+            Where the numbers stand in the data file that the proof is checked against.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            `save` writes it, and the data, for `cvxens check`. But for the kernel of stumps that of a machine goes
+            through all pairs of samples.
+
+        Raises
+        ------
+        InvalidInput
+            Weak learners that no exact proof can name, a kernel but that of stumps, of perceptrons, the Laplacian and
+            the Gaussian one; more than two classes; a weight of 0.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from cvxens import InfiniteEnsembleSVC, LPBoostClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> proof = LPBoostClassifier(C=0.05).fit(X, y).prove(X, y)
+        >>> float(proof.objective), proof.gap
+        (4.458134490238612, Fraction(0, 1))
+        >>> proof = InfiniteEnsembleSVC(C=0.01).fit(X[:100], y[:100]).prove(X[:100], y[:100])
+        >>> 0 <= proof.relative_gap < 1e-8
+        True
+        """
+        sample = self._read_again(X, y, sample_weight=sample_weight)
+        if len(sample.classes) != 2:
+            found = f"found {len(sample.classes)} classes"
+            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
+        if not sample.shares.all():
+            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
+        negative, positive = map(str, sample.classes.tolist())
+
+        def lay_out(width: int) -> Layout:
+            return layout or Layout.of_width(width, (negative, positive))
+
+        u = multipliers_of_fit(self, len(sample.X)) if as_fitted else None
+        proof: Proof = self._prove(sample, u, tol, max_time, lay_out)
+        return proof
+
     def __sklearn_is_fitted__(self) -> bool:
         return "classes_" in vars(self)
 
     def _n_problems(self, sample: Sample) -> int:
         return len(sample.classes) if self.one_by_one and len(sample.classes) > 2 else 1
 
-    def _problems(self, sample: Sample) -> Iterator[Sample]:
-        if self._n_problems(sample) == 1:
-            yield sample
-            return
-        for k in range(len(sample.classes)):
-            yield sample.against_rest(k)
-
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         """Return the parameters of the sub-problems that follow from the whole sample."""
         return {}
 
-    def _solve_all(self: Any, sample: Sample, task: FitTask) -> Attributes:
-        """Solve the problem of a sample, or those of its classes; returns the fitted attributes, lists over these."""
-        if self.one_by_one:
-            validation.n_jobs(self.n_jobs)
-        if self._n_problems(sample) == 1:
-            return dict(self._solve(sample))
+    def _solve_parts(self: Any, sample: Sample, task: FitTask) -> Attributes:
+        """Solve the problems of the classes of a sample; returns the fitted attributes, lists over these."""
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
         # random states and the like are copied, so that the order in which parts are fitted does not matter
         parts = self._make_parts(sample.classes, lambda _: deepcopy(parameters))
@@ -717,6 +817,30 @@ class Classifier(ClassifierMixin, Learner):
         given["metadata"] = {"sample_weight": sample.weights[places]}
         # callbacks know the estimator that they were set up with: what they score is a copy of it, of one problem
         return FitTask(task.estimator, context, given, known)
+
+
+def link_exponential(F: Array) -> Array:
+    """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean exponential loss."""
+    return link_logistic(2 * F)
+
+
+def link_logistic(F: Array) -> Array:
+    """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean logistic loss.
+
+    Scores are log odds, (n_samples,) of the second of two classes, or (n_samples, n_classes) of each. Those of each
+    class against the rest are divided by their sum, in logarithms: none is lost far from all classes.
+
+    Examples
+    --------
+    >>> link_logistic(np.array([0.0, 100.0])).round(3)
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    >>> link_logistic(np.array([[-2000.0, -2000.0, -2010.0]])).round(3)
+    array([[0.5, 0.5, 0. ]])
+    """
+    if F.ndim == 1:
+        return expit(np.stack([-F, F], axis=1))
+    return softmax(-np.logaddexp(0.0, -F), axis=1)
 
 
 def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:

@@ -41,22 +41,21 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
-from cvxens.colgen.protocols import declared
+from cvxens.colgen.protocols import OracleOver
 from cvxens.estimators.base import (
     REMEDIES,
     Attributes,
     Classifier,
     check_shape,
     estimator,
+    link_exponential,
     refuse_intercept,
     rounds_of,
     time_limit,
     warn_of,
 )
-from cvxens.estimators.explanations import list_votes_of
-from cvxens.estimators.probabilities import link_exponential, predict_proba
+from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
-from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array
 
@@ -160,21 +159,12 @@ class CodedColumn(Column):
         return as_bytes(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
 
 
-@dataclass(frozen=True, eq=False)
-class CodedOracle:
+class CodedOracle(OracleOver):
     """Prices hypotheses with codes: exactly over all codes where these are few, else over some at random."""
 
-    oracle: Oracle
-    pairs: Pairs
-    random: np.random.Generator
-
-    @property
-    def sample(self) -> Any:
-        return self.oracle.sample
-
-    @property
-    def negations(self) -> bool:
-        return bool(declared(self.oracle, "negations"))
+    def __init__(self, oracle: Oracle, pairs: Pairs, random: np.random.Generator) -> None:
+        super().__init__(oracle)
+        self.pairs, self.random = pairs, random
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         S, n_classes = self.pairs.collect(s), self.pairs.mask.shape[1]
@@ -218,7 +208,6 @@ class Boosting(Classifier):
 
     certified: ClassVar[str] = "the smallest margin of the vote"
 
-    certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
@@ -236,7 +225,6 @@ class Boosting(Classifier):
     to_text = to_text
     feature_importances_ = property(find_importances)
     _list_terms = list_votes_of
-    predict_proba = predict_proba
     _link = staticmethod(link_exponential)
 
     def _scores(self, X: Any) -> Array:
@@ -366,7 +354,7 @@ class Boosting(Classifier):
     def _staged(self, X: Any) -> Iterator[Array]:
         """Yield the raw scores of samples after every round."""
         check_is_fitted(self)
-        X = self._accepts().new(self, X)
+        X = self._accepts().read(self, X)
         parts = self._parts()
         if parts == [self]:
             yield from sum_rounds(self.history_, X)

@@ -15,21 +15,28 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
 from cvxens.colgen.all_columns import solve_over_all
 from cvxens.colgen.masters import LeastSquaresMaster, NewtonMaster
-from cvxens.colgen.protocols import declared, with_signs
+from cvxens.colgen.protocols import OracleOver, declared, with_signs
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.base import REMEDIES, Attributes, Classifier, estimator, is_open, rounds_of, time_limit, warn_of
+from cvxens.estimators.base import (
+    REMEDIES,
+    Attributes,
+    Classifier,
+    estimator,
+    is_open,
+    link_exponential,
+    rounds_of,
+    time_limit,
+    warn_of,
+)
 from cvxens.estimators.constraints import check_constraints, refuse_bounds
-from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, certify_ensemble
+from cvxens.estimators.ensembles import SOLVERS, Ensemble, OfAnyFormulation, average
 from cvxens.estimators.prices import Choice, choose_better
-from cvxens.estimators.probabilities import link_exponential, predict_proba
-from cvxens.estimators.proving import prove_ensemble, prove_fit
 from cvxens.estimators.samples import OracleFactory, Sample, Weighted
 from cvxens.limits import Ending, limit_time, time_left
-from cvxens.problems import Problem, simplex_codes
+from cvxens.problems import simplex_codes
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
@@ -89,9 +96,6 @@ class LPBoostClassifier(Ensemble, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_fit
-    _prove = prove_ensemble
-
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
         if is_open("nu", self.nu):
@@ -114,11 +118,9 @@ class LPBoostClassifier(Ensemble, Classifier):
         if total > 0:
             at.nu, at.C = nu, None
             formulation = at._formulation(sample)
-            w, b, u = run.weights / total, run.intercept / total, run.u / run.u.sum()
+            scaled = replace(run, weights=run.weights / total, intercept=run.intercept / total, u=run.u / run.u.sum())
             with limit_time(inf, alone=True):
-                oracle = at._oracle(sample, formulation)
-                certificate = certify_ensemble(formulation, oracle, sample.signs, learners, u, w, b, rescale=False)
-            known = replace(run, certificate=certificate, weights=w, intercept=b, u=u)
+                known = average(formulation, at._oracle(sample, formulation), sample, scaled, [scaled])
         return replace(choice, params={"nu": nu}, learners=learners, run=known)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
@@ -143,27 +145,16 @@ class LPBoostClassifier(Ensemble, Classifier):
         alone = oracle.price(y * weights).columns[:1]
         at_default = formulations.soft_margin(SLACK_PRICE * weights)
         coarse = column_generation(at_default, oracle, y, tol=1e-2, max_columns=self.max_columns)
-        tried = [(run.columns, run.weights), (coarse.columns, coarse.weights), (alone, np.ones(len(alone)))]
+        tried = [run, coarse, replace(run, columns=alone, weights=np.ones(len(alone)))]
         scores = [
-            sum((w * c.values for c, w in zip(columns, of, strict=True)), np.zeros(len(y))) for columns, of in tried
+            sum((w * c.values for c, w in zip(one.columns, one.weights, strict=True)), np.zeros(len(y)))
+            for one in tried
         ]
         right = [float(weights @ ((f > 0) == (y > 0))) for f in scores]
         if (best := int(np.argmax(right))) > 0:
-            columns, of = tried[best]
-            used = np.flatnonzero(of).tolist()
-            H = np.column_stack([columns[j].values for j in used]).astype(np.float64)
-            at = Problem(formulation, H, y).evaluate({"w": of[used], "u": run.u})
-            certificate = Certificate.between(
-                at.primal,
-                found.dual,
-                maximise=True,
-                residuals=at.residuals({}),
-                rounding=found.rounding + at.rounding,
-                proven=found.proven,
-                note=found.note,
-                size=found.size,
-            )
-            run = replace(run, certificate=certificate, columns=[columns[j] for j in used], weights=at.w)
+            member = replace(tried[best], weights=tried[best].weights / tried[best].weights.sum())
+            with limit_time(inf, alone=True):
+                run = average(formulation, oracle, sample, run, [member])
         least = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100
         nu = self.nu
         none = f"no ensemble was found with a soft margin above 0 at nu = {nu:g}, and none is above {found.dual:.2g}"
@@ -223,9 +214,6 @@ class CGEns(Ensemble):
     _: KW_ONLY
     min_edge: float | None = None
     class_weight: Any = None
-
-    prove = prove_fit
-    _prove = prove_ensemble
 
     def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
         per_round = 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
@@ -414,9 +402,6 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     class_weight: Any = None
     n_jobs: int | None = None
 
-    prove = prove_fit
-    _prove = prove_ensemble
-
     def _merges(self) -> bool:
         return callable(self.formulation)
 
@@ -434,24 +419,12 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
         return formulation
 
 
-@dataclass(frozen=True, eq=False)
-class EveryClass:
+class EveryClass(OracleOver):
     """Prices every class by itself; a round adds the best hypotheses of all, at most `most` together."""
 
-    oracle: Oracle
-    most: int | None
-
-    @property
-    def sample(self) -> Any:
-        return self.oracle.sample
-
-    @property
-    def negations(self) -> bool:
-        return bool(declared(self.oracle, "negations"))
-
-    @property
-    def largest(self) -> float:
-        return float(declared(self.oracle, "largest"))
+    def __init__(self, oracle: Oracle, most: int | None) -> None:
+        super().__init__(oracle)
+        self.most, self.largest = most, declared(oracle, "largest")
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         # nothing is excluded, as a class may lack a hypothesis that another one has
@@ -517,10 +490,6 @@ class MultiBoostClassifier(Ensemble, Classifier):
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
     class_weight: Any = None
-
-    prove = prove_fit
-    _prove = prove_ensemble
-    predict_proba = predict_proba
 
     @staticmethod
     def _link(F: Array) -> Array:

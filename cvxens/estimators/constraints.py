@@ -1,8 +1,19 @@
-"""Constraints of ensembles: what each is, and those on shapes and interactions; the protocol for others of your own.
+"""Constraints of ensembles: on shapes and interactions, on scores of the sample, on weights; the protocol of others.
 
 A constraint narrows what makes weak learners, wraps the formulation, or both; estimators ask every one in turn, and
-know none of them. `cvxens.estimators.sides` has those that are linear in scores, `cvxens.estimators.budgets` one that
-takes several runs.
+know none of them. Those on scores state rows, linear in scores and in slacks, on a sample; what a loss under such rows
+is, and how it is proven, is said in `cvxens.problems.sides`. `FeatureBudget` takes several runs.
+
+**A budget of features**: ``sum_j use(h_j) |w_j| <= at_most``, where a hypothesis uses what it looks at. With a
+multiplier pi >= 0 of the budget and an l1 penalty of the size lam, the dual function is
+
+    D(pi) = min over w of loss + lam sum_j |w_j| + pi (sum_j use_j |w_j| - at_most),
+
+the optimum of an l1 penalty of its own price for each hypothesis, less pi at_most: a run over `Costed` hypotheses,
+whose certified bound bounds the optimum within the budget for any pi. An ensemble that such a run ends with says how D
+goes on from there, at most along a line of the slope ``use - at_most``. So pi is where the lines of two ensembles meet,
+one above the budget and one within it, until the one between them that just meets the budget costs no more than D says
+(Kelley 1960, in one dimension). Objective and use are convex, so that there is one between them.
 """
 
 from __future__ import annotations
@@ -11,18 +22,27 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Formulation, Hypothesis, Oracle, Run
-from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.colgen import Column, Formulation, Hypothesis, Run
+from cvxens.colgen.oracles import Costed, QuantileStumps, Stumps
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.estimators.samples import ORACLES, OracleFactory, Weighted, find_factory, offers
+from cvxens.estimators.explanations import find_shares
+from cvxens.estimators.samples import ORACLES, OracleFactory, Sample, Sensitive, Weighted, find_factory, offers
+from cvxens.features import column
+from cvxens.hypotheses import Constant, Scaled
+from cvxens.problems.penalties import L1
+from cvxens.problems.sides import SideLoss
+from cvxens.rounding import EPSILON, TINY
+from cvxens.tables import Feature
 from cvxens.types import Array
 
 
@@ -63,33 +83,21 @@ class Constraint:
         return formulation
 
 
-@dataclass(frozen=True, eq=False)
-class Generation:
-    """The problem of a sample with ways to generate columns for it, for a constraint that takes several runs."""
-
-    sample: Weighted
-    formulation: Formulation
-    factory: OracleFactory
-    make_oracle: Callable[..., Oracle]
-    """Makes the oracle, with further parameters."""
-    generate: Callable[[Oracle, Sequence[Hypothesis]], Run]
-    """From an oracle and weak learners to start with to a run."""
-    certify: Callable[..., Certificate]
-    """From hypotheses, multipliers, weights and an intercept to their certificate without this constraint."""
-    tol: float
-
-
 class RunConstraint(Constraint):
     """A constraint that takes several runs to keep."""
 
     bounds: ClassVar[str] = "weights"
 
     @abstractmethod
-    def solve(self, of: Generation, start: Sequence[Hypothesis]) -> tuple[Run, dict[str, float]]:
-        """Return the last run, certified under the constraint, and multipliers by what they bound."""
+    def solve(
+        self, model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
+    ) -> tuple[Run, dict[str, float]]:
+        """Return the last run of an estimator, certified under the constraint, and multipliers by what they bound."""
 
     @abstractmethod
-    def certify(self, of: Generation, hypotheses: Sequence[Hypothesis], weights: Any, intercept: Any) -> Certificate:
+    def certify(
+        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+    ) -> Certificate:
         """Certify an ensemble from anywhere under the constraint."""
 
 
@@ -329,3 +337,415 @@ def compare_optima(constrained: Certificate, free: Certificate, sense: float) ->
     least = sense * (constrained.dual - free.primal) - rounding if constrained.proven else 0.0
     most = sense * (constrained.primal - free.dual) + rounding if free.proven else inf
     return max(float(least), 0.0), max(float(most), 0.0)
+
+
+MOST_GROUPS = 20
+"""Groups beyond which they are taken for a mistake, such as a column of numbers: every two make two rows."""
+
+
+class SideRow(NamedTuple):
+    """One inequality: ``pulls'f + charges'max(0, 1 - z) <= limit`` for scores f and margins z."""
+
+    name: str
+    pulls: Array
+    charges: Array
+    limit: float
+
+
+class SideConstraint(Constraint):
+    """A convex constraint on the scores of a training sample."""
+
+    @abstractmethod
+    def state(self, sample: Weighted) -> list[SideRow]:
+        """Return the rows of the constraint on a sample."""
+
+    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+        """Return the formulation under the rows, and those that it has already."""
+        rows = self.state(sample)
+        signs = np.ones(1) if formulation.on_scores else sample.signs
+        loss = formulation.terms[0]
+        charges = np.stack([row.charges for row in rows])
+        if charges.any() and (loss.is_margin or formulation.on_scores):
+            found = "found a bound on losses for a formulation whose margins have no unit"
+            raise InvalidInput("constraints", found, "give LPBoost C in place of nu, or EqualMeanScores")
+        if formulation.outputs is not None:
+            found = "found some for a formulation of several scores per sample"
+            raise InvalidInput("constraints", found, "give one of one score, such as one quantile")
+        pulls, limits = signs * np.stack([row.pulls for row in rows]), np.array([row.limit for row in rows])
+        return replace(formulation, loss=SideLoss.from_rows(loss, pulls, charges, limits, [row.name for row in rows]))
+
+
+@dataclass(frozen=True)
+class EqualMeanScores(SideConstraint):
+    """The mean scores of any two groups of the training sample differ by at most so much.
+
+    Demographic parity in scores; with `given`, among the samples of one class alone: equal opportunity in scores. Means
+    are weighted by the weights of samples. Bounds on shares of decisions, not on scores, are not convex.
+
+    Parameters
+    ----------
+    groups : str, int or None
+        A column of `sensitive_features`, or a feature of X by its name or index; None for all of `sensitive_features`,
+        whose combinations are the groups.
+    at_most : float
+        The largest difference, 0 or above, in units of scores.
+    given : label, optional
+        A class of y, of classifiers.
+
+    Examples
+    --------
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = np.array([[0.0, 1], [1, 0], [2, 1], [3, 0], [4, 0], [5, 1]]), [0, 0, 1, 0, 1, 1]
+    >>> model = LPBoostClassifier(C=1.0, constraints=[EqualMeanScores(1, at_most=0.2)]).fit(X, y)
+    >>> f = model.decision_function(X)
+    >>> bool(abs(f[X[:, 1] == 1].mean() - f[X[:, 1] == 0].mean()) <= 0.2), model.certificate_.proven
+    (True, True)
+    """
+
+    groups: Any = None
+    at_most: float = 0.0
+    given: Any = None
+
+    def state(self, sample: Weighted) -> list[SideRow]:
+        """Return a row for every two groups, in either order."""
+        limit = check_limit(self, least=0.0)
+        counted = np.full(len(sample.masses), True) if self.given is None else _find_class(sample, self.given)
+        words = "" if self.given is None else f" given {self.given}"
+        means = []
+        for label, members in find_groups(sample, self.groups):
+            masses = np.where(members & counted, sample.masses, 0.0)
+            if not masses.any():
+                found = f"found EqualMeanScores for the group {label!r}, which has no sample{words}"
+                raise InvalidInput("constraints", found, "give groups that have some")
+            means.append((label, masses / masses.sum()))
+        name = "" if self.groups is None else f"{self.groups} "
+        return [
+            SideRow(f"mean score{words} of {name}{one} above that of {other}", _balance(a - b), np.zeros(len(a)), limit)
+            for (one, a), (other, b) in permutations(means, 2)
+        ]
+
+
+@dataclass(frozen=True)
+class GroupLoss(SideConstraint):
+    """The mean hinge loss, max(0, 1 - y f), of every group of the training sample is at most so much.
+
+    Bounded group loss; it bounds the share of errors in every group, too, which is no larger. Of classifiers, whose
+    margins have a unit: LPBoost with `C`, not with `nu`.
+
+    Parameters
+    ----------
+    groups : str, int or None
+        As of `EqualMeanScores`.
+    at_most : float
+        The largest mean loss, above 0.
+
+    Examples
+    --------
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 0, 1, 0, 1, 1])
+    >>> model = LPBoostClassifier(C=0.2, constraints=[GroupLoss(at_most=0.4)])
+    >>> f = model.fit(X, y, sensitive_features=["a", "b", "a", "a", "b", "b"]).decision_function(X)
+    >>> bool(np.maximum(1 - (2 * y - 1) * f, 0)[[0, 2, 3]].mean() <= 0.4)
+    True
+    """
+
+    groups: Any = None
+    at_most: float = 1.0
+
+    def state(self, sample: Weighted) -> list[SideRow]:
+        """Return a row for every group."""
+        limit = check_limit(self)
+        _check_classes(sample, "GroupLoss")
+        name = "" if self.groups is None else f"{self.groups} "
+        groups = find_groups(sample, self.groups)
+        return [_bound_loss(f"mean loss of {name}{label}", sample, members, limit) for label, members in groups]
+
+
+@dataclass(frozen=True)
+class ClassLoss(SideConstraint):
+    """The mean hinge loss of one class of the training sample is at most so much (Neyman & Pearson).
+
+    It bounds the share of errors in that class, too, which is no larger.
+
+    Parameters
+    ----------
+    label : label
+        A class of y.
+    at_most : float
+        The largest mean loss, above 0.
+
+    Examples
+    --------
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]), ["bad", "bad", "good", "bad", "good", "good"]
+    >>> model = LPBoostClassifier(C=0.2, constraints=[ClassLoss("bad", at_most=0.1)]).fit(X, y)
+    >>> f = model.decision_function(X)
+    >>> bool(np.maximum(1 + f, 0)[[0, 1, 3]].mean() <= 0.1), model.predict(X).tolist()
+    (True, ['bad', 'bad', 'bad', 'bad', 'good', 'good'])
+    """
+
+    label: Any
+    at_most: float
+
+    def state(self, sample: Weighted) -> list[SideRow]:
+        """Return the one row."""
+        limit = check_limit(self)
+        _check_classes(sample, "ClassLoss")
+        return [_bound_loss(f"mean loss of class {self.label}", sample, _find_class(sample, self.label), limit)]
+
+
+def _bound_loss(name: str, sample: Weighted, members: NDArray[np.bool_], limit: float) -> SideRow:
+    """Return the row that bounds the mean loss of some samples."""
+    masses = np.where(members, sample.masses, 0.0)
+    return SideRow(name, np.zeros(len(masses)), masses / masses.sum(), limit)
+
+
+def find_groups(sample: Weighted, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return the groups of a sample by a column of its sensitive features, by all of them, or by a feature of X.
+
+    Each is what it is called, with True for the samples that are in it.
+    """
+    sensitive: Sensitive | None = sample.sensitive
+    if sensitive is not None and (groups := sensitive.find_groups(name)) is not None:
+        labels, of_sample = groups
+    elif name is None:
+        remedy = "give fit the groups as `sensitive_features`, or the constraint the name of a feature"
+        raise InvalidInput("sensitive_features", "found none for a constraint that names no groups", remedy)
+    else:
+        feature = validation.feature_index("constraints", name, sample.names, sample.X.shape[1])
+        # all missing values are one level
+        levels, of_sample = np.unique(column(sample.X, feature), return_inverse=True)
+        kind = sample.features[feature] if sample.features else Feature(str(name))
+        labels = [kind.tell(level) for level in levels.tolist()]
+    if not 2 <= len(labels) <= MOST_GROUPS:
+        what = "all of `sensitive_features`" if name is None else f"{name!r:.100}"
+        found = f"found {len(labels)} groups by {what}"
+        raise InvalidInput("constraints", found, f"give what has 2 to {MOST_GROUPS} values")
+    return [(label, of_sample == k) for k, label in enumerate(labels)]
+
+
+def check_limit(constraint: Any, least: float = TINY) -> float:
+    """Return the limit of a constraint, which is above 0, or 0 where that is the least."""
+    limit = validation.number("constraints", constraint.at_most)
+    if not limit >= least:
+        found = f"found {type(constraint).__name__} with at_most={limit:g}"
+        raise InvalidInput("constraints", found, f"give a number, {'above 0' if least else '0 or above'}")
+    return float(limit)
+
+
+def _check_classes(sample: Weighted, name: str) -> Sample:
+    if not isinstance(sample, Sample):
+        raise InvalidInput("constraints", f"found {name} for a regression", "give EqualMeanScores")
+    return sample
+
+
+def _find_class(sample: Weighted, name: Any) -> NDArray[np.bool_]:
+    """Mark the samples of a class."""
+    of_classes = _check_classes(sample, f"the class {name!r:.100}")
+    known = of_classes.classes.tolist()
+    if name not in known:
+        raise InvalidInput("constraints", f"found the class {name!r:.100}", f"give one of {known}")
+    return of_classes.labels == known.index(name)
+
+
+def _balance(pulls: Array) -> Array:
+    """Return pulls whose sum is 0 but for one rounding, so that no intercept changes what they add up to."""
+    largest = int(np.abs(pulls).argmax())
+    pulls[largest] -= float(pulls.sum())
+    return pulls
+
+
+@dataclass(frozen=True, eq=False)
+class Spent:
+    """An ensemble, its objective without the budget, and what it uses of that."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    w: Array
+    b: Array
+    certificate: Certificate  # without the budget: its primal value is what counts
+    use: float
+
+
+def solve_within(
+    model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis], at_most: float, prices: Array
+) -> tuple[Run, float]:
+    """Solve a problem within a budget; returns the run, whose certificate counts it, and the budget's multiplier."""
+    penalty = formulation.terms[1]
+    if not isinstance(penalty, L1):
+        found = f"found a FeatureBudget with the penalty {type(penalty).__name__}, whose weights have no price each"
+        raise InvalidInput("constraints", found, "give a formulation with an l1 penalty, such as LPBoost's with C")
+    lam, use, oracle = penalty.edge_limit, measure_use(prices), model._oracle(sample, formulation)
+    itself_priced = offers(narrow(model.oracle, model.constraints, sample), "costs")
+
+    def spend(hypotheses: Sequence[Hypothesis], w: Array, b: Array, u: Array) -> Spent:
+        used = float(np.abs(w) @ np.array([use(h) for h in hypotheses])) if len(hypotheses) else 0.0
+        certified = (hypotheses, u, w) if hypotheses else ((Constant(1),), u, np.zeros(1))
+        return Spent(tuple(hypotheses), w, b, model._hold(sample, formulation, oracle, *certified, b), used)
+
+    def run_at(pi: float, known: Sequence[Hypothesis]) -> tuple[Run, Spent, float]:
+        """Return a run at a multiplier, its ensemble in the weights of the hypotheses themselves, and D."""
+        rate = pi / lam
+        costed = Costed(oracle, lambda hypothesis: 1 + rate * use(hypothesis), least=1.0)
+        # stumps know costs of features themselves
+        priced = model._oracle(sample, formulation, costs=1 + rate * prices) if itself_priced else costed
+        run = model._fit(sample, formulation, priced, [costed.scale(h) for h in known])
+        plain = [c.hypothesis.hypothesis if isinstance(c.hypothesis, Scaled) else c.hypothesis for c in run.columns]
+        factors = [c.hypothesis.factor if isinstance(c.hypothesis, Scaled) else 1.0 for c in run.columns]
+        bound = run.certificate.dual - pi * at_most
+        bound -= 4 * EPSILON * (abs(run.certificate.dual) + pi * at_most)
+        return run, spend(plain, run.weights * np.array(factors), run.intercept, run.u), bound
+
+    run = model._fit(sample, formulation, oracle, start)
+    if run.variables:
+        found = f"found a FeatureBudget with variables of the formulation, {', '.join(run.variables)}"
+        raise InvalidInput("constraints", found, "give a formulation without any")
+    free = spend([column.hypothesis for column in run.columns], run.weights, run.intercept, run.u)
+    if free.use <= at_most:
+        return run, 0.0
+    history, above, meeting, certificate = list(run.history), free, None, run.certificate
+    # within any budget is what is left of it without all that uses features
+    kept = np.where(np.array([use(h) for h in free.hypotheses]) > 0, 0.0, free.w)
+    within, pi, best = spend(free.hypotheses, kept, free.b, run.u), 0.0, (run.certificate.dual, 0.0, run)
+    # each run ends a piece of a function of pi, of which a handful matter
+    for _ in range(60):
+        # where the lines of both meet; where what is left is infeasible, up to 7e10 times the price of a weight
+        meets = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
+        next_pi = max(meets, 0.0) if meets < inf else max(8.0 * pi, lam)
+        if next_pi > lam * 8.0**12 or (meeting is not None and abs(next_pi - pi) <= 8 * EPSILON * pi):
+            break
+        pi = next_pi
+        run, spent, bound = run_at(pi, (*above.hypotheses, *within.hypotheses))
+        history += run.history
+        if run.certificate.proven and bound > best[0]:
+            best = bound, pi, run
+        above, within = (spent, within) if spent.use > at_most else (above, spent)
+        if within.certificate.primal < inf:
+            meeting = _meet(above, within, at_most, best[2].u, spend)
+            certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
+            if certificate.holds(model.tol) or not best[2].certificate.proven:
+                break
+    if meeting is None:
+        found = f"found a FeatureBudget of {at_most:g}, within which no ensemble was found"
+        raise InvalidInput("constraints", found, "give a larger one, or features that cost nothing")
+    columns = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in meeting.hypotheses]
+    point: dict[str, Any] = {"columns": columns, "weights": meeting.w, "intercept": meeting.b, "u": best[2].u}
+    return replace(best[2], certificate=certificate, history=tuple(history), proof=None, **point), best[1]
+
+
+def _meet(
+    above: Spent,
+    within: Spent,
+    at_most: float,
+    u: Array,
+    spend: Callable[[Sequence[Hypothesis], Array, Array, Array], Spent],
+) -> Spent:
+    """Return the ensemble between two others that just meets the budget, to the last digit."""
+    share = (at_most - within.use) / (above.use - within.use)
+    weights: dict[Hypothesis, float] = {}
+    for part, ensemble in ((share, above), (1 - share, within)):
+        for hypothesis, w in zip(ensemble.hypotheses, ensemble.w.tolist(), strict=True):
+            weights[hypothesis] = weights.get(hypothesis, 0.0) + part * w
+    kept = {hypothesis: w for hypothesis, w in weights.items() if w}
+    w, b = np.array(list(kept.values())), share * above.b + (1 - share) * within.b
+    found = spend(tuple(kept), w, b, u)
+    # sums of as many terms are off by as many roundings
+    room = 1 - 4 * (len(w) + 2) * EPSILON
+    return found if found.use <= at_most * room else spend(tuple(kept), w * (at_most * room / found.use), b, u)
+
+
+def certify_within(
+    without: Certificate, use: float, at_most: float, bound: float, of_bound: Certificate
+) -> Certificate:
+    """Certify an ensemble by its certificate without the budget, its use, and a bound within it, of some run."""
+    excess = max(use - at_most, 0.0) / (1 + at_most)
+    return Certificate.between(
+        without.primal,
+        bound,
+        residuals={**of_bound.residuals, "primal feasibility": excess},
+        repair=without.repair,
+        rounding=(without.rounding or 0.0) + (of_bound.rounding or 0.0),
+        proven=(of_bound.proven or bool(of_bound.condition)) and excess == 0,
+        condition=of_bound.condition,
+        note=f"{of_bound.note}, by a multiplier of the budget" if excess == 0 else "the budget is exceeded",
+    )
+
+
+def measure_use(prices: Array) -> Callable[[Any], float]:
+    """Return the function from hypotheses to the sum of the prices of the features that they look at."""
+    known: dict[Any, float] = {}
+
+    def use(hypothesis: Hypothesis) -> float:
+        if hypothesis not in known:
+            try:
+                features = find_shares(hypothesis)[0]
+            except AttributeError:
+                found = f"found a FeatureBudget for a {type(hypothesis).__name__}, whose features are not known"
+                raise InvalidInput("constraints", found, "take stumps, trees or rules") from None
+            known[hypothesis] = float(prices[np.unique(features)].sum())
+        return known[hypothesis]
+
+    return use
+
+
+@dataclass(frozen=True)
+class FeatureBudget(RunConstraint):
+    """The weights of the weak learners, times the prices of the features that each looks at, add up to at most so much.
+
+    ``sum_j use(h_j) |w_j| <= at_most``, with the price of each feature of h_j in `use`: what is dear to measure has a
+    small part in the scores, and none where that is not worth it. It is no bound on how many features are used, which
+    is not convex. Of formulations with an l1 penalty, such as LPBoost with `C`, a number, and as the only constraint.
+    Over "stumps" a run is as fast as without; other weak learners are asked for again until no other is better for its
+    price (`cvxens.colgen.oracles.Costed`), which is for small samples: the certificate says what that leaves open.
+
+    Parameters
+    ----------
+    at_most : float
+        The budget, 0 or above, in units of weights times prices. With 0 only features without a price are used.
+    prices : mapping of features to float, optional
+        The prices, 0 or above, of features by name or index; others have none. By default all have the price 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier(C=0.01, constraints=[FeatureBudget(0.5)]).fit(X, y)
+    >>> used = sum(w for h, w in zip(model.weak_learners_, model.weights_) if hasattr(h, "feature"))
+    >>> bool(used <= 0.5), model.certificate_.holds(1e-3), model.prices_["feature budget"] > 0
+    (True, True, True)
+    """
+
+    at_most: float
+    prices: Mapping[Any, float] | None = None
+
+    def solve(
+        self, model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
+    ) -> tuple[Run, dict[str, float]]:
+        """Return the last of several runs, with weights within the budget, and the multiplier of that."""
+        at_most = check_limit(self, least=0.0)
+        run, price = solve_within(model, sample, formulation, start, at_most, self.list_prices(sample))
+        return run, {"feature budget": price}
+
+    def certify(
+        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+    ) -> Certificate:
+        """Certify an ensemble by the bound of a run within the budget, and by what it uses of that."""
+        run, _ = self.solve(model, sample, formulation, hypotheses)
+        use = measure_use(self.list_prices(sample))
+        given = model._hold(sample, formulation, model._oracle(sample, formulation), hypotheses, run.u, w, b)
+        used = float(np.abs(w) @ np.array([use(hypothesis) for hypothesis in hypotheses]))
+        return certify_within(given, used, self.at_most, run.certificate.dual, run.certificate)
+
+    def list_prices(self, sample: Weighted) -> Array:
+        """Return the price of every feature, (n_features,)."""
+        n_features = sample.X.shape[1]
+        if self.prices is None:
+            return np.ones(n_features)
+        found = np.zeros(n_features)
+        validation.instance("constraints", self.prices, Mapping)
+        for feature, price in self.prices.items():
+            value = validation.number("constraints", price)
+            if not value >= 0:
+                raise InvalidInput("constraints", f"found a price of {value:g}", "give prices of 0 or above")
+            found[validation.feature_index("constraints", feature, sample.names, n_features)] = value
+        return found

@@ -27,7 +27,7 @@ from cvxens.colgen import (
     column_generation,
     find_bands,
 )
-from cvxens.colgen.loop import certify_incumbent, price_beside
+from cvxens.colgen.loop import certify_incumbent, price_beside, state_set
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.near_optimal import N_POINTS
 from cvxens.colgen.protocols import Incumbent
@@ -47,7 +47,6 @@ from cvxens.estimators.base import (
 )
 from cvxens.estimators.constraints import (
     Constraint,
-    Generation,
     check_constraints,
     compare_optima,
     constrain,
@@ -55,7 +54,7 @@ from cvxens.estimators.constraints import (
     narrow,
     refuse_bounds,
 )
-from cvxens.estimators.explanations import list_votes_of
+from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.prices import Choice, EnsemblePath, PriceSearch, choose_better, choose_price
 from cvxens.estimators.samples import (
     Accepts,
@@ -67,11 +66,11 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.votes import find_importances, get_rules, sum_votes, to_frame, to_text
 from cvxens.limits import OVERRUN, TimeUp, limit_time, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
 from cvxens.problems.sides import SideLoss
+from cvxens.proofs import Layout, Proof, prove
 from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
@@ -144,7 +143,6 @@ class Ensemble(Learner):
     random_state: Any = None
     max_time: float | None = None
     verbose: int = 0
-    certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
@@ -253,7 +251,7 @@ class Ensemble(Learner):
         if (held := find_run_constraint(self.constraints)) is None:
             run = at._fit(sample, formulation, oracle, start)
         else:
-            run, prices = held.solve(at._generation(sample, formulation), start)
+            run, prices = held.solve(at, sample, formulation, start)
             if not run.certificate.holds(self.tol):
                 reached = f"the relative gap under constraints is {run.certificate.relative_gap:.3g}"
                 warn_of(self, f"{reached}, tol is {self.tol:g}", "take a smaller tol, by which runs meet more closely")
@@ -265,11 +263,11 @@ class Ensemble(Learner):
             "certificate_": used.certificate,
             "history_": run.history,
             **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
-            "dual_weights_": at._spread(sample, run.u),
+            "dual_weights_": sample.spread(run.u),
             "C_": at._price(sample),
             "cv_results_": None,
             "prices_": price_sides(formulation, run.u) | prices,
-            "price_of_constraints_": at._price_constraints(sample, run),
+            "price_of_constraints_": at._price_constraints(sample, run) if self.constraints else None,
             **at._appraise(sample, formulation, run),
             **choice.attributes,
         }
@@ -296,25 +294,14 @@ class Ensemble(Learner):
         refuse_bounds(self.constraints, {"weights"}, found, remedy)
         return EnsemblePath(search, others)
 
-    def _generation(self, sample: Any, formulation: Formulation) -> Generation:
-        """Return the problem of a sample for a constraint that takes several runs."""
-        oracle, y = self._oracle(sample, formulation), label(formulation, sample)
-        return Generation(
-            sample,
-            formulation,
-            narrow(self.oracle, self.constraints, sample),
-            partial(self._oracle, sample, formulation),
-            partial(self._fit, sample, formulation),
-            partial(certify_ensemble, formulation, oracle, y, rescale=False),
-            self.tol,
-        )
+    def _hold(self, sample: Any, formulation: Formulation, oracle: Oracle, *point: Any) -> Certificate:
+        """Certify hypotheses by multipliers, with weights that stay as they are and an intercept."""
+        return certify_ensemble(formulation, oracle, label(formulation, sample), *point, rescale=False)
 
     def _price_constraints(self, sample: Weighted, found: Run) -> tuple[float, float] | None:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
-        if not self.constraints:
-            return None
         shaped = narrow(self.oracle, self.constraints, sample) is not narrow(self.oracle, None, sample)
-        if not shaped and all(one.bounds == "learners" for one in self.constraints):
+        if not shaped and all(one.bounds == "learners" for one in self.constraints or ()):
             return None
         free = copy(self)
         free.constraints = None
@@ -325,10 +312,6 @@ class Ensemble(Learner):
         except TimeUp:
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
-
-    def _spread(self, sample: Weighted, u: Array) -> Array:
-        """Return the multipliers of the given samples from those of a run."""
-        return sample.spread(u)
 
     def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
@@ -471,10 +454,47 @@ class Ensemble(Learner):
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
         if (held := find_run_constraint(self.constraints)) is not None:
-            return held.certify(self._generation(sample, formulation), self.weak_learners_, weights, intercept)
+            return held.certify(self, sample, formulation, self.weak_learners_, weights, intercept)
         oracle, y = self._oracle(sample, formulation), label(formulation, sample)
         u = self._run(sample, formulation, oracle, self.weak_learners_).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
+
+    def _prove(
+        self, sample: Any, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
+    ) -> Proof:
+        """Prove an ensemble, by its multipliers where they are given, else one of a new run."""
+        formulation = self._formulation(sample)
+        oracle = self._oracle(sample, formulation)
+        statement = state_set(formulation, oracle)
+        if statement is None:
+            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
+            raise InvalidInput("oracle", found, "take 'stumps', without bounds on their signs")
+        as_fitted = u is not None
+        if as_fitted:
+            hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
+        else:
+            start = self.weak_learners_
+            if tol is None:
+                # the last digit can take HiGHS's simplex method over all columns, which took 2.1 GB and six times as
+                # long on 19,020 samples, where interior points took 0.6
+                tol = 1e-9 if len(sample.X) <= 10_000 else 1e-8
+            run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
+            hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
+            u = run.u
+        over, table, readings = statement
+        return prove(
+            formulation,
+            table,
+            sample.signs,
+            hypotheses,
+            weights,
+            float(intercept),
+            u=u,
+            over=over,
+            as_given=as_fitted,
+            layout=lay_out(table.shape[1]),
+            readings=readings,
+        )
 
 
 @dataclass(eq=False, repr=False)

@@ -34,13 +34,13 @@ from cvxens.estimators.base import (
     Classifier,
     check_shape,
     estimator,
+    link_exponential,
     refuse_intercept,
     rounds_of,
     warn_of,
     warn_of_gap,
 )
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
-from cvxens.estimators.probabilities import link_exponential, predict_proba
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel, close_ranges
 from cvxens.limits import Deadline, Pace, interruptible, limit_time, time_left
@@ -282,18 +282,14 @@ def take_best(start: Trained, further: Iterable[Trained], tol: float) -> Trained
     return best
 
 
-def measure_function(K: AdditiveKernel, c: Array) -> tuple[Array, float, float, float]:
-    """Return the scores f = K c and what they are off by at most, and the same of the squared norm c'f."""
-    f, errors = K.measure_scores(c)
-    error = float(errors.max())
-    return f, error, float(c @ f), error * float(np.abs(c).sum()) + sum_error(len(c), float(np.abs(c) @ np.abs(f)))
-
-
 def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y, as u = y c on the simplex, against the bound from u."""
     u = np.maximum(y * c, 0.0)
     u = u / u.sum() if u.any() else np.full(len(y), 1 / len(y))
-    (f, error, norm, norm_error), penalty = measure_function(K, y * u), float(ridge @ u**2)
+    v, penalty = y * u, float(ridge @ u**2)
+    f, errors = K.measure_scores(v)
+    error, norm = float(errors.max()), float(v @ f)
+    norm_error = error * float(u.sum()) + sum_error(len(u), float(u @ np.abs(f)))
     # f and its norm at the worst: the primal value rises with the margins and falls with the norm
     primal = evaluate_rho_svm(y * f - error, norm + norm_error, ridge)
     # u'(K~ + ridge) u, whose value changes by twice as much as the sum of u is off 1
@@ -301,29 +297,15 @@ def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trai
     certificate = Certificate.between(
         primal, norm + penalty, maximise=True, rounding=rounding, note="for the exact kernel"
     )
-    return Trained.from_all(y * u, u, certificate)
+    return Trained.from_all(v, u, certificate)
 
 
-def certify_exponential(K: AdditiveKernel, y: Array, loss: Exponential, ridge: float, c: Array) -> Trained:
+def certify_exponential(problem: Problem, ridge: float, c: Array) -> Trained:
     """Hold the part of f = K c that is signed by y against the bound from u = ridge y c."""
+    y = problem.y
     c = y * np.maximum(y * c, 0.0)
-    (f, error, norm, norm_error), u = measure_function(K, c), ridge * np.abs(c)
-    # -loss*(-u) - (y u)'K (y u) / (2 ridge), with y u = ridge c
-    dual = loss.dual_value(u) - ridge / 2 * norm
-    rounding = loss.dual_rounding(u) + ridge / 2 * norm_error + sum_error(4, abs(dual) + ridge * norm)
-    certificate = certify_function(
-        Formulation(loss, SquaredL2(ridge)),
-        y,
-        f,
-        None,
-        norm,
-        dual=dual,
-        rounding=rounding,
-        note="for the exact kernel",
-        errors=error,
-        norm_error=norm_error,
-    )
-    return Trained.from_all(c, u, certificate)
+    u = ridge * np.abs(c)
+    return Trained.from_all(c, u, replace(problem.certify(w=c, u=u), note="for the exact kernel"))
 
 
 def average_diagonal(diagonal: Array, sample: Sample) -> float:
@@ -714,7 +696,6 @@ class RegAdaBoostClassifier(ExpansionClassifier):
     solver: str = "fast"
     max_rounds: int = 20_000
 
-    predict_proba = predict_proba
     _link = staticmethod(link_exponential)
 
     def _merges(self) -> bool:
@@ -746,7 +727,8 @@ class RegAdaBoostClassifier(ExpansionClassifier):
         if exact is None:
             return low, formulation
         steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, loss, ridge, low.spread(len(y)))
-        return take_best(low, (certify_exponential(exact, y, loss, ridge, c) for c in steps), tol), formulation
+        problem = Problem(formulation, exact, y)
+        return take_best(low, (certify_exponential(problem, ridge, c) for c in steps), tol), formulation
 
     def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
         (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)

@@ -27,8 +27,8 @@ from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.ensembles import certify_ensemble
+from cvxens.estimators.explanations import sum_votes
 from cvxens.estimators.samples import check_weights
-from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.kernels import Gaussian
 from cvxens.kernels.kernel import Kernel
@@ -142,7 +142,7 @@ def _find_first_above(threshold: float) -> float:
 
 def _read_lightgbm(model: Any) -> Iterator[Leaves | float]:
     """Yield the trees of a booster; x goes to the left child where ``x <= threshold``."""
-    dumped = getattr(model, "booster_", model).dump_model()
+    dumped = model.dump_model()
     objective = str(dumped.get("objective", "that of a function"))
     if dumped["num_tree_per_iteration"] != 1 or objective.split(maxsplit=1)[0] not in {"binary", "cross_entropy"}:
         raise InvalidInput("model", f"found the objective {objective!r}", "give a model of two classes, as 'binary' is")
@@ -169,8 +169,6 @@ def _read_leaf(leaf: Mapping[str, Any]) -> float:
     return float(leaf.get("leaf_const", leaf["leaf_value"]))
 
 
-LIGHTGBM = Library(_read_lightgbm, lambda model, X: getattr(model, "booster_", model).predict(X, raw_score=True))
-
 LIBRARIES: Mapping[str, Library] = {
     "sklearn.AdaBoostClassifier": Library(
         # scikit-learn divides the sum of the votes by half the sum of their weights
@@ -178,8 +176,10 @@ LIBRARIES: Mapping[str, Library] = {
         lambda model, X: model.decision_function(X) * model.estimator_weights_.sum() / 2,
     ),
     "sklearn.GradientBoostingClassifier": Library(_read_gradient_boosting, lambda model, X: model.decision_function(X)),
-    "lightgbm.LGBMClassifier": LIGHTGBM,
-    "lightgbm.Booster": LIGHTGBM,
+    "lightgbm.LGBMClassifier": Library(
+        lambda model: _read_lightgbm(model.booster_), lambda model, X: model.predict(X, raw_score=True)
+    ),
+    "lightgbm.Booster": Library(_read_lightgbm, lambda model, X: model.predict(X, raw_score=True)),
 }
 """Readers of models, by library and class."""
 

@@ -91,7 +91,6 @@ class SupervisedKernelExperts(Learner):
     default_forest: ClassVar[Any]
     source: ClassVar[str] = "TT06 (5), (8), (9), section 4"
 
-    certificate_: Certificate = field(init=False)
     experts_: LeastSquaresExperts = field(init=False)
     kernel_: TreeEnsemble = field(init=False)
     X_fit_: Array = field(init=False)

@@ -255,8 +255,4 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         return "best_estimator_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), self.estimator
-        of = get_tags(own if isinstance(own, Learner) else InfiniteEnsembleSVC())
-        tags.estimator_type, tags.target_tags, tags.input_tags = of.estimator_type, of.target_tags, of.input_tags
-        tags.classifier_tags, tags.regressor_tags = of.classifier_tags, of.regressor_tags
-        return tags
+        return get_tags(self.estimator if isinstance(self.estimator, Learner) else InfiniteEnsembleSVC())

@@ -531,7 +531,7 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
 class AsTheyAre(Accepts):
     """Samples that have been checked."""
 
-    def new(self, estimator: BaseEstimator, X: Any) -> Any:
+    def read(self, estimator: Any, X: Any, *y: Any, reset: bool = False, **more: Any) -> Any:
         """Return the samples as they were given."""
         return X
 

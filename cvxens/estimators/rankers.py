@@ -48,7 +48,7 @@ class RankedSample(Weighted):
     @classmethod
     def read(cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, qid: Any = None, reset: bool = True) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
+        X, y = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
         grades = y.astype(np.float64)
         pairs = GradedPairs.from_grades(grades, read_queries(qid, len(y)))
         return cls(**keep_weighted(estimator, X, np.ones(len(y)), grades=grades), pairs=pairs)

@@ -1,10 +1,9 @@
-"""Regression: sums of weak learners by column generation, or of infinitely many by a kernel."""
+"""Regression: sums of weak learners by column generation, with losses by name or any formulation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, field, replace
-from functools import partial
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
@@ -15,28 +14,14 @@ from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
 from cvxens.colgen.oracles.unions import Ascending, AscendingStep, add_up, take_apart
 from cvxens.colgen.protocols import with_signs
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Attributes, Regressor, check_shape, estimator, time_limit
+from cvxens.estimators.base import Attributes, Regressor, check_shape, estimator
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation, Own, certify_ensemble
-from cvxens.estimators.machines import (
-    PRICE,
-    Expansion,
-    InfiniteEnsemble,
-    Trainer,
-    TrainingKernel,
-    find_room,
-    list_shapes,
-    make_trainer,
-    take_solved,
-)
 from cvxens.estimators.prices import EnsemblePath, PriceSearch
 from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
-from cvxens.kernels.kernel import Kernel
-from cvxens.problems.losses import Loss
+from cvxens.problems.losses import Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
-from cvxens.solvers.blockwise import KernelSVR, solve_blockwise
-from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array
 
 MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]
@@ -64,18 +49,24 @@ def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
     return HuberError(t, width, C / width)
 
 
+def make_squared(t: Array, C: Array, _: float | None) -> Loss:
+    """Return the squared errors over twice the mean absolute deviation: Huber's, of an infinite width."""
+    return SquaredError(C / measure_deviation(t, C), t)
+
+
 def make_insensitive(t: Array, C: Array, epsilon: float | None) -> Loss:
     """Return the errors beyond epsilon, by default a tenth of the mean absolute deviation."""
     return EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if epsilon is None else epsilon, C)
 
 
 LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
+    "squared": (make_squared, ""),
     "absolute": (make_absolute, ""),
     "huber": (make_huber, "delta"),
     "epsilon_insensitive": (make_insensitive, "epsilon"),
     "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile"),
 }
-"""The losses of `LPBoostRegressor` by their names, from targets, prices and the parameter that each has."""
+"""The losses of regressors by their names, from targets, prices and the parameter that each has."""
 
 
 @final
@@ -147,7 +138,7 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _state(self, sample: TargetSample) -> Formulation:
         self._check_parameters()
-        make, parameter = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
+        make, parameter = LOSSES[validation.one_of("loss", self.loss, [name for name in LOSSES if name != "squared"])]
         prices = self._price(sample) * sample.weights
         if self._n_scores > 1:
             found = f"with {self._n_scores} quantiles"
@@ -200,9 +191,6 @@ class LPBoostRegressor(Ensemble, Regressor):
         steps: list[Any] = [column.hypothesis for column in columns]
         learners, weights, intercepts = add_up(steps, w, float(b), self._n_scores)
         return {"weak_learners_": learners, "weights_": weights, "intercept_": intercepts}
-
-    def _spread(self, sample: Weighted, u: Array) -> Array:
-        return super()._spread(sample, u.reshape(-1, self._n_scores) if self._n_scores > 1 else u)
 
     def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
         if self._n_scores == 1:
@@ -267,102 +255,3 @@ class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
             found = f"found a function to {formulation!s:.100}"
             raise InvalidInput("formulation", found, "return a Formulation whose loss is on scores: scores=True")
         return formulation
-
-
-@final
-@estimator
-class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
-    """Support vector regression over an infinite set of hypotheses, by the kernel that embodies it (LL08).
-
-    min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of the kernel, such as averages of
-    infinitely many stumps. Its dual has two variables a sample, and is solved as that of `InfiniteEnsembleSVC`.
-
-    Parameters
-    ----------
-    kernel : str, Kernel or callable
-        The set of hypotheses, as of `InfiniteEnsembleSVC`; kernel values themselves are not taken.
-    C : float or "scale"
-        The price of a unit of deviation of a sample of weight 1. "scale" is the mean absolute deviation of the targets
-        from their median, over the variance of the sample in the space of the kernel.
-    epsilon : float, optional
-        The deviation that costs nothing; by default a tenth of the mean absolute deviation from the median.
-    gamma : float, optional
-        Of "decision-tree", "laplacian" and "gaussian", as of `InfiniteEnsembleSVC`.
-
-    Attributes
-    ----------
-    certificate_ : Certificate
-        How far the function is at most from the optimum over the whole set of hypotheses.
-    history_ : tuple of Round
-        Objective, bound, support vectors and times, for every block.
-    epsilon_ : float
-        The deviation that costs nothing, as a number.
-    dual_weights_ : ndarray of shape (n_samples,)
-        u, between -C_ and C_ times the weight of the sample; their sum is 0.
-    intercept_ : ndarray of shape ()
-        b, which goes with the kernel without terms in one sample alone.
-    support_ : ndarray of int, shape (n_support,)
-        The samples with u other than 0.
-    dual_coef_ : ndarray of shape (n_support,)
-        u of these.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, t = load_diabetes(return_X_y=True)
-    >>> model = InfiniteEnsembleSVR().fit(X, t)
-    >>> model.certificate_.holds(1e-3), model.score(X, t) > 0.5
-    (True, True)
-    """
-
-    source: ClassVar[str] = "Vapnik 1995; LL08 Algorithm 1"
-
-    epsilon_: float = field(init=False)
-    epsilon: float | None = None
-
-    def _list_shapes(self) -> Any:
-        kernel, vectors = self._predictor.kernel, self._predictor.vectors
-        if isinstance(kernel, Kernel) and not len(vectors):
-            # without support vectors the prediction is the intercept
-            return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
-        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)]) if len(vectors) else None
-        return list_shapes(kernel, vectors, self._predictor.coefficients, box)
-
-    def _solve(self, sample: TargetSample) -> Attributes:
-        self._refuse_precomputed()
-        # sums of distances are rounded in the order of memory, which data frames turn round
-        sample = replace(sample, X=np.ascontiguousarray(sample.X))
-        loss = self._loss(sample)
-        _, solution, found = self._train(sample, partial(self._solve_priced, loss))
-        kept = np.flatnonzero(solution.u)
-        vectors, function = np.asarray(sample.X[kept], np.float64), found["_kernel"].function
-        predictor = Expansion(function, vectors, solution.u[kept], solution.b)
-        return {**found, "epsilon_": float(loss.epsilon), "_predictor": predictor}
-
-    def _find_unit(self, sample: TargetSample) -> float:
-        # the price of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
-        return measure_deviation(sample.targets, sample.weights) / PRICE
-
-    def _loss(self, sample: TargetSample) -> EpsilonInsensitive:
-        """Return the loss at the price 1."""
-        epsilon = TUBE * measure_deviation(sample.targets, sample.weights) if self.epsilon is None else self.epsilon
-        return EpsilonInsensitive(sample.targets, epsilon, sample.weights)
-
-    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
-        return make_trainer(kernel, X, "blockwise", find_room(self.cache_size))
-
-    def _solve_priced(self, loss: EpsilonInsensitive, trainer: Trainer, C: float) -> SVMSolution[Any]:
-        tol = validation.positive("tol", self.tol)
-        return solve_blockwise(KernelSVR(trainer.matrix, replace(loss, C=C * loss.C)), tol, max_time=time_limit(self))
-
-    def _solve_again(self, trainer: Trainer, sample: TargetSample) -> tuple[SVMSolution[Any], float]:
-        loss = EpsilonInsensitive(sample.targets, self.epsilon_, sample.weights)
-        solution = self._solve_priced(loss, trainer, self.C_)
-        return solution, solution.certificate.dual
-
-    def _solve_prices(self, trainer: Trainer, sample: TargetSample, prices: Sequence[float]) -> Sequence[Any]:
-        loss, matrix = self._loss(sample), trainer.matrix
-        return take_solved(solve_svm_path(solve_blockwise, KernelSVR(matrix, loss), prices, self.tol))
-
-    def _scores(self, X: Any) -> Array:
-        return super()._scores(np.ascontiguousarray(X))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, compute_sample_weight, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
@@ -50,13 +51,12 @@ class Accepts:
     missing: bool = False  # NaN as a missing value
     nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
-    def new(self, estimator: BaseEstimator, X: Any) -> Any:
-        """Check new samples, whose features have to be those that the estimator was fitted to."""
-        return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
+    def read(self, estimator: Any, X: Any, *y: Any, reset: bool = False, **more: Any) -> Any:
+        """Check X, and y if given, as scikit-learn's `validate_data` does; short types of numbers are kept.
 
-    def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
-        """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
-        return self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
+        Unless `reset`, features have to be those that the estimator was fitted to.
+        """
+        return self._checked(estimator, self._coded(estimator, X, reset=reset), *y, reset=reset, **more)
 
     def _coded(self, estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -85,7 +85,8 @@ class Accepts:
     def _checked(self, estimator: BaseEstimator, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
-            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            kinds = {"ensure_all_finite": "allow-nan" if self.missing else True, "dtype": "numeric"}
+            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **kinds, **more)
             return (self._numbers(found[0]), *found[1:]) if isinstance(found, tuple) else self._numbers(found)
         except InvalidInput:
             raise
@@ -100,15 +101,13 @@ class Accepts:
             )
             raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
-    @property
-    def _kinds(self) -> dict[str, Any]:
-        return {"ensure_all_finite": "allow-nan" if self.missing else True, "dtype": "numeric"}
-
     def _numbers(self, X: Any) -> Any:
         """Return X if it is of numbers; of a table with columns of several types, make some."""
         if X.dtype.kind in "mM":
             raise InvalidInput("X", f"found values of type {X.dtype}", "give numbers, such as days since a date")
-        return check_array(X, **{**self._kinds, "dtype": np.float64}, input_name="X") if X.dtype.kind == "O" else X
+        if X.dtype.kind != "O":
+            return X
+        return check_array(X, ensure_all_finite="allow-nan" if self.missing else True, dtype=np.float64, input_name="X")
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +121,7 @@ class Sensitive:
     @classmethod
     def read(cls, given: Any, n_samples: int) -> Sensitive:
         """Read an array (n_samples,) or (n_samples, n_columns), a data frame or a column of one."""
-        names = tuple(map(str, getattr(given, "columns", ())))
+        names = tuple(map(str, given.columns)) if is_frame(given) else ()
         table = np.asarray(given, dtype=object) if names else np.asarray(given)
         table = table[:, np.newaxis] if table.ndim == 1 else table
         if table.ndim != 2 or len(table) != n_samples or not table.shape[1]:
@@ -174,6 +173,8 @@ class Weighted:
 
     of_samples: ClassVar[tuple[str, ...]] = ()
     """The fields of a subclass that have an entry for each sample."""
+    strata: ClassVar[Any] = None
+    """The labels, of which folds have as many of each as the sample has; None where folds are any."""
 
     def tell_apart(self, given: Any) -> Self:
         """Return the sample with what its samples are told apart by beside their features."""
@@ -216,7 +217,8 @@ class Weighted:
         return self._take(first, weights=weights, masses=masses, places=places, shares=shares)
 
     def spread(self, u: Array) -> Array:
-        """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
+        """Hand multipliers of the kept samples, (n_kept,) or n_outputs for each, back to the given ones."""
+        u = u if len(u) == len(self.weights) else u.reshape(len(self.weights), -1)
         return (u[self.places].T * self.shares).T
 
 
@@ -238,15 +240,9 @@ class TargetSample(Weighted):
         cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
     ) -> TargetSample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
+        X, y = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
         weights = check_weights(sample_weight, X)
-        if not (weights > 0).any():
-            raise InvalidInput("sample_weight", "found weights of 0 alone", "give samples of positive weight")
         return cls(**keep_weighted(estimator, X, weights, targets=y.astype(np.float64)))
-
-    @property
-    def strata(self) -> None:
-        """None: folds of a regression are any."""
 
     @property
     def given(self) -> Array:
@@ -268,8 +264,12 @@ class Sample(Weighted):
         cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
     ) -> Sample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.labelled(estimator, X, y, reset=reset)
-        check_classes(y)
+        X, y = accepts.read(estimator, X, y, reset=reset)
+        try:
+            check_classification_targets(y)
+        except TypeError as error:
+            found = f"found labels without an order ({error})"
+            raise InvalidInput("y", found, "give all numbers or all words") from None
         masses = check_weights(sample_weight, X)
         weights = masses * class_factors(vars(estimator).get("class_weight"), y, masses)
         classes, labels = np.unique(y[weights > 0], return_inverse=True)
@@ -282,6 +282,8 @@ class Sample(Weighted):
         """The classes, as a fitted attribute."""
         return {"classes_": self.classes}
 
+    strata = property(attrgetter("labels"))
+
     @property
     def signs(self) -> Array:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
@@ -290,11 +292,6 @@ class Sample(Weighted):
     def against_rest(self, k: int) -> Sample:
         """Return the sample of a sub-problem, of label 1 for the class k and 0 for the others."""
         return replace(self, labels=(self.labels == k).astype(np.intp), classes=np.arange(2))
-
-    @property
-    def strata(self) -> NDArray[np.intp]:
-        """The labels: folds have as many of each as the sample has."""
-        return self.labels
 
     @property
     def given(self) -> NDArray:
@@ -328,22 +325,10 @@ def label(formulation: Formulation, sample: Any) -> Array | None:
 
 def check_weights(sample_weight: Any, X: Any) -> Array:
     """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
-    try:
-        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    except ValueError as error:
-        found = f"found what is no weight for every sample ({error})"
-        raise InvalidInput("sample_weight", found, "give numbers of 0 or above, not all of them 0") from error
-    if weights.min() < 0:
-        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
-    return weights
-
-
-def check_classes(y: NDArray) -> None:
-    """Raise unless `y` holds classes: numbers or words, which have an order."""
-    try:
-        check_classification_targets(y)
-    except TypeError as error:
-        raise InvalidInput("y", f"found labels without an order ({error})", "give all numbers or all words") from None
+    n_samples = X.shape[0]
+    return (
+        np.ones(n_samples) if sample_weight is None else validation.weights("sample_weight", sample_weight, n_samples)
+    )
 
 
 def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
@@ -359,19 +344,17 @@ def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
     """
     if class_weight is None:
         return np.ones(len(y))
-    by_class = isinstance(class_weight, Mapping)
-    if not (by_class or (isinstance(class_weight, str) and class_weight == "balanced")):
-        raise InvalidInput(
-            "class_weight", f"found {class_weight!r:.100}", "give None, 'balanced', or a dict from classes to numbers"
-        )
-    for factor in class_weight.values() if by_class else ():
-        if validation.number("class_weight", factor) < 0:
-            raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
-    if not by_class:
+    if isinstance(class_weight, str) and class_weight == "balanced":
         _, labels = np.unique(y, return_inverse=True)
         totals = np.bincount(labels, masses)
         present = totals > 0
         return np.divide(totals.sum() / present.sum(), totals, out=np.zeros_like(totals), where=present)[labels]
+    if not isinstance(class_weight, Mapping):
+        remedy = "give None, 'balanced', or a dict from classes to numbers"
+        raise InvalidInput("class_weight", f"found {class_weight!r:.100}", remedy)
+    for factor in class_weight.values():
+        if validation.number("class_weight", factor) < 0:
+            raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
     try:
         return compute_sample_weight(class_weight, y)
     except ValueError as error:

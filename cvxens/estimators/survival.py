@@ -81,7 +81,7 @@ class SurvivalSample(Weighted):
     ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         events, times = split_survival(y)
-        X, times = accepts.labelled(estimator, X, times, reset=reset, y_numeric=True)
+        X, times = accepts.read(estimator, X, times, reset=reset, y_numeric=True)
         times = times.astype(np.float64)
         events = np.ones(len(times), bool) if events is None else events
         if times.min() < 0:
@@ -104,7 +104,7 @@ def split_survival(y: Any) -> tuple[NDArray[np.bool_] | None, Any]:
     >>> split_survival([2.0, 3.5])
     (None, [2.0, 3.5])
     """
-    names = getattr(getattr(y, "dtype", None), "names", None)
+    names = y.dtype.names if isinstance(y, np.ndarray) else None
     if names is None:
         return None, y
     if len(names) != 2 or y.ndim != 1 or y.dtype[0].kind != "b":

@@ -30,16 +30,23 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.base import Learner
 from cvxens.estimators.boosting import Coded
-from cvxens.estimators.budgets import FeatureBudget
 from cvxens.estimators.classifiers import soft_margin
-from cvxens.estimators.constraints import Concave, Convex, Interactions, Monotone
+from cvxens.estimators.constraints import (
+    ClassLoss,
+    Concave,
+    Convex,
+    EqualMeanScores,
+    FeatureBudget,
+    GroupLoss,
+    Interactions,
+    Monotone,
+)
 from cvxens.estimators.expansions import PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.price_search import PriceSearchCV
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import KNOWN
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.kernels import finite, kernel, logic, perceptron, radial, stumps, tree_ensemble
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts

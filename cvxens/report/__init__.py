@@ -81,7 +81,7 @@ class Given:
                 if value is not None:
                     raise InvalidInput(argument, "found it without X", "give the samples too")
             return None
-        read = model._accepts().new(model, X)
+        read = model._accepts().read(model, X)
         n = read.shape[0]
         y = None if y is None else validation.labels("y", y, n)
         weights = None if sample_weight is None else validation.weights("sample_weight", sample_weight, n)

@@ -140,7 +140,7 @@ def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_ro
         assert (u[z < 1 - width / 2] == 1).all()
         assert (u[z >= 1 + width / 2] == 0).all()
         assert (np.diff(u) <= 0).all()
-    signed = Multipliers(None, SteepHinge(2.0), (0.5, 1.0), -40, 40).round(shard, np.full(40, 1.5))
+    signed = Multipliers(None, SteepHinge(2.0), (0.5, 1.0), -40).round(shard, np.full(40, 1.5))
     assert signed.tolist() == np.where(shard.y > 0, 1.5 * 2.0**40, -0.75 * 2.0**40).tolist()
 
 

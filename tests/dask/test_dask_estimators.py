@@ -22,7 +22,7 @@ from cvxens.dask import (
     DaskColumnGenerationClassifier,
     DaskInfiniteEnsembleSVC,
     DaskLPBoostClassifier,
-    drawn,
+    estimators,
     shards,
 )
 from cvxens.errors import InvalidInput
@@ -174,8 +174,8 @@ def test_rows_are_read_and_coded_once_wherever_shards_are_kept_and_no_values_are
 def test_a_fit_starts_from_rows_that_are_drawn_of_many_and_is_the_same_bits_for_all_shards(monkeypatch):
     X, y = two_classes(60, 2)
     alone = LPBoostClassifier(C=0.3, tol=1e-8).fit(X, y)
-    monkeypatch.setattr(drawn, "MANY_ROWS", 50)
-    monkeypatch.setattr(drawn, "N_DRAWN", 30)
+    monkeypatch.setattr(estimators, "MANY_ROWS", 50)
+    monkeypatch.setattr(estimators, "N_DRAWN", 30)
     models = [fit(DaskLPBoostClassifier(C=0.3, tol=1e-4), ends, X, y) for ends in ([], [1, 40])]
     assert bits(models[0]) == bits(models[1])
     assert models[0].history_[0].size > 2
@@ -188,8 +188,8 @@ def test_a_fit_starts_from_rows_that_are_drawn_of_many_and_is_the_same_bits_for_
 def test_weak_learners_of_other_rows_become_the_middle_stumps_of_these():
     X, y = np.array([[0.0, 1.0], [1.0, 1.5], [3.0, 2.0], [4.0, 2.5]]), np.array([0, 0, 1, 1])
     given = Stump(0, 1.2, 1), Stump(0, 2.9, 1), Stump(1, 9.0, 1), Stump(1, 0.5, 1), Constant(-1), Stump(0, 3.5, -1)
-    start = drawn.Start(given, np.arange(1.0, 7.0), 0.5, 1.0)
-    snapped = drawn.snap_to_sample(start, sharded(X, y, [1]))
+    start = estimators.Start(given, np.arange(1.0, 7.0), 0.5, 1.0)
+    snapped = estimators.snap_to_sample(start, sharded(X, y, [1]))
     expected = {Stump(0, 2.0, 1): 3.0, Constant(-1): 8.0, Constant(1): 4.0, Stump(0, 3.5, -1): 6.0}
     assert dict(zip(snapped.hypotheses, snapped.w.tolist(), strict=True)) == expected
     assert snapped.b == 0.5

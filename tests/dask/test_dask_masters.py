@@ -5,8 +5,7 @@ from dask_samples import sharded, two_classes
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
 from cvxens.colgen.loop import RunLimits, Search
 from cvxens.dask import DaskStumps
-from cvxens.dask.crossover import combine_splits, split_samples
-from cvxens.dask.masters import ShardedMaster, ShardedRestricted
+from cvxens.dask.masters import ShardedMaster, ShardedRestricted, combine_splits, split_samples
 from cvxens.dask.votes import InteriorHinge, VotedStumps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Stump

@@ -138,7 +138,7 @@ def test_questions_and_answers_do_not_grow_with_the_sample():
         rng = np.random.default_rng(2)
         sample = sharded(rng.normal(size=(n, 2)), signs(n), [n // 2])
         stumps = VotedStumps.from_hypotheses([Stump(0, 0.1, 1), Stump(1, -0.3, 1)], sample)
-        u = Multipliers(stumps.vote(np.ones(2), 0.0), InteriorHinge(0.1, 0.5), (1.0, 1.0), -50, n)
+        u = Multipliers(stumps.vote(np.ones(2), 0.0), InteriorHinge(0.1, 0.5), (1.0, 1.0), -50)
         answers = sample.map_reduce(sum_by_bins, u), sample.map_reduce(evaluate_shard, u, Hinge(0.1), -50)
         sizes.append((len(pickle.dumps(u)), len(pickle.dumps(answers))))
     assert sizes[0] == sizes[1]

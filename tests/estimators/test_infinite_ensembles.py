@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cvxens import InfiniteEnsembleSVC, RhoSVC
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
-from cvxens.estimators import machines
+from cvxens.estimators import infinite_ensembles
 from cvxens.estimators.base import REMEDIES
 from cvxens.kernels import (
     DecisionStump,
@@ -196,10 +196,10 @@ def test_ranges_that_are_given_are_kept_to(model):
 
 
 def test_large_samples_are_additive_or_by_blocks(monkeypatch):
-    monkeypatch.setattr(machines, "SMALL", 100)
+    monkeypatch.setattr(infinite_ensembles, "SMALL", 100)
     assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "blockwise"]
     assert fit("perceptron", max_time=60.0).solver_ == "blockwise"
-    monkeypatch.setattr(machines, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(infinite_ensembles, "available_memory", lambda: 100_000)
     assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "blockwise"]
     cached = fit("perceptron", cache_size=0.05)
     monkeypatch.undo()
@@ -207,7 +207,7 @@ def test_large_samples_are_additive_or_by_blocks(monkeypatch):
 
 
 def test_a_matrix_without_room(monkeypatch):
-    monkeypatch.setattr(machines, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(infinite_ensembles, "available_memory", lambda: 100_000)
     with pytest.raises(InvalidInput, match=r"150 samples.*GiB.*blockwise"):
         fit("perceptron", solver="reference")
 

@@ -37,7 +37,7 @@ from cvxens import (
 from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
-from cvxens.estimators import FeatureBudget, machines, prices
+from cvxens.estimators import FeatureBudget, infinite_ensembles, prices
 from cvxens.estimators.prices import Trial, find_best
 from cvxens.kernels import DecisionStump, Gaussian, Perceptron, Stump
 from cvxens.limits import Ending
@@ -444,7 +444,7 @@ def test_folds_and_scores(options):
 def test_a_matrix_that_does_not_fit(monkeypatch):
     search = PriceSearchCV(InfiniteEnsembleSVC("perceptron", tol=1e-8), prices=CS, scoring="accuracy")
     dense = clone(search).fit(NORM, SIDES)
-    monkeypatch.setattr(machines, "available_memory", lambda: 50_000)
+    monkeypatch.setattr(infinite_ensembles, "available_memory", lambda: 50_000)
     cached = clone(search).fit(NORM, SIDES)
     assert_array_equal(dense.cv_results_["mean_test_score"], cached.cv_results_["mean_test_score"])
 
@@ -504,8 +504,10 @@ def test_a_search_that_is_cut_ends_with_a_certified_machine(monkeypatch, clock, 
     """Four prices and three folds are twelve fits of a kernel: at the seventh one fold is done, or the cheap prices."""
     seconds = 800.0 if "time" in ended else 0.0
     # one compiled loop is not interrupted
-    monkeypatch.setattr(machines, "WHOLE", 0)
-    monkeypatch.setattr(machines, "solve_blockwise", SlowSolver(blockwise.solve_blockwise, last, clock, seconds))
+    monkeypatch.setattr(infinite_ensembles, "WHOLE", 0)
+    monkeypatch.setattr(
+        infinite_ensembles, "solve_blockwise", SlowSolver(blockwise.solve_blockwise, last, clock, seconds)
+    )
     machine = InfiniteEnsembleSVC("gaussian", max_time=1e3 if seconds else None)
     search = PriceSearchCV(machine, {"gamma": [0.1, 1.0]}, prices=CS, scoring="accuracy")
     with pytest.warns(ConvergenceWarning, match=ended):

@@ -7,7 +7,7 @@ from estimator_samples import called
 from sklearn.base import clone
 
 from cvxens import AdditiveClassifier, AdditiveRegressor, ColumnGenerationSurvival, LPBoostRanker, LPBoostRegressor
-from cvxens.estimators.rules import weigh_rules
+from cvxens.estimators.explanations import weigh_rules
 from cvxens.hypotheses import Stump
 
 NAMES = ["age", "dose", "sex"]

@@ -27,7 +27,8 @@ from cvxens import (
 from cvxens.colgen.oracles import Fourier, Perceptrons
 from cvxens.errors import InvalidInput
 from cvxens.estimators import machines
-from cvxens.estimators.machines import PRICE, TrainingKernel
+from cvxens.estimators.infinite_ensembles import PRICE
+from cvxens.estimators.machines import TrainingKernel
 from cvxens.estimators.samples import Accepts, Sample, class_factors
 from cvxens.kernels import (
     DecisionTree,
