@@ -2,42 +2,134 @@
 
 from contextlib import suppress
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from estimator_samples import called, two_classes
 from public_estimators import PUBLIC
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.svm import SVC
 
 from cvxens import (
     AdaBoostClassifier,
+    AdditiveClassifier,
     CGEnsClassifier,
     ColumnGenerationClassifier,
+    ColumnGenerationRegressor,
+    FeatureBudget,
     InfiniteEnsembleSVC,
+    InfiniteEnsembleSVR,
     LPBoostClassifier,
+    LPBoostRanker,
+    LPBoostRegressor,
+    PartialSVMEnsembleClassifier,
+    PriceSearchCV,
     RegAdaBoostClassifier,
     RhoSVC,
+    SupervisedKernelRLSClassifier,
 )
-from cvxens.colgen import formulations, oracles
+from cvxens.colgen import Formulation, formulations, oracles
 from cvxens.errors import CvxensError, InvalidInput
-from cvxens.kernels import Linear
+from cvxens.kernels import Gaussian, HistogramIntersection, Linear, Stump
+from cvxens.problems.penalties import L1
 
 X, Y = two_classes()
 
+WEIGHTS = np.arange(len(X))
+
+
+def search(estimator=None, **parameters):
+    """A search over an additive model, or over what is given."""
+    return PriceSearchCV(estimator or AdditiveClassifier(oracle="stumps"), **parameters)
+
+
+PEERS = RegAdaBoostClassifier(), RhoSVC(), PartialSVMEnsembleClassifier()
 COMBINATIONS = [
     (LPBoostClassifier(nu=0.5, C=1.0), "nu"),
+    (LPBoostClassifier(nu="best"), "nu"),
+    (LPBoostClassifier(nu="auto", C=1.0), "nu"),
     (ColumnGenerationClassifier(formulations.simplex_least_squares([[1.0], [-1.0]] * 20, 1.0)), "formulation"),
+    (
+        ColumnGenerationClassifier(formulations.soft_margin(0.5)),
+        "formulation.*function from the weights",
+        1.0 + WEIGHTS,
+    ),
     (LPBoostClassifier(oracle=oracles.Trees, columns_per_round=3), "columns_per_round"),
     (AdaBoostClassifier(nu=1.0), "nu"),
+    (InfiniteEnsembleSVC(C=None), "C"),
+    (InfiniteEnsembleSVC("gaussian", gamma="scale"), "gamma"),
+    (InfiniteEnsembleSVC("decision-tree", gamma=1e9), "gamma"),
+    *((InfiniteEnsembleSVC(kernel, gamma=1.0), "gamma") for kernel in ("stump", Gaussian(1.0))),
+    *(
+        (InfiniteEnsembleSVC(kernel), "kernel|X|low|C")
+        for kernel in (
+            *(Stump(low=(0.0,) * 3, high=(1.0,) * 3), HistogramIntersection(), "precomputed"),
+            *(lambda X, Z: -X @ Z.T, lambda X, Z: np.ones((2, 2)), lambda X, Z: np.full((len(X), len(Z)), np.nan)),
+        )
+    ),
+    (InfiniteEnsembleSVC("perceptron", solver="additive"), "solver"),
+    (InfiniteEnsembleSVC("precomputed", solver="additive"), "solver|X"),
+    (InfiniteEnsembleSVC(random_state="seed", solver="additive"), "random_state"),
+    (RegAdaBoostClassifier(solver="boosting"), "sample_weight", 1 + WEIGHTS),
+    *(
+        (clone(peer).set_params(**{name: bad}), name)
+        for peer in PEERS
+        for name, bad in (("gamma", 1.0), ("max_rank", 0))
+    ),
+    (PartialSVMEnsembleClassifier(epsilon=0.0), "epsilon"),
+    (RhoSVC("gaussian", gamma=-1.0), "gamma"),
+    (RhoSVC(lambda A, B: -(np.asarray(A) @ np.asarray(B).T)), "kernel"),
+    (search(AdditiveClassifier(C="best")), "C"),
+    (search(AdditiveClassifier(pairs="few")), "pairs"),
+    *((search(other), "estimator") for other in (SVC(), InfiniteEnsembleSVC, AdaBoostClassifier())),
+    (search(ColumnGenerationClassifier(), prices=[1.0]), "estimator"),
+    (search(LPBoostClassifier(constraints=[FeatureBudget(1.0)])), "constraints"),
+    (search(InfiniteEnsembleSVC(), param_grid={"gamma": [1.0]}), "gamma"),
+    (search(InfiniteEnsembleSVC("gaussian"), param_grid={"gamma": [-1.0]}), "gamma"),
+    (search(param_grid={"width": [-1.0]}), "param_grid"),
+    (search(param_grid=[1]), "param_grid"),
+    (search(cv=[(np.flatnonzero(Y == "no"), [2])]), "cv"),
 ]
+"""What depends on other parameters, or on the sample; values that nobody takes are in `bad_inputs.PARAMETERS`."""
+
+REGRESSIONS = [
+    (LPBoostRegressor("quantile", quantile=[0.5, 0.2]), "quantile"),
+    (ColumnGenerationRegressor(Formulation(cp.norm1, L1(), scores=True)), "formulation"),
+    (ColumnGenerationRegressor(lambda X, t, s: Formulation(cp.norm1, L1())), "formulation"),
+    (InfiniteEnsembleSVR("precomputed"), "kernel"),
+    (LPBoostRanker(C="auto"), "C: .*GridSearchCV"),
+]
+
+MACHINES = SupervisedKernelRLSClassifier(RandomForestClassifier(5, random_state=0), n_experts=3, random_state=0)
 
 DENSE = [name for name in PUBLIC if not PUBLIC[name].__sklearn_tags__().input_tags.sparse]
 
 
-@pytest.mark.parametrize(("estimator", "name"), COMBINATIONS)
-def test_parameters_that_do_not_go_together(estimator, name):
-    with pytest.raises(InvalidInput, match=f"^{name}: found"):
-        estimator.fit(X, Y)
+def assert_refused(estimator, y, words, weights=None):
+    with pytest.raises(InvalidInput, match=f"^({words})"):
+        estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+    assert not hasattr(estimator, "n_features_in_")
+
+
+@pytest.mark.parametrize("row", COMBINATIONS)
+def test_parameters_that_do_not_go_together(row):
+    estimator, *told = row
+    for y in (Y, np.where(X[:, 0] > 1, "perhaps", Y)):
+        assert_refused(clone(estimator), y, *told)
+
+
+@pytest.mark.parametrize(("estimator", "words"), REGRESSIONS)
+def test_parameters_that_do_not_go_with_numbers(estimator, words):
+    assert_refused(clone(estimator), X[:, 0], words)
+
+
+def test_what_a_matrix_and_pairs_of_classes_do_not_go_with():
+    with pytest.raises(InvalidInput, match="rows and columns"):
+        InfiniteEnsembleSVC("precomputed").fit(X @ X.T, Y, sample_weight=WEIGHTS)
+    with pytest.raises(InvalidInput, match=r"multi_class: found 'ovo' .*; for pairs: sklearn.multiclass.OneVsOneCl"):
+        InfiniteEnsembleSVC(multi_class="ovo")
 
 
 @pytest.mark.parametrize("name", DENSE)
@@ -56,17 +148,19 @@ def test_sparse_samples_for_dense_methods(name):
         ({"X": X[:, :2]}, "2 features"),
     ],
 )
-@pytest.mark.parametrize("estimator", [LPBoostClassifier(), AdaBoostClassifier(n_rounds=5), RhoSVC()], ids=called)
+@pytest.mark.parametrize(
+    "estimator", [LPBoostClassifier(), AdaBoostClassifier(n_rounds=5), RhoSVC(), MACHINES], ids=called
+)
 def test_bad_certification(estimator, arguments, message):
     model = clone(estimator).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         model.certify(**{"X": X, "y": Y, **arguments})
 
 
-def test_fixed_prices_for_weighted_samples():
-    model = ColumnGenerationClassifier(formulations.soft_margin(0.5))
-    with pytest.raises(InvalidInput, match="function from the weights"):
-        model.fit(X, Y, sample_weight=np.arange(1.0, 1 + len(X)))
+@pytest.mark.parametrize("wrong", [{"sample_weight": WEIGHTS}, {"intercept": 1.0}])
+def test_members_are_certified_without_weights_and_intercepts(wrong):
+    with pytest.raises(InvalidInput, match=f"^{next(iter(wrong))}: found"):
+        clone(MACHINES).fit(X, Y).certify(X, Y, **wrong)
 
 
 FAR_OUT = {

@@ -315,18 +315,6 @@ def test_certify_of_three_classes_and_of_a_model_from_a_file(tmp_path):
     assert load_model(tmp_path / "model").certify(X3, Y3) == expected
 
 
-def test_certify_refuses_what_does_not_fit():
-    model = SupervisedKernelRLSClassifier(**FEW).fit(X, Y)
-    with pytest.raises(InvalidInput, match="weights: found shape"):
-        model.certify(X, Y, weights=[1.0])
-    with pytest.raises(InvalidInput, match="y: found the classes"):
-        model.certify(X, np.where(Y == "yes", "maybe", "no"))
-    with pytest.raises(InvalidInput, match="sample_weight: found some"):
-        model.certify(X, Y, sample_weight=np.arange(len(Y)))
-    with pytest.raises(InvalidInput, match="intercept: found 1"):
-        model.certify(X, Y, intercept=1.0)
-
-
 def test_certify_of_many_samples_is_that_of_few(monkeypatch):
     """By products without a matrix, and in blocks, as by the matrix at once."""
     model = SupervisedKernelRLSClassifier(gamma=0.1, **FEW).fit(X, Y)

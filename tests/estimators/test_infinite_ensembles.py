@@ -212,47 +212,6 @@ def test_a_matrix_without_room(monkeypatch):
         fit("perceptron", solver="reference")
 
 
-BAD_PARAMETERS = [
-    {"C": None},
-    {"gamma": "scale", "kernel": "gaussian"},
-    {"gamma": 1.0},
-    {"gamma": 1.0, "kernel": Gaussian(1.0)},
-    {"gamma": 1e9, "kernel": "decision-tree"},
-    {"kernel": Stump(low=(0.0,) * 4, high=(1.0,) * 4)},
-    {"kernel": HistogramIntersection()},
-    {"kernel": lambda X, Z: -X @ Z.T},
-    {"kernel": lambda X, Z: np.ones((2, 2))},
-    {"kernel": lambda X, Z: np.full((len(X), len(Z)), np.nan)},
-    {"solver": "additive", "kernel": "perceptron"},
-    {"random_state": "seed", "solver": "additive"},
-]
-"""What depends on other parameters, or on the sample; values that nobody takes are in `bad_inputs.PARAMETERS`."""
-
-
-@pytest.mark.parametrize("bad", BAD_PARAMETERS, ids=", ".join)
-def test_bad_parameters_of_infinite_ensembles(bad):
-    model = InfiniteEnsembleSVC(**bad)
-    with pytest.raises(InvalidInput, match=next(iter(bad)).replace("kernel", "kernel|X|low|C")):
-        model.fit(X, Y)
-    assert not hasattr(model, "classes_")
-
-
-@pytest.mark.parametrize("bad", [{"kernel": "precomputed"}, {"kernel": "precomputed", "solver": "additive"}])
-def test_bad_matrices(bad):
-    with pytest.raises(InvalidInput, match=r"X|solver"):
-        InfiniteEnsembleSVC(**bad).fit(X if len(bad) == 1 else X @ X.T, Y)
-
-
-def test_a_weight_of_zero_for_a_matrix():
-    with pytest.raises(InvalidInput, match="rows and columns"):
-        InfiniteEnsembleSVC("precomputed").fit(X @ X.T, Y, sample_weight=np.arange(len(Y)))
-
-
-def test_pairs_of_classes_are_scikit_learn_s():
-    with pytest.raises(InvalidInput, match=r"multi_class: found 'ovo' .*; for pairs: sklearn.multiclass.OneVsOneCl"):
-        InfiniteEnsembleSVC(multi_class="ovo")
-
-
 def test_every_ending_short_of_the_optimum_has_a_remedy():
     """But for the steps of the additive solver, which no parameter of the estimator limits."""
     fine = {Ending.OPTIMAL, Ending.EXHAUSTED, Ending.STALLED, Ending.STOPPED, Ending.SMALL_EDGES}

@@ -18,16 +18,13 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.svm import SVC
 
 from cvxens import (
-    AdaBoostClassifier,
     AdditiveClassifier,
     AdditiveRegressor,
     CGEnsClassifier,
     CGEnsSLSClassifier,
-    ColumnGenerationClassifier,
     InfiniteEnsembleSVC,
     InfiniteEnsembleSVR,
     LPBoostClassifier,
-    LPBoostRanker,
     LPBoostRegressor,
     MultiBoostClassifier,
     PriceSearchCV,
@@ -36,8 +33,7 @@ from cvxens import (
 )
 from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_threenorm
-from cvxens.errors import InvalidInput
-from cvxens.estimators import FeatureBudget, infinite_ensembles, prices
+from cvxens.estimators import infinite_ensembles, prices
 from cvxens.estimators.prices import Trial, find_best
 from cvxens.kernels import DecisionStump, Gaussian, Perceptron, Stump
 from cvxens.limits import Ending
@@ -199,12 +195,6 @@ def test_nu_is_chosen_as_the_price_of_the_same_model():
     assert search.certificate_.primal == pytest.approx(chosen.certificate_.primal, rel=1e-5)
 
 
-@pytest.mark.parametrize("wrong", [{"nu": "best"}, {"nu": "auto", "C": 1.0}])
-def test_what_is_no_choice_of_nu_is_refused(wrong):
-    with pytest.raises(InvalidInput, match=r"^nu: "):
-        LPBoostClassifier(**wrong).fit(X, Y)
-
-
 def test_shares_nu_are_tried_as_they_are():
     folds = StratifiedKFold(2)
     search = PriceSearchCV(LPBoostClassifier(nu=0.5), prices=[0.95, 0.8], cv=folds).fit(X, Y)
@@ -267,37 +257,6 @@ def test_what_is_given_is_not_chosen():
     assert model.cv_results_ is None
     assert LPBoostClassifier(nu=0.8).fit(X, Y).C_ is None
     assert AdditiveClassifier(C=0.3).fit(X[:, :2], Y).pairs_
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
-        ({"estimator": AdditiveClassifier(C="best")}, "C"),
-        ({"estimator": AdditiveClassifier(pairs="few")}, "pairs"),
-        ({"estimator": SVC()}, "estimator"),
-        ({"estimator": InfiniteEnsembleSVC}, "estimator"),
-        ({"estimator": AdaBoostClassifier()}, "estimator"),
-        ({"estimator": ColumnGenerationClassifier(), "prices": [1.0]}, "estimator"),
-        ({"estimator": LPBoostClassifier(constraints=[FeatureBudget(1.0)])}, "constraints"),
-        ({"param_grid": {"gamma": [1.0]}, "estimator": InfiniteEnsembleSVC()}, "gamma"),
-        ({"param_grid": {"gamma": [-1.0]}, "estimator": InfiniteEnsembleSVC("gaussian")}, "gamma"),
-        ({"param_grid": {"width": [-1.0]}}, "param_grid"),
-        ({"param_grid": [1]}, "param_grid"),
-        ({"cv": [([0, 1], [2])]}, "cv"),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_chosen_by_is_refused(wrong, named):
-    labels = np.sort(Y) if "cv" in wrong else Y
-    search = PriceSearchCV(**{"estimator": AdditiveClassifier(oracle="stumps"), **wrong})
-    with pytest.raises(InvalidInput, match=f"^{named}: "):
-        search.fit(X, labels)
-    assert not hasattr(search, "best_estimator_")
-
-
-def test_samples_of_queries_are_not_split():
-    with pytest.raises(InvalidInput, match=r"^C: .*GridSearchCV"):
-        LPBoostRanker(C="auto").fit(X, X[:, 0])
 
 
 NOISY = RNG.normal(size=(300, 4))
