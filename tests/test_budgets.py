@@ -4,18 +4,18 @@ import pytest
 from house import count_house, trace_lpboost
 
 HOUSE = {
-    "files": 192,
-    "lines": 59565,
-    "code": 34509,
+    "files": 153,
+    "lines": 58494,
+    "code": 33700,
     "class names used twice": 3,
-    "module constants": 305,
-    "hasattr + getattr": 114,
-    "Any": 1965,
-    "test lines": 46111,
+    "module constants": 294,
+    "hasattr + getattr": 81,
+    "Any": 1724,
+    "test lines": 45442,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 394, "lines": 1405, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 392, "lines": 1386, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -1054,12 +1054,11 @@ def certify_incumbent(
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
     if rounding is None:
         rounding = restricted.rounding(solution, u, priced)
-    residuals: Mapping[str, float] = {}
     note = _explain_bound(formulation, incumbent)
     try:
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     except TimeUp:
-        rounding, note = inf, "there was no time left to check it"
+        residuals, rounding, note = {}, inf, "there was no time left to check it"
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value

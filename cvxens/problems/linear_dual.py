@@ -82,8 +82,8 @@ class LinearDual:
         >>> two.split(np.array([1.5]))
         [array([1.]), array([0.5])]
         """
-        left = {sign: np.maximum(sign * u, 0.0) for sign in (1.0, -1.0)}
-        parts, signs = [], [part.sign for part in self.hinges]
+        left = {1.0: np.maximum(u, 0.0), -1.0: np.maximum(-u, 0.0)}
+        parts, (signs, _, _) = [], zip(*self.hinges, strict=True)
         for k, (sign, _, prices) in enumerate(self.hinges):
             parts.append(np.minimum(left[sign], prices) if sign in signs[k + 1 :] else left[sign])
             left[sign] = left[sign] - parts[-1]

@@ -17,7 +17,7 @@ here, by their shape:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
@@ -365,17 +365,19 @@ class PiecewiseLinear(BoundedSlopes):
 
     @property
     def bounds(self) -> tuple[float | Array, float | Array]:
-        hinges = self.linear_dual.hinges
-        up, down = (sum((h.prices for h in hinges if h.sign == sign), 0.0) for sign in (1.0, -1.0))
-        return 0.0 - down, up
+        least, largest = 0.0, 0.0
+        for sign, _, prices in self.linear_dual.hinges:
+            least, largest = (least, largest + prices) if sign > 0 else (least - prices, largest)
+        return least, largest
 
     def threshold(self, z: Array) -> float:
         """Return the best t, from which on the prices of what is short add up to less than their limit."""
         return 0.0
 
-    def measure_short(self, z: Array, t: float) -> list[tuple[Hinges, Array]]:
-        """Return each sum of hinges with what margins are short of its knots, at a threshold."""
-        return [(part, part.sign * (part.knots - z - t)) for part in self.linear_dual.hinges]
+    def measure_short(self, z: Array, t: float) -> Iterator[tuple[Hinges, Array]]:
+        """Yield each sum of hinges with what margins are short of its knots, at a threshold."""
+        for part in self.linear_dual.hinges:
+            yield part, part.sign * (part.knots - z - t)
 
     def terms(self, z: Array) -> Array:
         return self.terms_at(z, self.threshold(z))
@@ -412,10 +414,8 @@ class PiecewiseLinear(BoundedSlopes):
         Multipliers are in their units.
         """
         dual, t = self.linear_dual, self.threshold(z)
-        lacking = [
-            np.where(short > 0, part.prices - v, -v) * short
-            for (part, short), v in zip(self.measure_short(z, t), dual.split(u), strict=True)
-        ]
+        parts = zip(self.measure_short(z, t), dual.split(u), strict=True)
+        lacking = [np.where(short > 0, part.prices - v, -v) * short for (part, short), v in parts]
         missed = abs(t) * max(1 - float(u.sum()) / dual.high, 0.0) if t else 0.0
         return max(missed, excess(np.stack(lacking) / self.unit))
 
@@ -436,11 +436,13 @@ class WithSlacks(PiecewiseLinear):
         return Term(total + cp.sum(cp.multiply(prices, own["xi"])), (z >= knots - own["xi"],), own)
 
     def threshold(self, z: Array) -> float:
-        dual, ((_, knots, some),) = self.linear_dual, self.linear_dual.hinges
-        prices = np.broadcast_to(some, z.shape)
-        if dual.high == inf or not (self.is_margin or adds_up(prices, dual.high)):
+        if (high := self.linear_dual.high) == inf:
             return 0.0
-        t = -_quantile(z - knots, prices, dual.high)
+        ((_, knots, some),) = self.linear_dual.hinges
+        prices = np.broadcast_to(some, z.shape)
+        if not (self.is_margin or adds_up(prices, high)):
+            return 0.0
+        t = -_quantile(z - knots, prices, high)
         return t if self.is_margin else max(0.0, t)
 
     def best_intercept(self, f: Array, y: Array) -> Array:

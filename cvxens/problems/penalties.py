@@ -155,7 +155,9 @@ class Penalty(ABC):
 
 
 class SizesAndSquares(Penalty):
-    """A penalty ``sum_j size |w_j| + square w_j^2``, of two factors."""
+    """A penalty ``sum_j size |w_j| + square w_j^2``, of two factors: of any weights, each of which counts by itself."""
+
+    least_sum, largest_sum, row_norm = 0.0, inf, inf
 
     @property
     @abstractmethod
