@@ -189,18 +189,15 @@ class Loss(ABC):
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss at margins within `errors` of `z` is above ``value(z)``, its own rounding included.
 
-        Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
-        ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both
-        ends.
+        One that falls in every margin is largest at ``z - errors``. For a convex sum over samples ``loss(z') - loss(z)
+        <= |loss'(z')| |z' - z|``, with twice the largest slope at z and both ends.
         """
-        ends = [self.multipliers(z - errors), self.multipliers(z + errors)]
-        if np.min(ends, initial=0.0) >= 0:
-            risen = max(self.value(z - errors) - self.value(z), 0.0)
-        else:
-            kinks = self.slopes(z, float(errors.max(initial=0.0)))
-            slopes = np.maximum.reduce([np.abs(slopes) for slopes in [self.multipliers(z), *kinks, *ends]])
-            risen = 2 * float((slopes * errors).sum())
-        return risen + self.rounding(z)
+        if self.falls:
+            return max(self.value(z - errors) - self.value(z), 0.0) + self.rounding(z)
+        ends = self.multipliers(z - errors), self.multipliers(z + errors)
+        kinks = self.slopes(z, float(errors.max(initial=0.0)))
+        slopes = np.maximum.reduce([np.abs(slopes) for slopes in (self.multipliers(z), *kinks, *ends)])
+        return 2 * float((slopes * errors).sum()) + self.rounding(z)
 
     # what losses may have beside them
 

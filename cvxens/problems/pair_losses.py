@@ -294,6 +294,10 @@ class PairLoss(OfDifferences):
         found[order] = np.cumsum(~self.positive[order])
         return found[self.positive]
 
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss rises: no further than where every positive is lower and every negative higher."""
+        return max(self.value(z - self.y * errors) - self.value(z), 0.0) + self.rounding(z)
+
     @property
     def price_of(self) -> Array:
         """The price of the pairs of every sample, (n_samples,)."""

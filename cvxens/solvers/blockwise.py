@@ -392,7 +392,8 @@ class KernelSVM(MachineOverRows, SVMDual):
         v = self.y * u
         half_norm = float(v @ f) / 2
         # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
-        if half_norm < 0 and half_norm < -1e-9 * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
+        rounding = sum_error(len(v), self.rows.largest) * float(np.abs(v).sum()) ** 2
+        if half_norm < -rounding and half_norm < -1e-9 * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
             raise InvalidInput(
                 "kernel",
                 f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",
