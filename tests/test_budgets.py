@@ -5,13 +5,13 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 153,
-    "lines": 58494,
-    "code": 33700,
+    "lines": 58496,
+    "code": 33701,
     "class names used twice": 3,
     "module constants": 294,
     "hasattr + getattr": 81,
     "Any": 1724,
-    "test lines": 45442,
+    "test lines": 45447,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

@@ -15,6 +15,7 @@ from cvxens.problems import (
     HardMarginBoosting,
     InfiniteSVM,
     LPBoost,
+    Problem,
     RegularizedExpLoss,
     RegularizedLeastSquares,
     RhoSVM,
@@ -24,7 +25,9 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import MulticlassExponential
+from cvxens.problems.penalties import L1
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
@@ -251,8 +254,11 @@ CALLS = [
         (lambda labels=labels: formulations.multiboost(1.0, np.array(labels)), "labels")
         for labels in ([0, 0], [1, 2], [0, 2], [-1, 0], [0.5, 1.0])
     ),
-    (lambda: CLASSES.best_intercept(np.ones((4, 3)), np.ones((4, 1))), "intercept", "found True"),
-    (lambda: CLASSES.repair(np.ones((4, 3)), np.ones((4, 1))), "intercept", "found True"),
+    (
+        lambda: Problem(Formulation(CLASSES, L1(), intercept=True, outputs=3), np.ones((4, 2))),
+        "intercept",
+        "found True with MulticlassExponential",
+    ),
     *((lambda bad=bad: SLSSVM(H, L, 1.0, bad), "sample_weight") for bad in NO_WEIGHTS),
     *((lambda bad=bad: formulations.simplex_least_squares(L, bad), "C") for bad in (*NO_WEIGHTS, np.inf)),
     *((lambda bad=bad: formulations.svm(bad), "C") for bad in NO_PRICES),
