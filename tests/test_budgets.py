@@ -5,8 +5,8 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 153,
-    "lines": 58496,
-    "code": 33701,
+    "lines": 58495,
+    "code": 33700,
     "class names used twice": 3,
     "module constants": 294,
     "hasattr + getattr": 81,

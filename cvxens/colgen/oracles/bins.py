@@ -444,8 +444,9 @@ def measure_edges(edges: Array, order: float) -> tuple[float, float]:
     for edge in edges:
         if abs(edge) > abs(most):
             most = edge
-        # times a power of two, so that no power of a size overflows
-        total += (abs(edge) * 2.0**-61) ** order
+        # times a power of two, so that no power of a size overflows; powers take longer than all else
+        if order < np.inf:
+            total += (abs(edge) * 2.0**-61) ** order
     return (abs(most) if order == np.inf else total ** (1 / order) * 2.0**61), most
 
 

@@ -148,12 +148,7 @@ class PairRules(BinnedOracle):
         return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
 
     def _search_pair(
-        self,
-        codes: NDArray[np.uint8],
-        integers: Ints,
-        closed: Closed,
-        order: float,
-        pair: int,
+        self, codes: NDArray[np.uint8], integers: Ints, closed: Closed, order: float, pair: int
     ) -> BestRule:
         """Return the best open rule of a feature, or of a pair of them."""
         (a, b), n_bins = self.pairs[pair].tolist(), self.readings.counts + 1
@@ -169,7 +164,10 @@ class PairRules(BinnedOracle):
             above_a, above_b = np.array([-1, -1, 1, 1]), np.array([-1, 1, -1, 1])
         # (n_outputs, places of a, places of b, sides of both)
         edges = np.stack(parts, axis=-1).astype(np.float64)
-        sizes = measure_norms(edges.reshape(len(edges), -1), order).reshape(edges.shape[1:])
+        if order == inf:
+            sizes = np.abs(edges).max(axis=0)
+        else:
+            sizes = measure_norms(edges.reshape(len(edges), -1), order).reshape(edges.shape[1:])
         kept, counted = np.ones(sizes.shape, np.bool_), edges
         if not self.negations:
             # the sign that a rule has above a threshold, of either feature; 0 if it may have both
