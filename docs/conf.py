@@ -17,6 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
 import catalogues  # noqa: E402
+import checking  # noqa: E402
 import mathematics  # noqa: E402
 import pictures  # noqa: E402
 import reference  # noqa: E402
@@ -38,7 +39,9 @@ extensions = [
     "sphinx_llms_txt",
 ]
 exclude_patterns = ["_build", "know/formulations_table.md", "know/endings.md"]
-templates_path, html_static_path = ["_templates"], ["_static"]
+# beside what is kept, what is made when the site is built and should not be among the sources
+MADE = ROOT / "build" / "static"
+templates_path, html_static_path = ["_templates"], ["_static", str(MADE)]
 html_css_files = ["site.css"]
 default_role = "py:obj"  # what docstrings have in single backticks is the name of an object
 suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
@@ -112,6 +115,7 @@ write_notebooks(quick)
 reference.write(HERE / "api")
 catalogues.write(HERE / "know")
 pictures.draw_all(HERE / "_static" / "pictures")
+python = checking.write(MADE / "check", checking.fetch(ROOT / "build" / "pyodide"))
 
 
 LITERAL = re.compile(r"(``.*?``|`[^`]+`_?)")
@@ -184,6 +188,17 @@ class PageList(SphinxDirective):
         return self.parse_text_to_nodes(catalogues.gallery(HERE / "_static" / "gallery"))
 
 
+class ProofCheck(SphinxDirective):
+    """The form that checks a proof in the browser, or, as `proof-files`, links to the checker and an example."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return it as it is, in HTML."""
+        self.env.note_reread()  # another build may have no Pyodide
+        static = "../" * self.env.docname.count("/") + "_static"
+        shown = checking.show(python, static) if self.name == "proof-check" else checking.list_files(static)
+        return [nodes.raw("", shown, format="html")]
+
+
 def setup(app) -> None:
     """Register what is said above."""
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)
@@ -191,6 +206,8 @@ def setup(app) -> None:
     app.connect("autodoc-skip-member", leave_out)
     app.add_html_math_renderer("mathml", inline_renderers=(show_formula, None), block_renderers=(show_formula, None))
     app.add_directive("gallery", PageList)
+    for name in ("proof-check", "proof-files"):
+        app.add_directive(name, ProofCheck)
 
 
 html_math_renderer = "mathml"

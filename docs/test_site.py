@@ -4,14 +4,21 @@
 of links, images and scripts needs none.
 """
 
+import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
+import checking
 import pytest
+from sklearn.datasets import load_breast_cancer
+
+from cvxens import InfiniteEnsembleSVC
 
 SITE = Path(os.environ.get("CVXENS_SITE", Path(__file__).parent / "_build" / "html"))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -20,6 +27,7 @@ SEEN = [
     "index.html",
     "learn/pair.html",
     "learn/choose.html",
+    "do/check_proof.html",
     "know/formulations/LPBoost.html",
     "know/errors.html",
     "api/estimators.html",
@@ -161,3 +169,117 @@ def test_a_code_block_is_copied_as_it_stands(browser, capsys) -> None:
     exec(compile(page.evaluate("window.copied"), "front page", "exec"), {})
     assert "proven" in capsys.readouterr().out
     page.close()
+
+
+CHECK = SITE / "_static" / "check"
+EXAMPLE = [CHECK / checking.PROOF, CHECK / checking.DATA]
+
+
+class Checking:
+    """The page that checks proofs, in a browser."""
+
+    def __init__(self, browser) -> None:
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page = browser.new_page(viewport={"width": 400, "height": 900})
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto((SITE / "do" / "check_proof.html").as_uri())
+        if self.page.locator("form.check-proof").count() == 0:
+            self.page.close()
+            pytest.skip("the site was built without Pyodide")
+
+    def press(self, button: str) -> tuple[str, str]:
+        """Press a button, wait, and return what the checker printed, and what the page says of it."""
+        self.page.get_by_role("button", name=button, exact=True).click()
+        self.page.locator("[data-example]:enabled").first.wait_for(timeout=120_000)
+        printed = self.page.locator("form.check-proof pre").text_content() or ""
+        return printed.partition("\n")[2], self.page.locator("form.check-proof [role=status]").inner_text()
+
+    def check(self, proof: Path, data: Path) -> str:
+        """Choose two files and check them."""
+        self.page.set_input_files("input[name=proof]", proof)
+        self.page.set_input_files("input[name=data]", data)
+        return self.press("Check")[0]
+
+
+@pytest.fixture(scope="module")
+def checking_page(browser):
+    opened = Checking(browser)
+    yield opened
+    opened.page.close()
+
+
+def check_at_command_line(proof: Path, data: Path) -> str:
+    command = [sys.executable, "-I", str(CHECK / "checker.py"), str(proof), str(data)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout.rstrip("\n")
+
+
+@in_a_browser
+def test_the_example_of_a_proof_is_checked_in_the_browser(checking_page) -> None:
+    printed, told = checking_page.press("Check the example")
+    assert printed == check_at_command_line(*EXAMPLE)
+    assert printed.startswith("PASS: Over all stumps")
+    assert re.match(r"Checked in \d+\.\d s by Python 3\.", told)
+    printed, _ = checking_page.press("The example, one weight changed")
+    assert printed == "FAIL: the values are not those stated"
+    assert checking_page.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+    assert not checking_page.wrong
+    assert {url.partition(":")[0] for url in checking_page.asked} <= {"file", "data", "blob"}
+
+
+@in_a_browser
+def test_files_are_checked_in_the_browser_as_at_the_command_line(checking_page, tmp_path) -> None:
+    proof, data = EXAMPLE
+    record = json.loads(proof.read_text())
+    record["multipliers"][1] = str(int(record["multipliers"][1]) + 1)
+    (tmp_path / "changed.json").write_text(json.dumps(record))
+    (tmp_path / "none.json").write_text("[")
+    cells = data.read_text().replace("17.99", "17.98", 1)
+    (tmp_path / "other.csv").write_text(cells)
+    X, y = load_breast_cancer(return_X_y=True)
+    machine = InfiniteEnsembleSVC(kernel="gaussian", C=1.0).fit(X[:60], y[:60])
+    machine.prove(X[:60], y[:60]).save(tmp_path / "kernel.json", tmp_path / "kernel.csv")
+    expected = [
+        (proof, data, "PASS: Over all stumps"),
+        (tmp_path / "changed.json", data, "FAIL: the proof is not as it was written: its hash differs"),
+        (tmp_path / "none.json", data, "FAIL: JSONDecodeError"),
+        (proof, tmp_path / "other.csv", "FAIL: the features are others: their hash differs"),
+        (tmp_path / "kernel.json", tmp_path / "kernel.csv", "PASS: Over all functions of the gaussian kernel"),
+        (data, proof, "FAIL: "),
+    ]
+    for first, second, beginning in expected:
+        printed = checking_page.check(first, second)
+        assert printed.startswith(beginning)
+        if sys.version_info[:2] == (3, 14) or "Error" not in printed:  # Python's own words vary by its version
+            assert printed == check_at_command_line(first, second)
+
+
+@in_a_browser
+def test_a_check_is_stopped_and_another_begun(browser) -> None:
+    opened = Checking(browser)
+    assert opened.page.get_by_role("button", name="Check", exact=True).is_disabled()
+    opened.page.get_by_role("button", name="Check the example").click()
+    opened.page.get_by_role("button", name="Stop").click(timeout=60_000)
+    assert "Nothing was checked: it was stopped" in opened.page.locator("form.check-proof [role=status]").inner_text()
+    assert opened.press("Check the example")[0].startswith("PASS")
+    opened.page.close()
+
+
+def test_where_there_is_no_pyodide_the_site_says_so(tmp_path, monkeypatch, capsys) -> None:
+    """And how to check all the same: without npm, without its registry, or where that has another file."""
+    wrong = f"echo wrong > pyodide-{checking.PYODIDE}.tgz"
+    for k, (script, why) in enumerate([(None, "there is no npm"), ("exit 7", "status 7"), (wrong, "another hash")]):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        if script:
+            (folder / "npm").write_text(f"#!/bin/sh\n{script}\n")
+            (folder / "npm").chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+        assert checking.fetch(folder / "cache") is None
+        (said,) = capsys.readouterr().err.splitlines()
+        assert why in said
+        assert "command line" in said
+        assert not list((folder / "cache").glob("*.tgz"))
+    assert 'href="#from-the-command-line"' in checking.show(None, "../_static")

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "tests", ".ci")
 PINS = ("constraints.txt", "constraints-oldest.txt")
 FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", *PINS)
-CACHES = re.compile(r"(^|/)(__pycache__|\.ipynb_checkpoints|\.hypothesis|\.pytest_cache)/|\.(py[cod]|nb[ic])$")
+CACHES = re.compile(r"(^|/)(_build|__pycache__|\.ipynb_checkpoints|\.hypothesis|\.pytest_cache)/|\.(py[cod]|nb[ic])$")
 
 
 @pytest.fixture(scope="module")
