@@ -12,7 +12,6 @@ from . import problems as problems
 from . import report as report
 from . import solvers as solvers
 from .certificates import Certificate as Certificate
-from .certificates import certify as certify
 from .colgen import Formulation as Formulation
 from .colgen import Run as Run
 from .colgen import column_generation as column_generation
@@ -51,6 +50,7 @@ from .estimators import SupervisedKernelRLSRegressor as SupervisedKernelRLSRegre
 from .estimators import certify_model as certify_model
 from .estimators import load_model as load_model
 from .estimators import reweight as reweight
+from .problems import certify as certify
 from .problems import certify_problem as certify_problem
 
 __version__: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -261,6 +261,7 @@ class Evaluation(Protocol):
         """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
 
 
+@runtime_checkable
 class Certifiable(Protocol):
     """A problem that can be evaluated in numpy."""
 

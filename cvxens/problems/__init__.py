@@ -18,7 +18,7 @@ from cvxens.problems.formulations import (
 from cvxens.problems.maps import Columns, DenseColumns, Signed, StumpColumns
 from cvxens.problems.problem import Evaluated, Problem
 from cvxens.problems.soundness import Checked, check_formulation
-from cvxens.problems.verify import certify_problem
+from cvxens.problems.verify import certify, certify_problem
 
 FORMULATIONS: tuple[type[Problem], ...] = (
     SVMPrimal,
@@ -60,6 +60,7 @@ __all__ = [
     "Signed",
     "SoftMarginBoosting",
     "StumpColumns",
+    "certify",
     "certify_problem",
     "check_formulation",
     "simplex_codes",

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens import certificates, validation
+from cvxens.certificates import Certifiable, Certificate
 from cvxens.errors import InvalidInput
 from cvxens.problems.conic import ConicForm, ConicProof, DualBound, canonicalise, mend, solve_cones
 from cvxens.problems.modelling import cp
@@ -42,6 +42,45 @@ class _Inside(NamedTuple):
 
     x: Array
     value: float  # what c'x + offset is not above at the exact point
+
+
+def certify(
+    problem: Certifiable | cp.Problem, values: Mapping[cp.Variable, object] | None = None, /, **arrays: object
+) -> Certificate:
+    """Say how far a point is from the optimum of a problem: one of ours, or any convex one of cvxpy's.
+
+    Parameters
+    ----------
+    problem : one of the classes of cvxens.problems, or cvxpy.Problem
+        The one is certified by `cvxens.certificates.certify`, the other by `certify_problem`.
+    values : mapping of cvxpy.Variable to array-like, optional
+        The point of a `cvxpy.Problem`; by default the values that its variables have.
+    **arrays : array-like
+        The point of one of ours, any of its arrays by name: `w`, `b`, `u`, ...
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> from cvxens.problems import SVMPrimal
+    >>> X, y, w = np.array([[2.0], [-2.0]]), np.array([1.0, -1.0]), cp.Variable(1)
+    >>> stated = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + cp.sum(cp.pos(1 - cp.multiply(y, X @ w)))))
+    >>> certify(SVMPrimal(X, y, C=1.0), w=[0.5], b=0.0).holds(1e-6), certify(stated, {w: [0.5]}).holds(1e-6)
+    (True, True)
+    """
+    if isinstance(problem, Certifiable):
+        if values is not None:
+            raise InvalidInput("values", "found them for a problem of arrays", "give these by name, such as w=...")
+        return certificates.certify(problem, **arrays)
+    if not isinstance(problem, cp.Problem):
+        remedy = "give a problem of cvxens.problems or a cvxpy.Problem; models have certify, or certify_model"
+        raise InvalidInput("problem", f"found {type(problem).__name__}", remedy)
+    if arrays:
+        raise InvalidInput("arrays", f"found {', '.join(arrays)}", "give a mapping from the variables of cvxpy's")
+    return certify_problem(problem, values)
 
 
 def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None = None) -> Certificate:

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import AdaBoostClassifier
 
-from cvxens import certify_problem
+from cvxens import certificates, certify, certify_problem
 from cvxens.errors import InvalidInput
+from cvxens.problems import SVMPrimal
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -197,6 +199,20 @@ def test_what_cannot_be_certified_is_refused_by_name():
         certify_problem(refused["solve"], {x: [1.0, 2.0, 3.0]})
     with pytest.raises(InvalidInput, match="x"):
         certify_problem(refused["solve"], {})
+
+
+def test_certify_takes_problems_of_ours_and_of_cvxpy_and_nothing_else():
+    ours, x, at = SVMPrimal(np.array([[2.0], [-1.0]]), [1.0, -1.0], C=1.0), cp.Variable(1), {"w": [0.5], "b": 0.0}
+    stated = cp.Problem(cp.Minimize(cp.sum_squares(x) / 2 + cp.pos(1 - 2 * x[0]) + cp.pos(1 - x[0])))
+    assert certify(ours, **at) == certificates.certify(ours, **at)
+    assert certify(stated, {x: [0.5]}) == certify_problem(stated, {x: [0.5]})
+    stated.solve(solver="CLARABEL")
+    assert certify(stated) == certify_problem(stated)
+    wrong = {"values": (ours, {x: [0.5]}), "problem": (AdaBoostClassifier(), None), "arrays": (stated, None)}
+    for name, (problem, values) in wrong.items():
+        with pytest.raises(InvalidInput) as refused:
+            certify(problem, values, **at)
+        assert refused.value.argument == name
 
 
 def test_values_of_the_problem_stay_as_they_are():
