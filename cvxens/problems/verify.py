@@ -300,14 +300,24 @@ def _tie(form: ConicForm, at: Array) -> ConicForm | None:
 
 
 def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array) -> _Inside | None:
-    """Mix a point with as little as serves of one that is deep inside."""
-    # shares of the sizes of rows by which the deep point is inside, tried in turn; without any only the given one is
+    """Mix a point, or the nearest one inside, with as little as serves of one that is deep inside.
+
+    Its value is none below that of the given point: what pulls the nearest to be better does not count.
+    """
+    if (inside := _verify_inside(form, given)) is not None:
+        return inside
+    # shares of the sizes of rows by which the deep point is inside, tried in turn
     sizes = np.abs(given) + (float(np.abs(given).mean()) or 1.0)  # entries at 0 have borders there, too
-    centres = (_pull(form.tighten(sizes, share), rows, given) for share in (1e-2, 1e-4, 1e-6))
-    centre = next((x for x in centres if x is not None), given)
-    shares = (0.0, *10.0 ** np.arange(-14, 0.5, 0.5))
-    mixed = (_verify_inside(form, given + share * (centre - given)) for share in shares)
-    return next((inside for inside in mixed if inside is not None), None)
+    nearest, shares = _pull(form, rows, given), 10.0 ** np.arange(-14, 0.5, 0.5)
+    for depth in (1e-2, 1e-4, 1e-6):
+        centre = _pull(form.tighten(sizes, depth), rows, given)
+        if centre is None or _verify_inside(form, centre) is None:
+            continue
+        mixed = ((x + share * (centre - x) for share in shares) for x in (given, nearest) if x is not None)
+        found = [next((i for x in some if (i := _verify_inside(form, x)) is not None), None) for some in mixed]
+        if inside := min((each for each in found if each is not None), key=lambda each: each.value, default=None):
+            return inside._replace(value=max(inside.value, dot(form.c, given) + form.offset))
+    return None
 
 
 def _pull(form: ConicForm, rows: NDArray[np.intp], to: Array) -> Array | None:
@@ -325,14 +335,20 @@ def _complete(form: ConicForm, rows: NDArray[np.intp], at: Array) -> Array:
     """Return a point with the given entries whose others are the best ones, or the nearest where there is none."""
     x, rest = np.zeros_like(form.c), np.setdiff1d(np.arange(len(form.c)), rows)
     x[rows] = at
+    A, done = form.A[:, rest], not len(rest)
+    # what is said of given entries alone is not for the others to satisfy
+    theirs = np.diff(sparse.csr_array(A).indptr) > 0
+    theirs[form.cones.zero + form.cones.nonnegative :] = True
     # what solvers leave of constraints, relative: where entries miss them by more, the nearest that do not are taken
     near = 1e-7
-    for share in (0.0, near) if len(rest) else ():
-        found = solve_cones(form.A[:, rest], form.tighten(x, -share).b - form.A[:, rows] @ at, form.c[rest], form.cones)
-        if found.solved:
+    for share in () if done else (0.0, near):
+        left = np.where(theirs, form.tighten(x, -share).b - form.A[:, rows] @ at, form.cones.fill(1.0))
+        found = solve_cones(A, left, form.c[rest], form.cones)
+        if done := found.solved:
             x[rest] = found.x
             break
-    return x if (_miss(form, x) <= 2 * near).all() or (nearest := _pull(form, rows, x)) is None else nearest
+    near_enough = done and (_miss(form, x) <= 2 * near).all()
+    return x if near_enough or (nearest := _pull(form, rows, x)) is None else nearest
 
 
 def _miss(form: ConicForm, x: Array) -> Array:
