@@ -189,14 +189,28 @@ class PageList(SphinxDirective):
 
 
 class ProofCheck(SphinxDirective):
-    """The form that checks a proof in the browser, or, as `proof-files`, links to the checker and an example."""
+    """The form that checks a proof in the browser, with what is said of it below, or a note that there is none."""
+
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return it as it is, in HTML."""
+        """Return it in HTML."""
         self.env.note_reread()  # another build may have no Pyodide
-        static = "../" * self.env.docname.count("/") + "_static"
-        shown = checking.show(python, static) if self.name == "proof-check" else checking.list_files(static)
-        return [nodes.raw("", shown, format="html")]
+        form = nodes.raw("", checking.show(python, static_folder(self)), format="html")
+        return [form, *(self.parse_content_to_nodes() if python else [])]
+
+
+class ProofFiles(SphinxDirective):
+    """Links to the checker and the example of a proof."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return them in HTML."""
+        return [nodes.raw("", checking.list_files(static_folder(self)), format="html")]
+
+
+def static_folder(directive: SphinxDirective) -> str:
+    """Return the way from a page to what is beside the pages."""
+    return "../" * directive.env.docname.count("/") + "_static"
 
 
 def setup(app) -> None:
@@ -206,8 +220,8 @@ def setup(app) -> None:
     app.connect("autodoc-skip-member", leave_out)
     app.add_html_math_renderer("mathml", inline_renderers=(show_formula, None), block_renderers=(show_formula, None))
     app.add_directive("gallery", PageList)
-    for name in ("proof-check", "proof-files"):
-        app.add_directive(name, ProofCheck)
+    app.add_directive("proof-check", ProofCheck)
+    app.add_directive("proof-files", ProofFiles)
 
 
 html_math_renderer = "mathml"

@@ -308,15 +308,16 @@ def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array) -> _Insid
         return inside
     # shares of the sizes of rows by which the deep point is inside, tried in turn
     sizes = np.abs(given) + (float(np.abs(given).mean()) or 1.0)  # entries at 0 have borders there, too
-    nearest, shares = _pull(form, rows, given), 10.0 ** np.arange(-14, 0.5, 0.5)
+    starts = [x for x in (given, _pull(form, rows, given)) if x is not None]
     for depth in (1e-2, 1e-4, 1e-6):
-        centre = _pull(form.tighten(sizes, depth), rows, given)
-        if centre is None or _verify_inside(form, centre) is None:
-            continue
-        mixed = ((x + share * (centre - x) for share in shares) for x in (given, nearest) if x is not None)
-        found = [next((i for x in some if (i := _verify_inside(form, x)) is not None), None) for some in mixed]
-        if inside := min((each for each in found if each is not None), key=lambda each: each.value, default=None):
-            return inside._replace(value=max(inside.value, dot(form.c, given) + form.offset))
+        deep = _pull(form.tighten(sizes, depth), rows, given)
+        if deep is not None and _verify_inside(form, deep) is not None:
+            shares = 10.0 ** np.arange(-14, 0.5, 0.5)
+            mixed = ((_verify_inside(form, x + share * (deep - x)) for share in shares) for x in starts)
+            first = [inside for some in mixed if (inside := next(filter(None, some), None)) is not None]
+            if first:
+                best = min(first, key=lambda inside: inside.value)
+                return best._replace(value=max(best.value, dot(form.c, given) + form.offset))
     return None
 
 

@@ -172,6 +172,9 @@ def test_residuals_have_the_names_and_units_of_constraints():
     assert max(certificate.repair.values()) >= 0.25 - 1e-9
     assert certificate.primal >= -1.0
     assert certificate.dual == pytest.approx(-1.0)
+    # of a point that is outside by its last digits the value is its own, not that of a better one nearby
+    spread = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.sum(x) == 1, x >= 0])
+    assert certify_problem(spread, {x: [1 + 1e-9, -1e-9]}).primal == pytest.approx(1.0, abs=1e-7)
 
 
 @pytest.mark.parametrize("maximise", [False, True])
