@@ -19,7 +19,7 @@ from cvxens.colgen.masters import (
     fastest_master,
 )
 from cvxens.colgen.oracles import Pool, Stumps
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.problems import Problem
 from cvxens.problems.losses import Exponential, Hinge, HuberizedHinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
@@ -102,6 +102,52 @@ def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
     ]
     assert all(run.certificate.holds(2e-6) for run in runs)
     assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=4e-6)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_bounds_on_slacks_raise_prices_in_interior_points(seed, intercept, nonnegative):
+    random = np.random.default_rng(seed)
+    n, k = random.integers(6, 40), random.integers(1, 9)
+    H, y = random.normal(size=(n, k)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    # some samples have no price of their own, some are in no bound
+    charges = random.exponential(size=(random.integers(1, 4), n)) * (random.random(n) < 0.7)
+    prices = np.where(charges.any(axis=0) & (random.random(n) < 0.5), 0.0, random.exponential(size=n))
+    limits = charges.sum(axis=1) * random.uniform(0.3, 1.2, len(charges))
+    pulls = random.normal(size=charges.shape) * (random.random((len(charges), 1)) < 0.3)
+    pulls -= np.outer(pulls @ y, y) / n * intercept
+    loss = SideLoss(Hinge(prices), pulls, charges, limits)
+    formulation = Formulation(loss, L1(random.exponential()), intercept=intercept, nonnegative=nonnegative)
+    try:
+        truth = Problem(formulation, H, y).solve().objective
+    except NotSeparable:
+        # no weights satisfy the bounds
+        return
+    pool = Pool(H, negations=not nonnegative)
+    run = column_generation(formulation, pool, y, tol=1e-5, master=InteriorPointMaster)
+    assert run.certificate.primal >= truth - 3e-6 * abs(truth)
+    assert run.certificate.dual <= truth + 3e-6 * abs(truth)
+    assert run.certificate.holds(2e-5)
+    z = y * run.decision_function(H)
+    assert (pulls @ z + charges @ np.maximum(1 - z, 0.0) <= limits + 1e-11 * (charges.sum(axis=1) + 1)).all()
+
+
+def test_bounds_on_hinges_are_read_off_expressions():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1_200, 3))
+    y = np.where(X @ [1.0, 0.5, -0.5] + random.normal(size=len(X)) > 0.5, 1.0, -1.0)
+    positive, equal = y > 0, y * X[:, 2] - (y @ (y * X[:, 2])) / len(y)
+
+    def constraints(z):
+        return [cp.sum(cp.pos(1 - z[~positive])) / (~positive).sum() <= 0.3, cp.abs(equal @ z) <= 50.0]
+
+    formulation = Formulation(lambda z: cp.sum(cp.pos(1 - z[positive])), L1(5.0), True, constraints=constraints)
+    truth = column_generation(formulation, Stumps(X), y, tol=1e-4, master=ConicMaster).certificate
+    run = assert_optimum(column_generation(formulation, Stumps(X), y, tol=1e-4), truth.primal, rel=2e-4)
+    assert formulation.read(y).basis == "by multipliers of the constraints"
+    z = y * run.decision_function(X)
+    assert np.maximum(1 - z[~positive], 0).mean() <= 0.3
+    assert abs(equal @ z) <= 50.0
 
 
 @settings(max_examples=12)
