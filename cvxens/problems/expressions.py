@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import Any
 
@@ -361,16 +361,16 @@ class ExpressionLoss(StatedLoss):
         object.__setattr__(smooth, "curvature", table.curvature)
         return smooth
 
-    def read_linear(self, shape: tuple[int, ...], *, partial: bool = False) -> ReadHinges | CVaR | None:
+    def read_linear(self, shape: tuple[int, ...], *, in_part: bool = False) -> ReadHinges | CVaR | None:
         """Return the hinges of a form of many samples, or the mean of the largest; None of any other.
 
-        Its values are those of the expression. With `partial` some samples may have none.
+        Its values are those of the expression. With `in_part` some samples may have none.
         """
         stated = self.state(shape)
         if shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
             return None
         conic = self.conic(shape)
-        if (read := read_hinges(conic.form, partial=partial) or read_largest(stated)) is None:
+        if (read := read_hinges(conic.form, in_part=in_part) or read_largest(stated)) is None:
             return None
         knots = np.broadcast_to(read.linear_dual.hinges[0].knots, shape)
         spread = 1.0 + float(np.ptp(knots))
@@ -422,12 +422,12 @@ class ConstrainedLoss(StatedLoss):
 
     def split(self, shape: tuple[int, ...]) -> list[Loss]:
         """Return what each constraint wants to be 0 or below as a loss, up to the first that is no one inequality."""
-        held, express = self._alone.state(shape).term.constraints, self.constrain
+        held = self._alone.state(shape).term.constraints
         single = takewhile(lambda one: isinstance(one, cp.constraints.Inequality) and one.size == 1, held)
-        return [
-            ExpressionLoss(lambda z, place=place: cp.sum(read_constraints(express, z)[place].expr))
-            for place, _ in enumerate(single)
-        ]
+        return [ExpressionLoss(partial(self._express_excess, place)) for place, _ in enumerate(single)]
+
+    def _express_excess(self, place: int, z: cp.Expression) -> Any:
+        return cp.sum(read_constraints(self.constrain, z)[place].expr)
 
     @property
     def is_known(self) -> bool:

@@ -96,8 +96,8 @@ class LinearDual:
 
         Gains are in units of their mean size, so that a solver's tolerances mean the same whatever targets are measured
         in. With `centre`, as where an intercept can take it back, the median knot is taken off first, so that digits of
-        targets far from 0 are not lost. Multipliers of side constraints are in units of `scale`, one or one of each, and
-        as large as the largest price at most.
+        targets far from 0 are not lost. Multipliers of side constraints are in units of `scale`, or of its own of each,
+        and as large as the largest price at most.
 
         Examples
         --------
@@ -169,7 +169,3 @@ class Stack:
         """Return the coefficients of all variables in a sum ``values'u``."""
         copies = np.multiply.outer(self.signs, values).ravel()
         return np.append(copies, -self.pulls @ values) if len(self.pulls) else copies
-
-    def lift(self, rows: Array) -> Array:
-        """Return rows of values of samples (n_rows, n_samples) as a program keeps them once for all copies."""
-        return np.hstack([rows, -rows @ self.pulls.T]) if len(self.pulls) else rows

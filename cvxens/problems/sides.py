@@ -193,12 +193,10 @@ class SideLoss(ConicLoss):
         # of a run's best bound, too, which may be some rounds old
         return deque(maxlen=200)
 
-    def _raise_prices(self, pi: Array) -> Loss:
+    def _raise_prices(self, pi: Array) -> Any:
         """Return the loss with what slacks cost by the constraints."""
-        if not self.has_charges:
-            return self.loss
         hinge: Any = self.loss
-        return Hinge(hinge.C + pi @ self.charges)
+        return Hinge(hinge.C + pi @ self.charges) if self.has_charges else hinge
 
     def adopt(self, v: Array, pi: Array, y: Array | None) -> Array:
         """Return u = v - pulls'pi for multipliers of the loss and of the constraints, repaired, and remember it.
@@ -292,9 +290,9 @@ class SideLoss(ConicLoss):
             costs, rows, np.append([-1.0, -1.0], self.limits), bounds=[(reach, reach), *[(0, None)] * (2 + k)]
         )
         alpha, pi = np.split(np.maximum(-found.ineqlin.marginals, 0.0), [2])
-        bounds = self._raise_prices(pi).C
-        shares = alpha / np.maximum(classes @ np.broadcast_to(bounds, y.shape), TINY)
-        return self.adopt(bounds * (shares @ classes), pi, y if intercept else None)
+        raised = np.broadcast_to(self._raise_prices(pi).C, y.shape)
+        shares = alpha / np.maximum(classes @ raised, TINY)
+        return self.adopt(raised * (shares @ classes), pi, y if intercept else None)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Return u if it is adopted, or a share of such, and balanced; else the nearest that has a bound."""
@@ -372,33 +370,30 @@ def _read_charges(loss: ConstrainedLoss, y: Array) -> tuple[Loss, ConstrainedLos
 
     Where the loss is no such sum, or no constraint is such a bound, both are as they were.
     """
-    prices, limits, places = [_read_prices(loss.loss, y)[0]], [], []
-    for place, part in enumerate(loss.split(y.shape)):
-        charges, constant = _read_prices(part, y)
-        if charges is not None and constant < 0:
-            prices, limits, places = [*prices, charges], [*limits, -constant], [*places, place]
-    first, *charges = prices
+    (first, _), *parts = (_read_prices(part, y) for part in (loss.loss, *loss.split(y.shape)))
+    sums = {place: part for place, part in enumerate(parts) if part[0].any() and part[1] < 0}
+    charges = np.array([prices for prices, _ in sums.values()])
     # what neither the loss nor a bound takes in has no multiplier to find
-    if first is None or not places or not np.any(prices, axis=0).all():
+    if not first.any() or not sums or not (first + charges.sum(axis=0)).all():
         return loss.loss, loss
     constrain = loss.constrain
     others = replace(
-        loss, constrain=lambda z: [c for k, c in enumerate(read_constraints(constrain, z)) if k not in places]
+        loss, constrain=lambda z: [c for k, c in enumerate(read_constraints(constrain, z)) if k not in sums]
     )
-    return SideLoss(Hinge(first), np.zeros_like(charges), np.array(charges), np.array(limits)), others
+    limits = np.array([-constant for _, constant in sums.values()])
+    return SideLoss(Hinge(first), np.zeros_like(charges), charges, limits), others
 
 
-def _read_prices(loss: Loss, y: Array) -> tuple[Array | None, float]:
-    """Return the prices of ``sum_i prices_i max(0, 1 - z_i)``, and a constant beside it; None of any other loss."""
-    read = loss.read_linear(y.shape, partial=True) if isinstance(loss, ExpressionLoss) else loss
+def _read_prices(loss: Loss, y: Array) -> tuple[Array, float]:
+    """Return the prices of ``sum_i prices_i max(0, 1 - z_i)`` and a constant beside it; of other losses prices of 0."""
+    read = loss.read_linear(y.shape, in_part=True) if isinstance(loss, ExpressionLoss) else loss
     dual = None if read is None else read.linear_dual
     if dual is None or not dual.is_separable or len(dual.hinges) != 1:
-        return None, 0.0
+        return np.zeros(len(y)), 0.0
     [(sign, knots, prices)] = dual.hinges
-    is_hinge = sign > 0 and bool(((knots == 1.0) | (np.asarray(prices) == 0)).all())
-    return np.broadcast_to(prices, y.shape) if is_hinge else None, read.constant if isinstance(
-        read, ReadHinges
-    ) else 0.0
+    is_hinge = sign > 0 and ((knots == 1.0) | (np.asarray(prices) == 0)).all()
+    constant = read.constant if isinstance(read, ReadHinges) else 0.0
+    return np.broadcast_to(prices, y.shape) * bool(is_hinge), constant
 
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:

@@ -42,12 +42,15 @@ class ProgramRows:
     """A growing matrix A (n_rows, n_samples), kept in bytes as long as all its values are small integers.
 
     With several `signs` it stands for ``[sign_1 A, sign_2 A, ...]`` over as many copies of the samples, which are kept
-    once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares.
+    once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares. With `pulls` it stands
+    for ``[A, -A pulls']``, whose last columns, few, are kept beside it.
     """
 
-    def __init__(self, n_samples: int, signs: Array | None = None) -> None:
+    def __init__(self, n_samples: int, signs: Array | None = None, pulls: Array | None = None) -> None:
         self._kept = GrowingRows(n_samples)
         self.signs = np.ones(1) if signs is None else signs
+        self.pulls = np.zeros((0, n_samples)) if pulls is None else pulls
+        self.pulled = np.zeros((0, len(self.pulls)))
         self.steps: StepRows | None = None
         """What the last rows are, where all but the first few are steps of features."""
 
@@ -77,15 +80,23 @@ class ProgramRows:
             else:
                 self.steps.add(known)
         self._kept.add(added)
+        if len(self.pulls):
+            self.pulled = np.vstack([self.pulled, -added @ self.pulls.T])
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Remove the rows that are not marked, in place."""
         if self.steps is not None:
             self.steps.keep(kept[self.n_rows - len(self.steps.rows) :])
         self._kept.keep(kept)
+        self.pulled = self.pulled[kept] if len(self.pulls) else self.pulled
 
     def times(self, v: Array) -> Array:
-        """Return A v, for v (n_copies n_samples,)."""
+        """Return A v, for v (n_copies n_samples,), and with pulls more."""
+        if k := len(self.pulls):
+            return self._times(v[:-k]) + self.pulled @ v[-k:]
+        return self._times(v)
+
+    def _times(self, v: Array) -> Array:
         v = self.signs @ v.reshape(len(self.signs), -1)
         if self.steps is not None and (n_steps := self.n_steps):
             return np.concatenate([multiply(self.values[: self.n_rows - n_steps], v), self.steps.times(v)])
@@ -96,21 +107,28 @@ class ProgramRows:
         if self.steps is not None and (n_steps := self.n_steps):
             n_first = self.n_rows - n_steps
             combined = combine(self.values[:n_first], weights[:n_first]) + self.steps.combine(weights[n_first:])
-            return np.multiply.outer(self.signs, combined).ravel()
-        return np.multiply.outer(self.signs, combine(self.values, weights)).ravel()
+        else:
+            combined = combine(self.values, weights)
+        combined = np.multiply.outer(self.signs, combined).ravel()
+        return np.append(combined, weights @ self.pulled) if len(self.pulls) else combined
 
     def first(self, n_rows: int) -> NDArray[Any]:
         """Return the first rows over all copies."""
-        return np.hstack([sign * self.values[:n_rows].astype(float) for sign in self.signs])
+        return np.hstack([*(sign * self.values[:n_rows].astype(float) for sign in self.signs), self.pulled[:n_rows]])
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
+        if k := len(self.pulls):
+            return self._gram(theta[:-k], dtype) + (self.pulled * theta[-k:]) @ self.pulled.T
+        return self._gram(theta, dtype)
+
+    def _gram(self, theta: Array, dtype: DTypeLike) -> Array:
         if self.steps is not None and (n_steps := self.n_steps):
             n_first = self.n_rows - n_steps
             found = np.empty((self.n_rows, self.n_rows))
             found[n_first:, n_first:] = self.steps.gram(theta.reshape(len(self.signs), -1).sum(axis=0))
-            for place, row in enumerate(self.first(n_first)):
-                found[place] = found[:, place] = self.times(theta * row)
+            for place, row in enumerate(self.first(n_first)[:, : len(theta)]):
+                found[place] = found[:, place] = self._times(theta * row)
             return found
         theta = theta.reshape(len(self.signs), -1).sum(axis=0)
         # A diag(theta) A' = R R' with R = A diag(theta)^1/2; theta spans what single precision overflows on, its share
@@ -363,8 +381,8 @@ class NewtonEquations:
         theta = diag(1 / (a + d), 0) + L S^-1 L'      L = (diag(d / (a + d)) charges', I)
         S = diag(a + d of the others) + charges diag(a d / (a + d)) charges'
 
-    so that each of them costs a product with the rows. These normal equations are built and factored in single precision
-    as long as a few steps of conjugate gradients make up for that, then in double precision.
+    so that each of them costs a product with the rows. These normal equations are built and factored in single
+    precision as long as a few steps of conjugate gradients make up for that, then in double precision.
     """
 
     def __init__(self, program: Program, at: InteriorPoint, dtype: type) -> None:

@@ -403,7 +403,7 @@ class InteriorPointMaster(FastMaster):
             most = self.loss.limit_prices(y, intercept=formulation.intercept)
             scale = np.where(dual.charges.any(axis=1), most / largest, scale)
         stack = stack_dual(formulation, y, scale)
-        price, rows = float(stack.upper.max()), ProgramRows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
+        price, rows = float(stack.upper.max()), ProgramRows(len(y), stack.signs, stack.pulls)
         objective: MaxSum | MinLimit
         if self.penalty.edge_limit is not None:
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
@@ -411,7 +411,7 @@ class InteriorPointMaster(FastMaster):
             objective = MinLimit(self.loss, 1 / price)
             rows.add(np.ones((1, len(y))))
         if formulation.intercept:
-            rows.add(stack.lift(y[np.newaxis]))
+            rows.add(y[np.newaxis])
         n_free = rows.n_rows
         if not objective.limit_is_free and dual.high < inf:
             # sum u <= high, as the row of a column whose values are weight / high
@@ -487,7 +487,7 @@ class InteriorPointMaster(FastMaster):
 
     def add(self, columns: Sequence[Column]) -> None:
         self.given = self.given or columns
-        if not self.hypotheses and columns and self.program.rows.values.shape[1] == len(self.restricted.y):
+        if not self.hypotheses and columns:
             X = columns[0].sample
             if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
                 self.features = X
@@ -578,7 +578,7 @@ class InteriorPointMaster(FastMaster):
         rows *= self.signs[sign, np.newaxis].astype(rows.dtype)
         chosen = zip(sign.tolist(), column.tolist(), strict=True)
         steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
-        self.program.rows.add(self.stack.lift(rows), steps)
+        self.program.rows.add(rows, steps)
         if self.at is None:
             self.at = self._find_first_point(sign, column)
         else:
