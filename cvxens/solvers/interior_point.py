@@ -114,7 +114,8 @@ class ProgramRows:
 
     def first(self, n_rows: int) -> NDArray[Any]:
         """Return the first rows over all copies."""
-        return np.hstack([*(sign * self.values[:n_rows].astype(float) for sign in self.signs), self.pulled[:n_rows]])
+        pulled = [self.pulled[:n_rows]] if len(self.pulls) else []
+        return np.hstack([*(sign * self.values[:n_rows].astype(float) for sign in self.signs), *pulled])
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
