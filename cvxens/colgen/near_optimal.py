@@ -145,7 +145,8 @@ class LevelSet:
             found = f"found {type(penalty).__name__}, which needs more than the largest edge"
             raise InvalidInput("penalty", found, "give one of l1, or weights of a given sum")
         self._program: _LevelProgram | None = None
-        if self.loss.linear_dual is not None and self.loss.linear_dual.is_bounded:
+        dual = self.loss.linear_dual
+        if dual is not None and dual.is_bounded and not len(dual.charges):
             try:
                 self._program = _LevelProgram(self.formulation, y, level)
             except ImportError as error:

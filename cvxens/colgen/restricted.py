@@ -280,7 +280,7 @@ def intercept_of(solution: MasterSolution) -> Array:
     return solution.b if solution.centred is None else solution.centred
 
 
-def stack_dual(formulation: Formulation, y: Array, scale: float = 1.0) -> Stack:
+def stack_dual(formulation: Formulation, y: Array, scale: float | Array = 1.0) -> Stack:
     """Return the linear dual of a formulation's loss as variables of a program; `scale` is that of side constraints."""
     dual = formulation.terms[0].linear_dual
     assert dual is not None

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -355,21 +356,21 @@ class ExpressionLoss(StatedLoss):
     def read(self, shape: tuple[int, ...]) -> Loss:
         """Return the hinges that this is a sum of, or the same with curvatures where there is a table."""
         if (table := self.table(shape)) is None:
-            return self._read_linear(shape) or self
+            return self.read_linear(shape) or self
         smooth = copy(self)
         object.__setattr__(smooth, "curvature", table.curvature)
         return smooth
 
-    def _read_linear(self, shape: tuple[int, ...]) -> ReadHinges | CVaR | None:
+    def read_linear(self, shape: tuple[int, ...], *, in_part: bool = False) -> ReadHinges | CVaR | None:
         """Return the hinges of a form of many samples, or the mean of the largest; None of any other.
 
-        Its values are those of the expression.
+        Its values are those of the expression. With `in_part` some samples may have none.
         """
         stated = self.state(shape)
         if shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
             return None
         conic = self.conic(shape)
-        if (read := read_hinges(conic.form) or read_largest(stated)) is None:
+        if (read := read_hinges(conic.form, in_part=in_part) or read_largest(stated)) is None:
             return None
         knots = np.broadcast_to(read.linear_dual.hinges[0].knots, shape)
         spread = 1.0 + float(np.ptp(knots))
@@ -418,6 +419,15 @@ class ConstrainedLoss(StatedLoss):
         stated = self.state(shape)
         named = name_variables(stated.term, stated.variable)
         return None if named else read_rows(self._alone.conic(shape).form, most)
+
+    def split(self, shape: tuple[int, ...]) -> list[Loss]:
+        """Return what each constraint wants to be 0 or below as a loss, up to the first that is no one inequality."""
+        held = self._alone.state(shape).term.constraints
+        single = takewhile(lambda one: isinstance(one, cp.constraints.Inequality) and one.size == 1, held)
+        return [ExpressionLoss(partial(self._express_excess, place)) for place, _ in enumerate(single)]
+
+    def _express_excess(self, place: int, z: cp.Expression) -> Any:
+        return cp.sum(read_constraints(self.constrain, z)[place].expr)
 
     @property
     def is_known(self) -> bool:

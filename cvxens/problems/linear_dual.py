@@ -29,11 +29,11 @@ class LinearDual:
 
     The dual value of u is the largest ``sum over hinges of sign knots'v - limits'p`` with
 
-        u = sum over hinges of sign v - pulls'p,   0 <= v <= prices,   p >= 0,   low <= sum u <= high.
+        u = sum over hinges of sign v - pulls'p,   0 <= v <= prices + charges'p,   p >= 0,   low <= sum u <= high.
 
     So the hinge loss has one sum of hinges, absolute errors one of either sign, the mean of the worst samples a sum of
     multipliers that is limited, the soft minimum margin one that is 1, hard margins have hinges whose price is
-    infinite, and side constraints have multipliers p of their own.
+    infinite, and side constraints have multipliers p of their own, which raise the prices of hinges that they bound.
 
     Parameters
     ----------
@@ -41,8 +41,9 @@ class LinearDual:
         Those of one sign in the order in which their multipliers pay, by falling ``sign knots``.
     low, high : float
         Limits of the sum of the multipliers; -inf and inf where it has none.
-    pulls : ndarray of shape (n_constraints, n_samples)
-        Of side constraints ``pulls z <= limits`` on margins.
+    pulls, charges : ndarray of shape (n_constraints, n_samples)
+        Of side constraints ``pulls z + charges max(0, knots - z) <= limits`` on margins; charges of 0 may be left out,
+        and where there are any, hinges are one sum of sign 1.
     limits : ndarray of shape (n_constraints,)
         Of these.
 
@@ -58,6 +59,7 @@ class LinearDual:
     high: float = inf
     pulls: Array = field(default_factory=partial(np.zeros, (0, 0)))
     limits: Array = field(default_factory=partial(np.zeros, 0))
+    charges: Array = field(default_factory=partial(np.zeros, (0, 0)))
 
     @property
     def is_bounded(self) -> bool:
@@ -89,13 +91,13 @@ class LinearDual:
             left[sign] = left[sign] - parts[-1]
         return parts
 
-    def stack(self, y: Array, *, centre: bool = False, scale: float = 1.0) -> Stack:
+    def stack(self, y: Array, *, centre: bool = False, scale: float | Array = 1.0) -> Stack:
         """Stack copies of the samples, one for each sum of hinges, and the multipliers of side constraints behind them.
 
         Gains are in units of their mean size, so that a solver's tolerances mean the same whatever targets are measured
         in. With `centre`, as where an intercept can take it back, the median knot is taken off first, so that digits of
-        targets far from 0 are not lost. Multipliers of side constraints are in units of `scale`, and as large as the
-        largest price at most.
+        targets far from 0 are not lost. Multipliers of side constraints are in units of `scale`, or of its own of each,
+        and as large as the largest price at most.
 
         Examples
         --------
@@ -113,7 +115,8 @@ class LinearDual:
         # -0.0 becomes 0.0
         gains = np.repeat(signs, len(y)) * (knots - origin) / unit + 0.0
         k = len(self.limits)
-        pulls = scale * self.pulls if k else np.zeros((0, len(y)))
+        scale = np.broadcast_to(scale, k)
+        pulls = scale[:, np.newaxis] * self.pulls if k else np.zeros((0, len(y)))
         gains = np.append(gains, -scale * self.limits / unit)
         upper = np.append(prices, np.full(k, prices.max()))
         return Stack(self, signs, gains, upper, origin, unit, pulls, scale)
@@ -145,7 +148,7 @@ class Stack:
     origin: float
     unit: float  # weights and intercept of the stack are to be multiplied by it
     pulls: Array  # (n_constraints, n_samples), times the scale
-    scale: float
+    scale: Array  # (n_constraints,)
 
     @property
     def n_copied(self) -> int:
@@ -166,7 +169,3 @@ class Stack:
         """Return the coefficients of all variables in a sum ``values'u``."""
         copies = np.multiply.outer(self.signs, values).ravel()
         return np.append(copies, -self.pulls @ values) if len(self.pulls) else copies
-
-    def lift(self, rows: Array) -> Array:
-        """Return rows of values of samples (n_rows, n_samples) as a program keeps them once for all copies."""
-        return np.hstack([rows, -rows @ self.pulls.T]) if len(self.pulls) else rows

@@ -19,13 +19,14 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, linprog
 
-from cvxens.problems.constraints import HELD, ROOM, Measured
+from cvxens.problems.constraints import HELD, ROOM, Measured, read_constraints
 from cvxens.problems.expressions import LEAST_SAMPLES, ConicLoss, ConstrainedLoss, ExpressionLoss
 from cvxens.problems.linear_dual import LinearDual
 from cvxens.problems.losses import Hinge, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
+from cvxens.problems.sums import ReadHinges
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
 
@@ -105,11 +106,32 @@ class SideLoss(ConicLoss):
 
     @property
     def linear_dual(self) -> LinearDual | None:
-        """The dual of a loss of hinges of one side under constraints on scores alone; None of any other."""
+        """The dual of a loss of hinges of one side, where none but that of margins is bounded, with room; else None."""
         dual = self.loss.linear_dual
-        if self.has_charges or dual is None or not dual.is_separable or len(dual.hinges) != 1 or self.on_scores:
+        if dual is None or not dual.is_separable or len(dual.hinges) != 1 or self.on_scores:
             return None
-        return replace(dual, pulls=self.pulls, limits=self.tighten().limits)
+        dual = replace(dual, pulls=self.pulls, limits=self.tighten().limits)
+        if not self.has_charges:
+            return dual
+        has_room = (self.limits[self.charges.any(axis=1)] > 0).all()
+        return replace(dual, charges=self.charges) if self.is_known and has_room else None
+
+    def limit_prices(self, y: Array, *, intercept: bool) -> Array:
+        """Return twice what the multiplier of each constraint on slacks can be, or, unknown, what it will hardly be.
+
+        A point that leaves room to a constraint bounds what it costs by its own loss over that room, as the loss is
+        not below 0: so a constant score of the most room does. Where there is none, that is 1000 times the loss at
+        scores of 0, over the limit.
+        """
+        at_zero = self.loss.value(np.zeros(len(y)))
+        prices = 2000 * at_zero / np.where(self.limits > 0, self.limits, 1.0)
+        for place in np.flatnonzero(self.charges.any(axis=1)):
+            charged = Hinge(self.charges[place])
+            b = charged.best_intercept(np.zeros(len(y)), y) if intercept else 0.0
+            room = self.limits[place] - charged.value(y * b) - float(self.pulls[place] @ (y * b))
+            if room > 0:
+                prices[place] = min(2 * self.loss.value(y * b) / room, prices[place])
+        return prices
 
     def model(self, z: cp.Expression) -> Term:
         term = self.loss.model(z)
@@ -171,12 +193,10 @@ class SideLoss(ConicLoss):
         # of a run's best bound, too, which may be some rounds old
         return deque(maxlen=200)
 
-    def _raise_prices(self, pi: Array) -> Loss:
+    def _raise_prices(self, pi: Array) -> Any:
         """Return the loss with what slacks cost by the constraints."""
-        if not self.has_charges:
-            return self.loss
         hinge: Any = self.loss
-        return Hinge(hinge.C + pi @ self.charges)
+        return Hinge(hinge.C + pi @ self.charges) if self.has_charges else hinge
 
     def adopt(self, v: Array, pi: Array, y: Array | None) -> Array:
         """Return u = v - pulls'pi for multipliers of the loss and of the constraints, repaired, and remember it.
@@ -203,12 +223,15 @@ class SideLoss(ConicLoss):
         known = self.find_prices(u)
         return self._solve_prices(u) if known is None else known
 
-    def _solve_prices(self, u: Array) -> Array:
-        """Return the multipliers of the constraints with the highest dual value for some u, as a solver finds them."""
+    def _solve_prices(self, u: Array, far: float = inf) -> Array:
+        """Return the multipliers of the constraints with the highest dual value for some u, as a solver finds them.
+
+        Multipliers that miss those of a finite dual value by digits have one over margins that are not too far from 0.
+        """
         z = cp.Variable(u.shape)
         term = self.loss.model(z)
-        held = self._state(z) <= self.limits
-        problem = cp.Problem(cp.Minimize(term.expression + u @ z), [held, *term.constraints])
+        held, near = self._state(z) <= self.limits, [cp.abs(z) <= far] if far < inf else []
+        problem = cp.Problem(cp.Minimize(term.expression + u @ z), [held, *near, *term.constraints])
         return np.maximum(solve_model(Model(problem, {}, {"pi": (held, 1.0)}), None, {}).duals["pi"], 0.0)
 
     def _split(self, u: Array) -> tuple[Loss, Array, Array, float] | None:
@@ -235,13 +258,41 @@ class SideLoss(ConicLoss):
         return super().condition(u) if self._split(u) is None else ""
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
-        if self._split(u) is None:
+        if not self.is_known:
             return super().prove(u, y, z)
+        if self.has_charges and np.ptp(z if y is None else y * z) == 0:
+            return self._prove_constant(z + 1 if y is None else y, intercept=y is not None)
         if any(np.array_equal(u, known) for known, _ in reversed(self._known)):
             return self.repair(u, y)
-        # a share of an adopted u may have better multipliers of the constraints than that share of those of the latter
-        pi = self._solve_prices(u)
+        # of a solver's u, and a share of an adopted one may have better ones than that share of those of the latter
+        pi = self._solve_prices(u, 10 * (1 + float(np.abs(z).max(initial=0.0))))
         return self.adopt(u + pi @ self.pulls, pi, y)
+
+    def _prove_constant(self, y: Array, *, intercept: bool) -> Array:
+        """Return the multipliers of the best constant score b within the constraints, as far as a solver finds them.
+
+        Each class has one slack, so that these are a program in b, two slacks s and what is exceeded: ``min C's +
+        prices'e`` subject to ``s >= 1 - y b`` and ``charges s + pulls y b <= limits + e``. Prices of e are so high that
+        it is 0 where it can be.
+        """
+        none, classes = np.zeros(k := len(self.limits)), np.stack([y > 0, y < 0]).astype(float)
+        own = classes @ np.broadcast_to(self._raise_prices(none).C, y.shape)
+        rows = np.block(
+            [
+                [np.array([[-1.0], [1.0]]), -np.eye(2), np.zeros((2, k))],
+                [self.pulls @ y[:, np.newaxis], self.charges @ classes.T, -np.eye(k)],
+            ]
+        )
+        most = self.limit_prices(y, intercept=intercept)
+        costs = np.concatenate([[0.0], own, most])
+        reach = None if intercept else 0.0
+        found = linprog(
+            costs, rows, np.append([-1.0, -1.0], self.limits), bounds=[(reach, reach), *[(0, None)] * (2 + k)]
+        )
+        alpha, pi = np.split(np.maximum(-found.ineqlin.marginals, 0.0), [2])
+        raised = np.broadcast_to(self._raise_prices(pi).C, y.shape)
+        shares = alpha / np.maximum(classes @ raised, TINY)
+        return self.adopt(raised * (shares @ classes), pi, y if intercept else None)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Return u if it is adopted, or a share of such, and balanced; else the nearest that has a bound."""
@@ -292,19 +343,57 @@ class SideLoss(ConicLoss):
 def read_sides(loss: ConstrainedLoss, y: Array, *, balanced: bool) -> Loss:
     """Return a loss under constraints that are a few linear ones on margins, where fast masters know it, by their rows.
 
-    Few samples, other constraints, and losses of neither hinges nor curvatures stay as they are; so do constraints
-    that an intercept moves, where there is one, and those that scores of 0 do not keep.
+    Bounds on sums of hinges of margins are read, too, where the loss is such a sum. Few samples, other constraints, and
+    losses of neither hinges nor curvatures stay as they are; so do constraints that an intercept moves, where there is
+    one, and those that scores of 0 do not keep.
     """
     # fast masters have a number for each row in every step
-    if len(y) < LEAST_SAMPLES or (rows := loss.read_rows(y.shape, most=16)) is None:
+    most, inner = 16, loss.loss
+    if len(y) < LEAST_SAMPLES:
         return loss
-    (pulls, limits), inner = rows, loss.loss
+    if (rows := loss.read_rows(y.shape, most)) is None:
+        inner, others = _read_charges(loss, y)
+        rows = others.read_rows(y.shape, most)
+    if rows is None:
+        return loss
+    pulls, limits = rows
     moved = np.abs(pulls @ y) > len(y) * EPSILON * np.abs(pulls).sum(axis=1)
     if (limits < 0).any() or (balanced and moved.any()):
         return loss
     read = inner.read(y.shape) if isinstance(inner, ExpressionLoss) else inner
     sided = SideLoss.from_rows(read, pulls, np.zeros_like(pulls), limits, ())
     return loss if sided.linear_dual is None and sided.held is None else sided
+
+
+def _read_charges(loss: ConstrainedLoss, y: Array) -> tuple[Loss, ConstrainedLoss]:
+    """Return a sum of hinges of margins under bounds on such sums, by their prices, and the other constraints.
+
+    Where the loss is no such sum, or no constraint is such a bound, both are as they were.
+    """
+    (first, _), *parts = (_read_prices(part, y) for part in (loss.loss, *loss.split(y.shape)))
+    sums = {place: part for place, part in enumerate(parts) if part[0].any() and part[1] < 0}
+    charges = np.array([prices for prices, _ in sums.values()])
+    # what neither the loss nor a bound takes in has no multiplier to find
+    if not first.any() or not sums or not (first + charges.sum(axis=0)).all():
+        return loss.loss, loss
+    constrain = loss.constrain
+    others = replace(
+        loss, constrain=lambda z: [c for k, c in enumerate(read_constraints(constrain, z)) if k not in sums]
+    )
+    limits = np.array([-constant for _, constant in sums.values()])
+    return SideLoss(Hinge(first), np.zeros_like(charges), charges, limits), others
+
+
+def _read_prices(loss: Loss, y: Array) -> tuple[Array, float]:
+    """Return the prices of ``sum_i prices_i max(0, 1 - z_i)`` and a constant beside it; of other losses prices of 0."""
+    read = loss.read_linear(y.shape, in_part=True) if isinstance(loss, ExpressionLoss) else loss
+    dual = None if read is None else read.linear_dual
+    if dual is None or not dual.is_separable or len(dual.hinges) != 1:
+        return np.zeros(len(y)), 0.0
+    [(sign, knots, prices)] = dual.hinges
+    is_hinge = sign > 0 and ((knots == 1.0) | (np.asarray(prices) == 0)).all()
+    constant = read.constant if isinstance(read, ReadHinges) else 0.0
+    return np.broadcast_to(prices, y.shape) * bool(is_hinge), constant
 
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:

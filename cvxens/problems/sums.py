@@ -99,10 +99,11 @@ class ReadHinges(SumOfHinges):
         return super().dual_rounding(u) + sum_error(64, self.size)
 
 
-def read_hinges(form: ConicForm) -> ReadHinges | None:
+def read_hinges(form: ConicForm, *, in_part: bool = False) -> ReadHinges | None:
     """Return the sum of hinges that a canonical form is, of margins in one dimension; None where it is no such sum.
 
-    Slopes of every sample are to have both signs or 0 among them, so that there is a least value.
+    Slopes of every sample are to have both signs or 0 among them, so that there is a least value. With `in_part`
+    samples may have none, and count as one of price 0; else that is no such sum.
     """
     if form.cones.n_rows != form.cones.nonnegative or (lines := _read_lines(form)) is None:
         return None
@@ -129,7 +130,7 @@ def read_hinges(form: ConicForm) -> ReadHinges | None:
     for sign, prices in ((1.0, up), (-1.0, by - up)):
         kept, ahead = prices > least[:, np.newaxis], slice(None, None, -int(sign))
         counts = kept.sum(axis=1)
-        if counts.min() == 0 < counts.max():
+        if counts.min() == 0 < counts.max() and not (in_part and counts.max() == 1):
             return None
         best = np.argsort(~kept[:, ahead], axis=1, kind="stable")
         for k in range(counts.max()):

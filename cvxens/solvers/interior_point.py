@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple
 
@@ -42,12 +42,15 @@ class ProgramRows:
     """A growing matrix A (n_rows, n_samples), kept in bytes as long as all its values are small integers.
 
     With several `signs` it stands for ``[sign_1 A, sign_2 A, ...]`` over as many copies of the samples, which are kept
-    once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares.
+    once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares. With `pulls` it stands
+    for ``[A, -A pulls']``, whose last columns, few, are kept beside it.
     """
 
-    def __init__(self, n_samples: int, signs: Array | None = None) -> None:
+    def __init__(self, n_samples: int, signs: Array | None = None, pulls: Array | None = None) -> None:
         self._kept = GrowingRows(n_samples)
         self.signs = np.ones(1) if signs is None else signs
+        self.pulls = np.zeros((0, n_samples)) if pulls is None else pulls
+        self.pulled = np.zeros((0, len(self.pulls)))
         self.steps: StepRows | None = None
         """What the last rows are, where all but the first few are steps of features."""
 
@@ -77,15 +80,23 @@ class ProgramRows:
             else:
                 self.steps.add(known)
         self._kept.add(added)
+        if len(self.pulls):
+            self.pulled = np.vstack([self.pulled, -added @ self.pulls.T])
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Remove the rows that are not marked, in place."""
         if self.steps is not None:
             self.steps.keep(kept[self.n_rows - len(self.steps.rows) :])
         self._kept.keep(kept)
+        self.pulled = self.pulled[kept] if len(self.pulls) else self.pulled
 
     def times(self, v: Array) -> Array:
-        """Return A v, for v (n_copies n_samples,)."""
+        """Return A v, for v (n_copies n_samples,), and with pulls more."""
+        if k := len(self.pulls):
+            return self._times(v[:-k]) + self.pulled @ v[-k:]
+        return self._times(v)
+
+    def _times(self, v: Array) -> Array:
         v = self.signs @ v.reshape(len(self.signs), -1)
         if self.steps is not None and (n_steps := self.n_steps):
             return np.concatenate([multiply(self.values[: self.n_rows - n_steps], v), self.steps.times(v)])
@@ -96,21 +107,29 @@ class ProgramRows:
         if self.steps is not None and (n_steps := self.n_steps):
             n_first = self.n_rows - n_steps
             combined = combine(self.values[:n_first], weights[:n_first]) + self.steps.combine(weights[n_first:])
-            return np.multiply.outer(self.signs, combined).ravel()
-        return np.multiply.outer(self.signs, combine(self.values, weights)).ravel()
+        else:
+            combined = combine(self.values, weights)
+        combined = np.multiply.outer(self.signs, combined).ravel()
+        return np.append(combined, weights @ self.pulled) if len(self.pulls) else combined
 
     def first(self, n_rows: int) -> NDArray[Any]:
         """Return the first rows over all copies."""
-        return np.hstack([sign * self.values[:n_rows].astype(float) for sign in self.signs])
+        pulled = [self.pulled[:n_rows]] if len(self.pulls) else []
+        return np.hstack([*(sign * self.values[:n_rows].astype(float) for sign in self.signs), *pulled])
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
+        if k := len(self.pulls):
+            return self._gram(theta[:-k], dtype) + (self.pulled * theta[-k:]) @ self.pulled.T
+        return self._gram(theta, dtype)
+
+    def _gram(self, theta: Array, dtype: DTypeLike) -> Array:
         if self.steps is not None and (n_steps := self.n_steps):
             n_first = self.n_rows - n_steps
             found = np.empty((self.n_rows, self.n_rows))
             found[n_first:, n_first:] = self.steps.gram(theta.reshape(len(self.signs), -1).sum(axis=0))
-            for place, row in enumerate(self.first(n_first)):
-                found[place] = found[:, place] = self.times(theta * row)
+            for place, row in enumerate(self.first(n_first)[:, : len(theta)]):
+                found[place] = found[:, place] = self._times(theta * row)
             return found
         theta = theta.reshape(len(self.signs), -1).sum(axis=0)
         # A diag(theta) A' = R R' with R = A diag(theta)^1/2; theta spans what single precision overflows on, its share
@@ -165,10 +184,12 @@ class MaxSum:
         room = SPARE_ROOM * min(1.0, gap / max(float((np.abs(self.gain) * v).sum()), TINY))
         return min(1.0, self.limit / largest * (1 - room)) if largest > 0 else 1.0, self.limit
 
-    def gap(self, at: InteriorPoint, margins: Array, edges: Array, upper: Array) -> float:
+    def gap(self, at: InteriorPoint, margins: Array, edges: Array, program: Program) -> float:
         """Return the objective at (free, w) less that at v, scaled to be feasible."""
-        # the best slacks are xi = max(0, gain - A'w - F'free); shrunk to the limit, v is feasible
-        objective = self.limit * at.w.sum() + upper @ np.maximum(self.gain - margins, 0)
+        # with the best slacks xi; shrunk to the limit, v is feasible
+        short = self.gain - margins
+        slacks = np.maximum(short + program.charge(np.maximum(short, 0)), 0)
+        objective = self.limit * at.w.sum() + program.upper @ slacks
         bound = (self.gain * at.v).sum() * self.limit / max(self.limit, float(edges.max()))
         return float(objective - bound)
 
@@ -194,7 +215,7 @@ class MinLimit:
         """Return a limit that leaves room to the largest edge."""
         return 1.0, largest + SPARE_ROOM * gap
 
-    def gap(self, at: InteriorPoint, margins: Array, edges: Array, upper: Array) -> float:
+    def gap(self, at: InteriorPoint, margins: Array, edges: Array, program: Program) -> float:
         """Return the largest edge at v over its sum, less the soft minimum margin at w over its sum."""
         # the first free multiplier is -rho, which is no part of the margins
         margin = -self.loss.value((margins - at.free[0]) / at.w.sum())
@@ -204,30 +225,50 @@ class MinLimit:
 
 @dataclass(frozen=True)
 class Program:
-    """An objective subject to ``0 <= v <= upper``, ``A v <= limit`` and ``F v = totals``; the rows are F, then A."""
+    """An objective subject to ``0 <= v``, ``E v <= upper``, ``A v <= limit``, ``F v = totals``; the rows are F, then A.
+
+    Without charges E is the identity. With them the last v, p, raise the bounds of those before, the samples':
+    ``E v = (v - charges'p, p)``, which has the transpose ``E'xi = (xi, xi_p - charges xi)``.
+    """
 
     rows: ProgramRows
     n_free: int  # rows of F
-    upper: Array  # in (0, 1]
+    upper: Array  # in [0, 1]
     objective: MaxSum | MinLimit
+    charges: Array = field(default_factory=partial(np.zeros, (0, 0)))  # (n_last, n_samples), 0 or above
+
+    def raise_bounds(self, v: Array) -> Array:
+        """Return ``v - E v``: charges'p, and 0 for p itself; plain 0 without charges."""
+        k, n = self.charges.shape
+        return np.append(v[n:] @ self.charges, np.zeros(k)) if k else np.zeros(())
+
+    def room(self, v: Array) -> Array:
+        """Return ``upper - E v``."""
+        return self.upper - v + self.raise_bounds(v)
+
+    def charge(self, xi: Array) -> Array:
+        """Return ``xi - E'xi``: 0 for the samples, and their charges for p; plain 0 without charges."""
+        n = self.charges.shape[1]
+        return np.append(np.zeros(n), self.charges @ xi[:n]) if n else np.zeros(())
 
     @cached_property
     def middle(self) -> Array:
         """The v in proportion to the upper bounds, by class where F balances these: it satisfies F v = rhs."""
         F = self.rows.first(self.n_free)
-        labels = F[-1] if len(F) else np.ones(len(self.upper))
+        upper = self.upper + self.raise_bounds(0.5 * self.upper)
+        labels = F[-1] if len(F) else np.ones(len(upper))
         sides = [side for side in (labels > 0, labels < 0) if side.any()]
-        sums = [float(np.abs(labels[side]) @ self.upper[side]) for side in sides]
+        sums = [float(np.abs(labels[side]) @ upper[side]) for side in sides]
         # the same of either class: half of the bounds, unless F says how much
         total = float(self.objective.rhs(1)[0]) / len(sides) or min(sums) / 2
-        return self.upper * np.select(sides, [total / own for own in sums], 0.5)
+        return upper * np.select(sides, [total / own for own in sums], 0.5)
 
 
 class InteriorPoint(NamedTuple):
     """A point inside, or a direction: what is to stay above 0 of both sides, in pairs, and what is free."""
 
     v: Array
-    t: Array  # upper - v
+    t: Array  # upper - E v
     s: Array  # the slacks limit - A v
     limit: float
     z: Array  # the multipliers of v >= 0
@@ -259,8 +300,9 @@ class InteriorPoint(NamedTuple):
         """Return the longest steps along d that stay inside, in v, t, s and in the multipliers."""
         return min(map(_max_step, self[:3], d[:3])), min(map(_max_step, self[4:7], d[4:7]))
 
-    def absorb(self, excess: Array) -> InteriorPoint:
-        """Let z or xi grow until xi - z has grown by `excess`."""
+    def absorb(self, excess: Array, program: Program) -> InteriorPoint:
+        """Let z or xi grow until E'xi - z has grown by `excess`."""
+        excess = excess + program.charge(np.maximum(excess, 0))
         return self._replace(z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
 
 
@@ -274,22 +316,26 @@ def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[Int
     """
     objective, k = program.objective, program.n_free
     # the sums F v stay what they are
-    v = (1 - 1e-4) * np.clip(v, 0.0, program.upper) + 1e-4 * program.middle
+    bounds = program.upper + program.raise_bounds(np.clip(v, 0.0, program.upper))
+    v = (1 - 1e-4) * np.clip(v, 0.0, bounds) + 1e-4 * program.middle
     edges = program.rows.times(v)[k:]
     margins = program.rows.combine(np.concatenate([free, w]))
     largest = float(edges.max())
-    at = InteriorPoint(v, program.upper - v, np.zeros_like(w), largest, np.zeros_like(v), np.zeros_like(v), w, free)
+    t = program.room(v)
+    at = InteriorPoint(v, t, np.zeros_like(w), largest, np.zeros_like(v), np.zeros_like(v), w, free)
     # less is rounding, which is no room
-    gap = max(objective.gap(at, margins, edges, program.upper), 1e-8 * float(v.sum()))
+    gap = max(objective.gap(at, margins, edges, program), 1e-8 * float(v.sum()))
     scale, limit = objective.spare(v, largest, gap)
     v, edges = scale * v, scale * edges
-    t, s = program.upper - v, limit - edges
+    t, s = program.room(v), limit - edges
     product = SPARE_ROOM * gap / (len(w) + 2 * len(v))
     w = np.maximum(w, product / s)
     if objective.limit_is_free:
         w = w / w.sum()
-    # xi - z = gain - A'w - F'free, with the smaller of the two at its product
+    # E'xi - z = gain - A'w - F'free, with the smaller of the two at its product
     missing = objective.gain - program.rows.combine(np.concatenate([free, w]))
+    xi = np.where(missing >= 0, product / v + missing, product / t)
+    missing = missing + program.charge(xi)
     z = np.where(missing >= 0, product / v, product / t - missing)
     xi = np.where(missing >= 0, product / v + missing, product / t)
     return InteriorPoint(v, t, s, limit, z, xi, w, free), gap
@@ -298,7 +344,7 @@ def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[Int
 def drop_rows(at: InteriorPoint, kept: NDArray[np.bool_], program: Program) -> InteriorPoint:
     """Return the point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
-    return at._replace(w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
+    return at._replace(w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone), program)
 
 
 def _max_step(x: Array, dx: Array) -> float:
@@ -326,36 +372,57 @@ class NewtonEquations:
 
     With p_s, p_v and p_t the changes wanted of the products, r = limit - A v - s and q = gain - A'w - F'free + z - xi:
 
-        dz = (p_v - z dv) / v      dxi = (p_t + xi dv) / t      ds = (p_s - s dw) / w
-        dv = theta (g - A'dw - F'dfree)      g = q + p_v / v - p_t / t      1 / theta = z / v + xi / t
+        dz = (p_v - z dv) / v      dxi = (p_t + xi E dv) / t      ds = (p_s - s dw) / w
+        dv = theta (g - A'dw - F'dfree)      g = q + p_v / v - E'(p_t / t)      1 / theta = z / v + E'(xi / t) E
         A (theta (A'dw + F'dfree)) + (s / w) dw = A (theta g) + p_s / w - r
 
-    and the last line for the rows F, which have no s. These normal equations are built and factored in single precision
-    as long as a few steps of conjugate gradients make up for that, then in double precision.
+    and the last line for the rows F, which have no s. Without charges theta is a diagonal; with them, of samples' a =
+    z / v and d = xi / t it is, with the complement S of the few others,
+
+        theta = diag(1 / (a + d), 0) + L S^-1 L'      L = (diag(d / (a + d)) charges', I)
+        S = diag(a + d of the others) + charges diag(a d / (a + d)) charges'
+
+    so that each of them costs a product with the rows. These normal equations are built and factored in single
+    precision as long as a few steps of conjugate gradients make up for that, then in double precision.
     """
 
     def __init__(self, program: Program, at: InteriorPoint, dtype: type) -> None:
         self.program, self.at, self.dtype = program, at, dtype
+        self.spread: Array | None = None
+        """The columns of L S^-1/2, as rows."""
         rows, k = program.rows, program.n_free
         edges = rows.times(at.v)
         self.margins = rows.combine(np.concatenate([at.free, at.w]))
         self.edges, self.unbalance = edges[k:], edges[:k] - program.objective.rhs(k)
-        self.defect = program.objective.gain - self.margins + at.z - at.xi
-        self.theta = 1 / (at.z / at.v + at.xi / at.t)
+        self.defect = program.objective.gain - self.margins + at.z - at.xi + program.charge(at.xi)
+        a, d = at.z / at.v, at.xi / at.t
+        self.theta, charges = 1 / (a + d), program.charges
+        if (n := charges.shape[1]) > 0:
+            few, self.theta[n:] = (a + d)[n:], 0.0
+            complement = np.diag(few) + (charges * (a * d * self.theta)[:n]) @ charges.T
+            spread = np.vstack([((d * self.theta)[:n] * charges).T, np.eye(len(few))])
+            # L S^-1/2
+            self.spread = np.linalg.solve(np.linalg.cholesky(complement), spread.T)
         self.diagonal = np.concatenate([np.zeros(k), at.s / at.w])
         self._factor()
 
     def gap(self) -> float:
-        return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
+        return self.program.objective.gap(self.at, self.margins, self.edges, self.program)
+
+    def _divide(self, g: Array) -> Array:
+        """Return theta g, for g (..., n_variables)."""
+        of_samples = self.theta * g
+        return of_samples if self.spread is None else of_samples + (g @ self.spread.T) @ self.spread
 
     def find_direction(self, wanted: list[Array]) -> InteriorPoint:
         """Return the direction that restores feasibility and changes the products as wanted, to first order."""
         check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
         of_v, of_t, of_s = wanted
-        g = self.defect + of_v / at.v - of_t / at.t
+        pushed = of_t / at.t
+        g = self.defect + of_v / at.v - pushed + self.program.charge(pushed)
         # A (theta g) + p_s / w - r, and F (theta g) - (rhs - F v)
-        right = rows.times(self.theta * g)
+        right = rows.times(self._divide(g))
         right[:k] += self.unbalance
         right[k:] += of_s / at.w - (at.limit - self.edges - at.s)
         multipliers, dlimit = self._solve(right), 0.0
@@ -365,15 +432,16 @@ class NewtonEquations:
             dlimit = float(multipliers[k:].sum() + at.w.sum() - 1) / fall if fall > 0 else 0.0
             multipliers = multipliers - dlimit * self.response_to_limit
         free, dw = multipliers[:k], multipliers[k:]
-        change, dv = self._restore_balance(self.theta * (g - rows.combine(multipliers)))
-        dz, dxi = (of_v - at.z * dv) / at.v, (of_t + at.xi * dv) / at.t
-        return InteriorPoint(dv, -dv, (of_s - at.s * dw) / at.w, dlimit, dz, dxi, dw, free + change)
+        change, dv = self._restore_balance(self._divide(g - rows.combine(multipliers)))
+        dt = self.program.raise_bounds(dv) - dv
+        dz, dxi = (of_v - at.z * dv) / at.v, (of_t - at.xi * dt) / at.t
+        return InteriorPoint(dv, dt, (of_s - at.s * dw) / at.w, dlimit, dz, dxi, dw, free + change)
 
     def _restore_balance(self, dv: Array) -> tuple[Array, Array]:
         """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
         # F (dv - diag(theta) F'change) = rhs - F v; least squares, as rows of F may be the same
         F = self.program.rows.first(self.program.n_free)
-        scaled = F * self.theta
+        scaled = self._divide(F)
         change, *_ = np.linalg.lstsq(scaled @ F.T, F @ dv + self.unbalance)
         return change, dv - change @ scaled
 
@@ -384,6 +452,9 @@ class NewtonEquations:
 
     def _factor(self) -> None:
         gram = self.program.rows.gram(self.theta, self.dtype)
+        for row in () if self.spread is None else self.spread:
+            image = self.program.rows.times(row)
+            gram += np.multiply.outer(image, image)
         gram[np.diag_indices_from(gram)] += self.diagonal
         # rounding of the diagonal may cost definiteness; what a ridge spoils, conjugate gradients mend
         ridge = np.finfo(self.dtype).eps * gram.diagonal()
@@ -416,7 +487,7 @@ class NewtonEquations:
     def _image(self, x: Array) -> Array:
         check_time()
         rows = self.program.rows
-        return rows.times(self.theta * rows.combine(x)) + self.diagonal * x
+        return rows.times(self._divide(rows.combine(x))) + self.diagonal * x
 
 
 def follow_path(program: Program, at: InteriorPoint, target: float) -> tuple[InteriorPoint, float]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import assert_optimum, noisy
+from brute_force import assert_optimum, assert_over_all, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,6 @@ from cvxens.colgen.masters import (
 )
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.problems import Problem
 from cvxens.problems.losses import Exponential, Hinge, HuberizedHinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 from cvxens.problems.sides import SideLoss
@@ -104,6 +103,50 @@ def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
     assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=4e-6)
 
 
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_bounds_on_slacks_raise_prices_in_interior_points(seed, intercept, nonnegative):
+    random = np.random.default_rng(seed)
+    n, k = random.integers(6, 40), random.integers(1, 9)
+    H, y = random.normal(size=(n, k)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    # some samples have no price of their own, some are in no bound
+    charges = random.exponential(size=(random.integers(1, 4), n)) * (random.random(n) < 0.7)
+    prices = np.where(charges.any(axis=0) & (random.random(n) < 0.5), 0.0, random.exponential(size=n))
+    limits = charges.sum(axis=1) * random.uniform(0.3, 1.2, len(charges))
+    pulls = random.normal(size=charges.shape) * (random.random((len(charges), 1)) < 0.3)
+    pulls -= np.outer(pulls @ y, y) / n * intercept
+    loss = SideLoss(Hinge(prices), pulls, charges, limits)
+    formulation = Formulation(loss, L1(random.exponential()), intercept=intercept, nonnegative=nonnegative)
+    truth = solve_all(H, y, loss, formulation.penalty, intercept=intercept, nonnegative=nonnegative)
+    if truth == np.inf:
+        # no weights satisfy the bounds
+        return
+    pool = Pool(H, negations=not nonnegative)
+    run = column_generation(formulation, pool, y, tol=1e-5, master=InteriorPointMaster)
+    assert run.certificate.primal >= truth - 3e-6 * abs(truth)
+    assert run.certificate.dual <= truth + 3e-6 * abs(truth)
+    assert run.certificate.holds(2e-5)
+    z = y * run.decision_function(H)
+    assert (pulls @ z + charges @ np.maximum(1 - z, 0.0) <= limits + 1e-11 * (charges.sum(axis=1) + 1)).all()
+
+
+def test_bounds_on_hinges_are_read_off_expressions():
+    random = np.random.default_rng(0)
+    X = np.rint(2 * random.normal(size=(1_200, 3)))
+    y = np.where(X @ [0.5, 0.3, -0.3] + random.normal(size=len(X)) > 0.5, 1.0, -1.0)
+    positive, equal = y > 0, y * (X[:, 2] - X[:, 2].mean())
+
+    def constraints(z):
+        return [cp.sum(cp.pos(1 - z[~positive])) / (~positive).sum() <= 0.3, cp.abs(equal @ z) <= 50.0]
+
+    formulation = Formulation(lambda z: cp.sum(cp.pos(1 - z[positive])), L1(5.0), True, constraints=constraints)
+    run = assert_over_all(formulation, Stumps(X), y, rel=1e-5, tol=1e-6)
+    assert formulation.read(y).basis == "by multipliers of the constraints"
+    z = y * run.decision_function(X)
+    assert np.maximum(1 - z[~positive], 0).mean() <= 0.3
+    assert abs(equal @ z) <= 50.0
+
+
 @settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
@@ -127,7 +170,7 @@ def test_newton_steps_in_rows_reach_the_optimum_of_the_reference(seed, loss, pen
     held = SideLoss(loss(C), pulls, np.zeros_like(pulls), limits)
     formulation = Formulation(held, penalty, intercept=intercept, nonnegative=nonnegative)
     run = column_generation(formulation, Pool(H, negations=not nonnegative), y, tol=1e-7, master=NewtonMaster)
-    truth = Problem(formulation, H, y).solve().objective
+    truth = solve_all(H, y, held, penalty, intercept=intercept, nonnegative=nonnegative)
     assert run.certificate.primal == pytest.approx(truth, rel=3e-6, abs=1e-9)
     assert run.certificate.dual <= truth + 3e-6 * abs(truth) + 1e-9
     assert run.certificate.holds(3e-5)

@@ -21,6 +21,7 @@ LOSSES = [
     Pinball(TARGETS, q=0.8),
     EpsilonInsensitive(TARGETS, epsilon=0.6, C=2.0),
     SideLoss(Hinge(C=0.5), PULLS, np.zeros((2, N)), np.array([0.2, 0.4])),
+    SideLoss(Hinge(C=np.arange(N)), PULLS, np.array([np.eye(N)[0], 3 - np.arange(N) % 4]), np.array([0.9, 12.0])),
 ]
 
 
@@ -31,6 +32,9 @@ def maximise(loss, reward, u=None):
     S = np.stack([stack.repeat(row) for row in np.eye(N)])
     sums = [(S.sum(axis=0), dual.high), (-S.sum(axis=0), -dual.low)]
     limits = [(row, limit) for row, limit in sums if np.isfinite(limit)]
+    # v <= prices + charges'p
+    raised = np.hstack([np.eye(len(dual.charges[0])), -stack.scale * dual.charges.T]) if len(dual.charges) else []
+    limits += zip(raised, stack.upper, strict=False)
     upper = np.append(stack.upper[: stack.n_copied], np.full(len(stack.pulls), np.inf))
     found = linprog(
         -(stack.unit * stack.gains - reward @ S),
@@ -38,7 +42,7 @@ def maximise(loss, reward, u=None):
         b_ub=[limit for _, limit in limits] if limits else None,
         A_eq=None if u is None else S,
         b_eq=u,
-        bounds=[(0.0, bound) for bound in upper],
+        bounds=[(0.0, np.inf if len(raised) else bound) for bound in upper],
     )
     return -found.fun if found.success else None
 
@@ -76,6 +80,8 @@ def test_what_a_dual_is_bounded_by():
         True,
         True,
         False,
+        False,
     ]
-    assert [loss.linear_dual.is_bounded for loss in LOSSES] == [True] * 4 + [False] + [True] * 4
-    assert SideLoss(Hinge(1.0), PULLS, np.abs(PULLS), np.ones(2)).linear_dual is None
+    assert [loss.linear_dual.is_bounded for loss in LOSSES] == [True] * 4 + [False] + [True] * 5
+    # slacks that may not be at all have no largest price
+    assert SideLoss(Hinge(1.0), PULLS, np.abs(PULLS), np.array([1.0, 0.0])).linear_dual is None

@@ -187,7 +187,9 @@ class HighsMaster(FastMaster):
         if not super().supports(formulation):
             return False
         dual = formulation.terms[0].linear_dual
-        return dual is not None and (dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1))
+        if dual is None or len(dual.charges):
+            return False
+        return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
     def add(self, columns: Sequence[Column]) -> None:
         for values in self.restricted.add(columns):
@@ -316,6 +318,16 @@ def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float
     return np.asarray(loss.adopt(unit * v[:n], unit * stack.scale * v[n:], balanced))
 
 
+def write_variables(stack: Stack, loss: Any, u: Array, unit: float) -> Array:
+    """Return variables of a program, in a unit, for some u; of side constraints those that it is known with."""
+    prices = loss.find_prices(u) if len(stack.pulls) else None
+    if prices is None:
+        return stack.split(u) / unit
+    v = stack.split(u + prices @ loss.pulls)
+    v[stack.n_copied :] = prices / stack.scale
+    return v / unit
+
+
 class InteriorPointMaster(FastMaster):
     """LL08 P4 and LPBoost (DBS02) by primal-dual column generation (Gondzio, Gonzalez-Brevis & Munari 2016).
 
@@ -361,7 +373,8 @@ class InteriorPointMaster(FastMaster):
         self._begin()
         self.best: MasterSolution = self.restricted.start()
         # for the method to work a multiplier must be able to stay as far below its bound, relative to it
-        self.has_interior = bool((self.program.middle <= (1 - 1e-6) * self.program.upper).all())
+        middle = self.program.middle
+        self.has_interior = bool((self.program.room(middle) >= 1e-6 * middle).all())
         self.unfinished: list[Column] = []
         self.hypotheses: list[Any] = []
         """Of all columns, None where they are kept less a centre."""
@@ -384,8 +397,13 @@ class InteriorPointMaster(FastMaster):
         dual: LinearDual = self.loss.linear_dual
         total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
         # a unit of a mean score of some group can cost no more than about 4 times the prices of all slacks
-        stack = stack_dual(formulation, y, 4.0 * total / float(np.max(dual.hinges[0].prices)))
-        price, rows = float(stack.upper.max()), ProgramRows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
+        largest = float(np.max(dual.hinges[0].prices))
+        scale = np.full(len(dual.limits), 4.0 * total / largest)
+        if len(dual.charges):
+            most = self.loss.limit_prices(y, intercept=formulation.intercept)
+            scale = np.where(dual.charges.any(axis=1), most / largest, scale)
+        stack = stack_dual(formulation, y, scale)
+        price, rows = float(stack.upper.max()), ProgramRows(len(y), stack.signs, stack.pulls)
         objective: MaxSum | MinLimit
         if self.penalty.edge_limit is not None:
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
@@ -393,22 +411,26 @@ class InteriorPointMaster(FastMaster):
             objective = MinLimit(self.loss, 1 / price)
             rows.add(np.ones((1, len(y))))
         if formulation.intercept:
-            rows.add(stack.lift(y[np.newaxis]))
+            rows.add(y[np.newaxis])
         n_free = rows.n_rows
         if not objective.limit_is_free and dual.high < inf:
             # sum u <= high, as the row of a column whose values are weight / high
             rows.add(np.full((1, len(y)), self.penalty.edge_limit / dual.high))
-        return stack, Program(rows, n_free, stack.upper / price, objective), price
+        charges = stack.scale[:, np.newaxis] * dual.charges if len(dual.charges) else dual.charges
+        return stack, Program(rows, n_free, stack.upper / price, objective, charges), price
 
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         dual = formulation.terms[0].linear_dual
-        return super().supports(formulation) and dual is not None and dual.is_bounded
+        if not super().supports(formulation) or dual is None:
+            return False
+        return dual.is_bounded and not (len(dual.charges) and formulation.terms[1].edge_limit is None)
 
     @cached_property
-    def simplex(self) -> HighsMaster:
-        """The master that finds the vertex; HiGHS is loaded where one is wanted first."""
-        return HighsMaster(self.restricted.formulation, self.restricted.y)
+    def simplex(self) -> HighsMaster | CvxpyMaster:
+        """The master that finds the vertex, where it can state it; HiGHS is loaded where one is wanted first."""
+        kind = HighsMaster if HighsMaster.supports(self.restricted.formulation) else CvxpyMaster
+        return kind(self.restricted.formulation, self.restricted.y)
 
     @classmethod
     def can_begin_with(cls, oracle: Oracle, formulation: Formulation) -> bool:
@@ -465,7 +487,7 @@ class InteriorPointMaster(FastMaster):
 
     def add(self, columns: Sequence[Column]) -> None:
         self.given = self.given or columns
-        if not self.hypotheses and columns and self.program.rows.values.shape[1] == len(self.restricted.y):
+        if not self.hypotheses and columns:
             X = columns[0].sample
             if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
                 self.features = X
@@ -518,7 +540,8 @@ class InteriorPointMaster(FastMaster):
         try:
             self.simplex.add(self.unfinished)
             self.unfinished = []
-            self._take(self.simplex.solve_live())
+            finish = self.simplex
+            self._take(finish.solve_live() if isinstance(finish, HighsMaster) else finish.solve())
         except (ImportError, SolverFailed) as failure:
             warnings.warn(
                 f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5
@@ -529,7 +552,7 @@ class InteriorPointMaster(FastMaster):
     def _v(self) -> Array:
         if self.at is not None:
             return self.at.v
-        return self.stack.split(self.best.u if self.near is None else self.near[1]) / self.C
+        return write_variables(self.stack, self.loss, self.best.u if self.near is None else self.near[1], self.C)
 
     def _find_violated(self) -> Choice:
         """Return the columns outside the working set, in either sign that is allowed, whose edges are too large."""
@@ -555,7 +578,7 @@ class InteriorPointMaster(FastMaster):
         rows *= self.signs[sign, np.newaxis].astype(rows.dtype)
         chosen = zip(sign.tolist(), column.tolist(), strict=True)
         steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
-        self.program.rows.add(self.stack.lift(rows), steps)
+        self.program.rows.add(rows, steps)
         if self.at is None:
             self.at = self._find_first_point(sign, column)
         else:
