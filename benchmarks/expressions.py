@@ -1,8 +1,8 @@
 """Losses given as cvxpy expressions over all stumps of 20,000 samples, beside the library's own of the same loss.
 
 Where the expression is a smooth sum of one function, a table of its conjugate gives slopes, curvatures and bounds;
-where it is a sum of hinges, these are read off it. Constraints go to the conic master: the mean scores of two groups
-are held together, or the mean hinge of one class is (Neyman & Pearson).
+where it is a sum of hinges, these are read off it. So are constraints that are linear, as where the mean scores of two
+groups are held together, or that bound such sums, as the mean hinge of one class (Neyman & Pearson).
 """
 
 from __future__ import annotations

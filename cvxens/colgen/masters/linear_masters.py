@@ -349,8 +349,8 @@ class InteriorPointMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        A piecewise linear loss of bounded multipliers, one that has a `linear_dual`, with an l1 penalty; or the soft
-        minimum margin on the simplex.
+        A piecewise linear loss of bounded multipliers, one that has a `linear_dual`, with an l1 penalty, also where
+        sums of its hinges are bounded; or the soft minimum margin on the simplex.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1, or ones for scores.
     """
