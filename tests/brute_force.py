@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import cvxpy as cp
 import numpy as np
 import pytest
+import variants
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.svm import SVC
-from variants import enumerate_all
 
 from cvxens.colgen import Column, Priced, column_generation
 from cvxens.errors import CvxensError, InvalidInput
@@ -60,12 +60,7 @@ def list_stumps(X: np.ndarray) -> Iterator[Stump]:
 
 def all_stumps(X: np.ndarray) -> np.ndarray:
     """Every middle stump of sign +1 and the constant, (n_samples, n_stumps)."""
-    columns = [
-        np.where(X[:, j] > (low + high) / 2, 1.0, -1.0)
-        for j in range(X.shape[1])
-        for low, high in zip(np.unique(X[:, j])[:-1], np.unique(X[:, j])[1:], strict=True)
-    ]
-    return np.column_stack([*columns, np.ones(len(X))])
+    return variants.list_stumps(X)[0]
 
 
 def dichotomies(X: np.ndarray, directions) -> np.ndarray:
@@ -125,14 +120,18 @@ def assert_optimum(run, optimum, *, rel=1e-6, gap=1e-6):
     return run
 
 
-def assert_over_all(formulation, oracle, y=None, *, rel=1e-6, gap=1e-6, **options):
-    """Return a run that ends, proven, at the optimum of the formulation as it is stated over all stumps at once."""
+def assert_over_all(formulation, oracle, y=None, *, H=None, rel=1e-6, gap=1e-6, **options):
+    """Return a run that ends, proven, at the optimum of the formulation as it is stated over all columns at once.
+
+    These are H, or all stumps and, for w >= 0, their negations.
+    """
     run = column_generation(formulation, oracle, y, **options)
     names = ("intercept", "nonnegative", "constraints")
-    stated = {name: getattr(formulation, name) for name in names} | {"both": formulation.nonnegative, "tol": 1e-8}
+    stated = {name: getattr(formulation, name) for name in names} | {"tol": 1e-8}
     outputs = () if formulation.outputs is None else (formulation.outputs,)
-    H, signs = all_stumps(oracle.sample), 1.0 if y is None else y
-    optimum = solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, **stated)
+    signs, both = 1.0 if y is None else y, H is None and formulation.nonnegative
+    H = all_stumps(oracle.sample) if H is None else H
+    optimum = solve_all(H, signs, formulation.loss, formulation.penalty, outputs=outputs, both=both, **stated)
     return assert_optimum(run, optimum, rel=rel, gap=gap)
 
 
@@ -153,7 +152,7 @@ def solve_all(
     stated = SimpleNamespace(
         outputs=outputs[0] if outputs else None, nonnegative=nonnegative, intercept=intercept, constraints=constraints
     )
-    problem, *_ = enumerate_all(stated, np.hstack([H, -H]) if both else H, y, loss, penalty)
+    problem, *_ = variants.enumerate_all(stated, np.hstack([H, -H]) if both else H, y, loss, penalty)
     return solve_to_the_end(problem, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
 
 

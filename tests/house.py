@@ -15,14 +15,7 @@ from cvxens.limits import limit_threads
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-NOT_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
+NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def count_code(text, tree):
@@ -94,10 +87,7 @@ def trace_lpboost():
     # what other threads do is not seen, and which one does what would be chance
     with limit_threads(1):
         counts = trace(lambda: cvxens.LPBoostClassifier().fit(X, y))
-    return counts | {
-        "parameters": len(cvxens.LPBoostClassifier().get_params()),
-        "classes": len(ours),
-    }
+    return counts | {"parameters": len(cvxens.LPBoostClassifier().get_params()), "classes": len(ours)}
 
 
 if __name__ == "__main__":

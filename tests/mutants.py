@@ -61,7 +61,7 @@ FAULTS = {
         (
             "reached = np.min([knot.line(given) + knot.line.rounding for knot in knots], axis=0)",
             "reached = np.min([knot.line(given) - 10 * knot.line.rounding for knot in knots], axis=0)",
-        ),
+        )
     ],
     ("problems/losses.py", "problems/test_check_formulation.py"): [("- 1) <= 1e-9", "- 1) <= 10")],
     ("problems/problem.py", "problems/test_derived_multipliers.py"): [("if not kinked or", "if True or")],

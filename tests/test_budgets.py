@@ -5,17 +5,17 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 153,
-    "lines": 58495,
-    "code": 33700,
+    "lines": 58435,
+    "code": 33659,
     "class names used twice": 3,
     "module constants": 294,
     "hasattr + getattr": 81,
     "Any": 1724,
-    "test lines": 45447,
+    "test lines": 45183,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 392, "lines": 1386, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 392, "lines": 1384, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

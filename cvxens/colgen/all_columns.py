@@ -50,13 +50,8 @@ def solve_over_all(formulation: Formulation, oracle: QuantileStumps, tol: float)
     problem = Problem(formulation, ColumnMap(H), np.ones((H.shape[0], 1)))
     # half of the gap is for rounding, and for the edges anew
     found = problem.evaluate(iterate_least_squares(problem, tol / 2))
-    certificate = Certificate.between(
-        found.primal,
-        found.dual,
-        residuals=found.residuals({}),
-        rounding=found.rounding,
-        note="over every hypothesis of the oracle",
-    )
+    values, note = (found.primal, found.dual), "over every hypothesis of the oracle"
+    certificate = Certificate.between(*values, residuals=found.residuals({}), rounding=found.rounding, note=note)
     sizes = np.abs(as_rows(found.edges)).max(axis=1)
     columns = [
         Column(hypothesis, oracle.sample, size)

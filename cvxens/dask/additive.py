@@ -671,14 +671,8 @@ class AdditiveSearch:
 
     def certificate(self) -> Certificate:
         """Return the gap between P2 at the best multipliers and minus P1 at the best functions."""
-        return Certificate.between(
-            -self.bound,
-            -self.value,
-            maximise=False,
-            rounding=self.rounding,
-            proven=True,
-            note="over all stumps of the kernel",
-        )
+        note = "over all stumps of the kernel"
+        return Certificate.between(-self.bound, -self.value, rounding=self.rounding, note=note)
 
 
 def measure_variance(sample: ShardedSample) -> float:

@@ -21,15 +21,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.datasets import files
 from cvxens.datasets.dataset import Dataset, clean_labels
-from cvxens.datasets.files import (
-    Source,
-    count_bytes,
-    features_of,
-    open_source,
-    read_arrays,
-    read_libsvm,
-    read_npz,
-)
+from cvxens.datasets.files import Source, count_bytes, features_of, open_source, read_arrays, read_libsvm, read_npz
 from cvxens.errors import InvalidInput
 from cvxens.limits import available_memory
 from cvxens.storage import MEBIBYTE

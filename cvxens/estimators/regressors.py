@@ -38,32 +38,21 @@ def measure_deviation(t: Array, weights: Array) -> float:
     return loss.value(np.full(len(t), float(b))) or 1.0
 
 
-def make_absolute(t: Array, C: Array, _: float | None) -> Loss:
-    """Return the absolute errors."""
-    return AbsoluteError(t, C)
-
-
 def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
     """Return Huber's errors, of slopes of at most C; the width is by default the mean absolute deviation."""
     width = measure_deviation(t, C) if delta is None else validation.positive("delta", delta)
     return HuberError(t, width, C / width)
 
 
-def make_squared(t: Array, C: Array, _: float | None) -> Loss:
-    """Return the squared errors over twice the mean absolute deviation: Huber's, of an infinite width."""
-    return SquaredError(C / measure_deviation(t, C), t)
-
-
-def make_insensitive(t: Array, C: Array, epsilon: float | None) -> Loss:
-    """Return the errors beyond epsilon, by default a tenth of the mean absolute deviation."""
-    return EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if epsilon is None else epsilon, C)
-
-
 LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
-    "squared": (make_squared, ""),
-    "absolute": (make_absolute, ""),
+    # squared errors over twice the mean absolute deviation: Huber's, of an infinite width
+    "squared": (lambda t, C, _: SquaredError(C / measure_deviation(t, C), t), ""),
+    "absolute": (lambda t, C, _: AbsoluteError(t, C), ""),
     "huber": (make_huber, "delta"),
-    "epsilon_insensitive": (make_insensitive, "epsilon"),
+    "epsilon_insensitive": (
+        lambda t, C, given: EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if given is None else given, C),
+        "epsilon",
+    ),
     "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile"),
 }
 """The losses of regressors by their names, from targets, prices and the parameter that each has."""

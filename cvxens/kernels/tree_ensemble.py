@@ -123,8 +123,9 @@ class TreeEnsemble(Kernel):
         return TreeMatrix(above, least, most, first, left, right)
 
     def diag(self, X: Any) -> Array:
-        leaves = self._trees.leaves(X)
-        return np.mean([paths.n_passed[at] / paths.depth[at] for paths, at in zip(self._paths, leaves, strict=True)], 0)
+        # the share of the levels of each leaf whose nodes count
+        found = zip(self._paths, self._trees.leaves(X), strict=True)
+        return np.mean([(paths.passed[at] >= 0).sum(axis=1) / paths.depth[at] for paths, at in found], axis=0)
 
     @cached_property
     def _hypotheses(self) -> tuple[list[tuple[int, int, int]], Array]:
@@ -201,11 +202,6 @@ class Paths(NamedTuple):
             return cls(passed, above, ones, ones, ones, leaves)
         least, most = find_leaf_depths(parent, depth)
         return cls(passed, above, depth, least, most, leaves)
-
-    @property
-    def n_passed(self) -> Indices:
-        """The number of nodes that count on the way to each, (n_nodes,)."""
-        return (self.passed >= 0).sum(axis=1)
 
     def list_hypotheses(self) -> Iterator[tuple[int, int, float]]:
         """Yield the node, the depth and the weight of every hypothesis."""

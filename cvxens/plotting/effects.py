@@ -286,7 +286,9 @@ class ShapeDisplay:
         ImportError
             matplotlib is not installed.
         """
-        panels = self._panels()
+        # a shape that is part of no named score is alone
+        by_feature = groupby(self.shapes, key=lambda shape: shape.name if shape.of else id(shape))
+        panels = [list(panel) for _, panel in by_feature]
         n_across = min(4, len(panels))
         if ax is None:
             n_down = -(-len(panels) // n_across)
@@ -310,11 +312,6 @@ class ShapeDisplay:
             first.set_ylabel(self.ylabel.replace(" (", "\n("))
         add_note(self.axes_[-1], "less important", self.n_left_out, below=ax is None)
         return self
-
-    def _panels(self) -> list[list[ShapeFunction]]:
-        """Return the shapes of each feature; a shape that is part of no named score is alone."""
-        panels = groupby(self.shapes, key=lambda shape: shape.name if shape.of else id(shape))
-        return [list(panel) for _, panel in panels]
 
 
 def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:

@@ -30,7 +30,6 @@ from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
     from cvxens.colgen import Hypothesis, Path, Run
 
@@ -436,7 +435,8 @@ class SelectionDisplay(Display):
         if feature_names is None:
             known = [list(find_fitted(model, "feature_names_in_", [])) for model in models]
             feature_names = known[0] if known and known[0] and all(each == known[0] for each in known) else None
-        selected = [_find_selected(model) for model in models]
+        shares = [np.asarray(read_fitted(model, "feature_importances_")) for model in models]
+        selected = [set(np.flatnonzero(own > NEGLIGIBLE * own.max(initial=0.0)).tolist()) for own in shares]
         return cls._from_selections(selected, "models that select", feature_names, n_shown).plot(ax)
 
     @classmethod
@@ -459,9 +459,3 @@ class SelectionDisplay(Display):
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
         add_note(ax, "further", left, below=False)
-
-
-def _find_selected(estimator: BaseEstimator) -> set[int]:
-    """Return the features that a fitted estimator uses."""
-    shares = np.asarray(read_fitted(estimator, "feature_importances_"))
-    return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())

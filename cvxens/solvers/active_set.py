@@ -45,7 +45,9 @@ class BoxProgram:
             # a violation of an optimality condition that is rounding, relative to the sizes that a gradient adds up
             tolerance = 1e-13 * (size * float(np.abs(d).sum()) + float(np.abs(self.p).max()))
             if free.any():
-                leaving = np.where(free, 0.0, self._rate_of_fall(d, gradient + beta * self.y))
+                # how fast the objective falls where an entry leaves its bound
+                slope = np.where(free, 0.0, gradient + beta * self.y)
+                leaving = np.maximum(np.where(d < self.high, -slope, 0.0), np.where(d > self.low, slope, 0.0))
                 if leaving.max() <= tolerance:
                     return d, beta, free
                 free[leaving.argmax()] = True
@@ -87,10 +89,6 @@ class BoxProgram:
             d[F] += ratios[first] * (target - d[F])
             d[F[first]], free[F[first]] = stop[first], False
         return beta
-
-    def _rate_of_fall(self, d: Array, slope: Array) -> Array:
-        """Return how fast the objective falls where an entry leaves its bound."""
-        return np.maximum(np.where(d < self.high, -slope, 0.0), np.where(d > self.low, slope, 0.0))
 
     def _find_pair(self, d: Array, gradient: Array) -> tuple[int, int]:
         """Return the entries whose y_i d_i most wants to rise and to fall."""

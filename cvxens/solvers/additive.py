@@ -156,13 +156,14 @@ class AdditiveKernel(KernelMap):
 
     def product(self, v: Array, *, compensated: bool = False) -> Array:
         """Return K v (n_samples,) less offsets in O(n_samples n_features), summed in twice the precision if asked."""
-        add_products = _add_compensated_products if compensated else _add_products
+        in_twice = True if compensated else None
 
         def add(features: slice) -> tuple[NDArray, float]:
             # v_i beside (K v)_i: samples come in the order of a feature, and one cache line has both
             pairs = np.zeros((self.n_samples, 2))
             pairs[:, 0] = v
-            return pairs[:, 1], add_products(self.rows[features], self.values[features], self.scale[features], pairs)
+            own = self.rows[features], self.values[features], self.scale[features]
+            return pairs[:, 1], _add_products(*own, pairs, in_twice)
 
         parts = self._by_features(add)
         product = parts[0][0] + sum(offset for _, offset in parts)
@@ -199,54 +200,43 @@ class AdditiveKernel(KernelMap):
 
 
 @njit(cache=True, nogil=True)
-def _add_products(rows: Order, values: NDArray, scale: Array, pairs: Array) -> float:
+def _add_products(rows: Order, values: NDArray, scale: Array, pairs: Array, in_twice: bool | None) -> float:
     """Add K v to pairs[:, 1], where v is pairs[:, 0], up to a constant, which is returned.
 
     Between two values of a feature the slope is the weight above minus the weight below. The sum of the products at
-    both ends of a feature is minus its range times the sum of all weights, which gives the constant.
+    both ends of a feature is minus its range times the sum of all weights, which gives the constant. Unless `in_twice`
+    is None, which is decided when it is compiled, every running sum is in two floats (Knuth's sum without rounding).
     """
-    total = 0.0
-    for i in range(len(pairs)):
-        total += pairs[i, 0]
-    constant = 0.0
-    for d in range(len(rows)):
-        first = np.float64(values[d, 0])
-        last, here, slope, twice = first, 0.0, scale[d] * total, 2 * scale[d]
-        for k in range(rows.shape[1]):
-            row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
-            # K v is linear between two values of the feature; its slope falls by 2 scale v_i at each, from
-            # scale sum v below the first to -scale sum v above the last
-            here += slope * (x - last)
-            slope -= twice * pairs[row, 0]
-            last = x
-            pairs[row, 1] += here
-        # with g(t) = -scale sum_i v_i |t - x_i|: g(first) + g(last) = -scale (last - first) sum v, and here is
-        # g(last) - g(first), so g(first) is minus half the sum of the two
-        constant -= (scale[d] * (last - first) * total + here) / 2
-    return constant
-
-
-@njit(cache=True, nogil=True)
-def _add_compensated_products(rows: Order, values: NDArray, scale: Array, pairs: Array) -> float:
-    """Add K v as `_add_products` does, with every running sum in two floats (Knuth's sum without rounding)."""
+    # each sum is high + low: what two_sum loses is gathered in low, whose own rounding is of second order
     total, total_low = 0.0, 0.0
     for i in range(len(pairs)):
-        total, low = two_sum(total, pairs[i, 0])
-        total_low += low
+        if in_twice is None:
+            total += pairs[i, 0]
+        else:
+            total, low = two_sum(total, pairs[i, 0])
+            total_low += low
     constant = 0.0
     for d in range(len(rows)):
-        # each sum is high + low: what two_sum loses is gathered in low, whose own rounding is of second order
         first = np.float64(values[d, 0])
         last, here, here_low = first, 0.0, 0.0
         slope, slope_low, twice = scale[d] * total, scale[d] * total_low, 2 * scale[d]
         for k in range(rows.shape[1]):
             row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
-            here, low = two_sum(here, slope * (x - last))
-            here_low += low + slope_low * (x - last)
-            slope, low = two_sum(slope, -twice * pairs[row, 0])
-            slope_low += low
+            # K v is linear between two values of the feature; its slope falls by 2 scale v_i at each, from
+            # scale sum v below the first to -scale sum v above the last
+            if in_twice is None:
+                here += slope * (x - last)
+                slope -= twice * pairs[row, 0]
+                pairs[row, 1] += here
+            else:
+                here, low = two_sum(here, slope * (x - last))
+                here_low += low + slope_low * (x - last)
+                slope, low = two_sum(slope, -twice * pairs[row, 0])
+                slope_low += low
+                pairs[row, 1] += here + here_low
             last = x
-            pairs[row, 1] += here + here_low
+        # with g(t) = -scale sum_i v_i |t - x_i|: g(first) + g(last) = -scale (last - first) sum v, and here is
+        # g(last) - g(first), so g(first) is minus half the sum of the two
         constant -= (scale[d] * (last - first) * (total + total_low) + (here + here_low)) / 2
     return constant
 

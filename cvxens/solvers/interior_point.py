@@ -300,11 +300,6 @@ class InteriorPoint(NamedTuple):
         """Return the longest steps along d that stay inside, in v, t, s and in the multipliers."""
         return min(map(_max_step, self[:3], d[:3])), min(map(_max_step, self[4:7], d[4:7]))
 
-    def absorb(self, excess: Array, program: Program) -> InteriorPoint:
-        """Let z or xi grow until E'xi - z has grown by `excess`."""
-        excess = excess + program.charge(np.maximum(excess, 0))
-        return self._replace(z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
-
 
 def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[InteriorPoint, float]:
     """Return a point inside near one of a similar program, by its v and the multipliers of its rows, and their gap.
@@ -344,7 +339,11 @@ def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[Int
 def drop_rows(at: InteriorPoint, kept: NDArray[np.bool_], program: Program) -> InteriorPoint:
     """Return the point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
-    return at._replace(w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone), program)
+    # z or xi grows until E'xi - z has grown by what the rows held
+    excess = program.rows.combine(gone)
+    excess = excess + program.charge(np.maximum(excess, 0))
+    z, xi = at.z + np.maximum(-excess, 0), at.xi + np.maximum(excess, 0)
+    return at._replace(w=at.w[kept], s=at.s[kept], z=z, xi=xi)
 
 
 def _max_step(x: Array, dx: Array) -> float:

@@ -326,10 +326,7 @@ SENTENCES = [
         ),
         "intercept: found True with PairwiseHinge",
     ),
-    (
-        lambda: PairwiseHinge(np.repeat([1, -1], 1001)).model(cp.Variable(2002)),
-        "y: found 1,002,001 pairs for a model",
-    ),
+    (lambda: PairwiseHinge(np.repeat([1, -1], 1001)).model(cp.Variable(2002)), "y: found 1,002,001 pairs for a model"),
     # masters and what follows runs
     (lambda: NewtonMaster(Formulation(Logistic(1.0), L1()), TWO, tol=-1), "tol: found -1"),
     (lambda: NewtonMaster(formulations.svm(1.0), TWO, tol=0), "tol: found 0"),

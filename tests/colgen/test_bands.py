@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import solve_to_the_end
+from brute_force import noisy, solve_to_the_end
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
@@ -22,15 +22,6 @@ from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError
 from cvxens.report import Report
-
-
-def draw(n_samples=14, n_features=2, seed=0):
-    """Return a few samples of few different values, and noisy labels."""
-    random = np.random.default_rng(seed)
-    X = random.integers(0, 4, (n_samples, n_features)).astype(float)
-    y = np.where(X.sum(axis=1) + 2 * random.normal(size=n_samples) > 3, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    return X, y
 
 
 def solve_over_all(formulation, X, y, level, d, row, sign, constant=True):
@@ -74,7 +65,7 @@ FORMULATIONS = {
     [*((name, d, True) for name in FORMULATIONS for d in (1, 2)), *(("soft margin", d, False) for d in (1, 2))],
 )
 def test_ends_are_those_over_all_stumps(name, n_features, constant):
-    X, y = draw(n_features=n_features)
+    X, y = noisy(14, n_features=n_features)
     formulation = FORMULATIONS[name]
     labels = None if formulation.on_scores else y
     oracle, features = partial(Stumps, constant=constant), range(n_features)
@@ -89,7 +80,7 @@ def test_ends_are_those_over_all_stumps(name, n_features, constant):
 @cache
 def find_band(seed, within):
     """Return a sample, and the bands of its first feature."""
-    X, y = draw(n_samples=10, seed=seed)
+    X, y = noisy(10, seed=seed)
     return X, y, find_bands(FORMULATIONS["soft margin"], Stumps, X, y, within=within, features=[0], points=3, tol=0.5)
 
 
@@ -115,7 +106,7 @@ def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
 
 
 def test_certified_ends_hold_where_time_is_up():
-    X, y = draw(n_samples=30)
+    X, y = noisy(30)
     formulation = formulations.soft_margin(C=0.7)
     wide = find_bands(formulation, Stumps, X, y, within=0.05, points=3, max_time=1e-9)
     for band in wide.bands:
@@ -127,7 +118,7 @@ def test_certified_ends_hold_where_time_is_up():
 
 
 def test_wider_levels_have_wider_bands():
-    X, y = draw(n_samples=20)
+    X, y = noisy(20)
     found = [
         find_bands(FORMULATIONS["soft margin"], Stumps, X, y, within=within, features=[0], points=4, tol=1e-6).bands[0]
         for within in (0.01, 0.1, 0.5)
@@ -137,21 +128,21 @@ def test_wider_levels_have_wider_bands():
 
 
 def test_values_of_users_are_moved_to_the_sample():
-    X, y = draw()
-    bands = find_bands(FORMULATIONS["soft margin"], Stumps, X, y, features=[1], points={1: [0.1, 2.6, 3.3]})
-    assert bands.bands[0].points.tolist() == [0.0, 3.0]
+    X, y = noisy(14)
+    bands = find_bands(FORMULATIONS["soft margin"], Stumps, X, y, features=[1], points={1: [0.1, 3.8, 4.2]})
+    assert bands.bands[0].points.tolist() == [0.0, 4.0]
     assert bands.to_frame()["feature"].tolist() == ["x[1]"]
 
 
 def test_other_oracles_of_single_features_have_bands():
-    X, y = draw(n_samples=25, n_features=3)
+    X, y = noisy(25, n_features=3)
     bands = find_bands(Formulation(Logistic(1.0), L1(), intercept=True), QuantileStumps, X, y, points=3)
     assert bands.complete
 
 
 def fit_small():
     """Return a small table, and a classifier of stumps on it."""
-    X, y = draw(n_samples=40, n_features=3, seed=4)
+    X, y = noisy(40, n_features=3, seed=4)
     frame = pd.DataFrame(X, columns=["age", "dose", "height"])
     return (
         frame,
@@ -222,7 +213,7 @@ class Rough(Stumps):
 
 
 def test_what_rounding_can_hide_of_an_edge_is_left_to_the_bound():
-    X, y = draw()
+    X, y = noisy(14)
     found = [
         find_bands(formulations.soft_margin(C=0.7), make, X, y, features=[0], points=2) for make in (Stumps, Rough)
     ]

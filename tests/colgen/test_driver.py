@@ -86,13 +86,7 @@ def test_the_textbooks_cutting_stock_problem_step_by_step():
             assert step.priced.columns[0].hypothesis.pieces == pattern
     assert_allclose(steps[-1].solution.w, [0, 5 / 6, 0, 15, 5 / 2], atol=1e-12)
     assert [c.hypothesis.pieces for c in steps[-1].columns] == [(1, 1, 1), (4, 1, 0)]
-    assert master.calls == [
-        ("solve", 3),
-        ("add", [(1, 1, 1)]),
-        ("solve", 4),
-        ("add", [(4, 1, 0)]),
-        ("solve", 5),
-    ]
+    assert master.calls == [("solve", 3), ("add", [(1, 1, 1)]), ("solve", 4), ("add", [(4, 1, 0)]), ("solve", 5)]
 
 
 class Scripted:

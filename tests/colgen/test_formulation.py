@@ -6,7 +6,7 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, assert_optimum, noisy, solve_all
+from brute_force import all_stumps, assert_optimum, assert_over_all, noisy, solve_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -109,16 +109,12 @@ def test_a_maximum_is_reported_with_its_sign():
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_penalties_that_are_expressions_in_weights_of_several_outputs(intercept):
-    L = simplex_codes(3)[np.arange(N) % 3]
-    loss = SquaredError(0.3, L)
+    loss = SquaredError(0.3, simplex_codes(3)[np.arange(N) % 3])
 
     def elastic(W):
         return 0.05 * cp.sum(cp.abs(W)) + 0.5 * cp.sum_squares(W)
 
-    optimum = solve_all(H, 1.0, lambda Z: 0.15 * cp.sum_squares(L - Z), elastic, outputs=(2,), intercept=intercept)
-    formulation = Formulation(loss, elastic, intercept=intercept, outputs=2)
-    run = column_generation(formulation, Stumps(X), tol=1e-7)
-    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    run = assert_over_all(Formulation(loss, elastic, intercept=intercept, outputs=2), Stumps(X), tol=1e-7)
     assert run.weights.shape == (len(run.columns), 2)
     assert run.decision_function(X).shape == (N, 2)
     certified = column_generation(Formulation(loss, L1(0.05), intercept=intercept, outputs=2), Stumps(X), tol=1e-7)

@@ -2,14 +2,7 @@
 
 import numpy as np
 import pytest
-from brute_force import (
-    PlainTable,
-    Table,
-    all_stumps,
-    assert_optimum,
-    linear_program,
-    noisy,
-)
+from brute_force import PlainTable, Table, all_stumps, assert_optimum, linear_program, noisy
 from numpy.testing import assert_allclose
 
 from cvxens.colgen import Formulation, column_generation, formulations, iterate

@@ -55,6 +55,7 @@ EASY = np.where(X[:, 0] - 3 * (X[:, 1] > 4) > 2.5, 1.0, -1.0)
 CLASSES = np.digitize(X.sum(axis=1), [5, 10])
 CODES = simplex_codes(3)[CLASSES]
 SLS = formulations.simplex_least_squares(CODES, 0.3)
+BOXED = Formulation(Logistic(1.0), lambda w: [0, cp.abs(w) <= 1])
 
 
 dense = partial(solve_all, H, y, tol=1e-10)
@@ -256,22 +257,25 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
 
 
 @pytest.mark.parametrize(
-    ("master", "formulation", "found"),
+    ("master", "formulation", "found", "lacking"),
     [
-        (HighsMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
-        (HighsMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
-        (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
-        (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + L1 with free w and no intercept"),
-        (InteriorPointMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
-        (InteriorPointMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
-        (NewtonMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
-        (LeastSquaresMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
-        (LeastSquaresMaster, replace(SLS, intercept=False), "SquaredError + SquaredL2 with free w and no intercept"),
+        (HighsMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept", ""),
+        (HighsMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1", "but Logistic has no `linear_dual`; or"),
+        (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept", ""),
+        (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + L1 with free w and no intercept", ""),
+        (InteriorPointMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept", ""),
+        (InteriorPointMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept", ""),
+        (NewtonMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept", ""),
+        (NewtonMaster, BOXED, "Logistic + Struct", "; or Logistic has no `hessian` and StructuredExpression has no"),
+        (LeastSquaresMaster, formulations.soft_margin(1.0), "Hinge + L1", "but Hinge has no `targets` and"),
+        (LeastSquaresMaster, replace(SLS, intercept=False), "SquaredError + SquaredL2", "intercept is not True;"),
     ],
 )
-def test_a_master_names_what_it_does_not_support(master, formulation, found):
+def test_a_master_names_what_it_does_not_support(master, formulation, found, lacking):
+    """What it was given, the term to blame, and what that lacks."""
     assert not master.supports(formulation)
-    with pytest.raises(InvalidInput, match=f"^master: found {master.__name__} for {re.escape(found)}.*CvxpyMaster$"):
+    found = f"{re.escape(found)}.*{re.escape(lacking)}.*"
+    with pytest.raises(InvalidInput, match=f"^master: found {master.__name__} for {found}CvxpyMaster$"):
         column_generation(formulation, Stumps(X), None if formulation.outputs else y, master=master)
 
 

@@ -18,19 +18,9 @@ from cvxens.colgen.masters import (
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput
 from cvxens.problems import Problem
 from cvxens.problems.duality import clip_box
-from cvxens.problems.losses import (
-    CVaR,
-    Exponential,
-    Hinge,
-    HuberizedHinge,
-    Logistic,
-    Loss,
-    SquaredError,
-    SquaredHinge,
-)
+from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, Loss, SquaredError, SquaredHinge
 from cvxens.problems.modelling import Term
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
@@ -202,23 +192,3 @@ def test_squares_of_several_outputs_with_an_l1_norm_go_to_newtons_master(interce
     )
     assert type(fastest_master(formulation, formulation.signs(None, N))) is NewtonMaster
     assert assert_over_all(formulation, Stumps(X), tol=1e-7).intercept.shape == (3,)
-
-
-@pytest.mark.parametrize(
-    ("master", "penalty", "missing"),
-    [
-        (HighsMaster, L1(), "but SmoothedHinge has no `linear_dual`; or"),
-        (LeastSquaresMaster, SquaredL2(), "but SmoothedHinge has no `targets` and intercept is not True;"),
-        (
-            NewtonMaster,
-            lambda w: [0, cp.abs(w) <= 1],
-            "; or SmoothedHinge has no `hessian` and StructuredExpression has no",
-        ),
-    ],
-)
-def test_a_master_names_the_term_and_what_it_lacks(master, penalty, missing):
-    formulation = Formulation(SmoothedHinge(1.0), penalty)
-    assert not master.supports(formulation)
-    with pytest.raises(InvalidInput) as refusal:
-        master(formulation, y)
-    assert missing in str(refusal.value)

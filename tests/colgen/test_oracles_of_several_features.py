@@ -53,8 +53,7 @@ def test_weights_of_nothing_and_of_one_sample(make):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"n_bins": 1}, {"n_bins": 2.5}, {"columns_per_round": 0}, {"max_nodes": 0}, {"max_seconds": -1.0}],
+    "change", [{"n_bins": 1}, {"n_bins": 2.5}, {"columns_per_round": 0}, {"max_nodes": 0}, {"max_seconds": -1.0}]
 )
 def test_numbers_that_make_no_sense_are_refused(make, change):
     name = next(iter(change))

@@ -5,7 +5,7 @@ from itertools import pairwise
 import cvxpy as cp
 import numpy as np
 import pytest
-from brute_force import all_stumps, linear_program, soft_minimum_program
+from brute_force import all_stumps, linear_program, noisy, soft_minimum_program
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, solve_path
 from cvxens.colgen.oracles import Pool, Stumps
@@ -14,22 +14,9 @@ from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 
 
-def draw(n_samples=12, n_features=2, seed=0):
-    """Return a few samples of few different values, and noisy labels."""
-    random = np.random.default_rng(seed)
-    X = random.integers(0, 5, (n_samples, n_features)).astype(float)
-    y = np.where(X.sum(axis=1) + 2 * random.normal(size=n_samples) > 4, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    return X, y
-
-
-def soft_margin_optimum(H, y, C):
-    return linear_program(H, y, slack=C)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_polygon_is_found_with_all_its_corners(seed):
-    X, y = draw(seed=seed)
+    X, y = noisy(12, seed=seed)
     H, ends = all_stumps(X), (0.02, 4.0)
     path = solve_path(formulations.soft_margin, Stumps(X), y, prices=ends, tol=1e-9)
     assert path.ending is Ending.OPTIMAL
@@ -38,12 +25,12 @@ def test_a_polygon_is_found_with_all_its_corners(seed):
     prices = np.r_[ends[0], corners, ends[1]]
     # linear between corners, by an independent road
     for low, high in pairwise(prices):
-        at = [soft_margin_optimum(H, y, C) for C in (low, (low + high) / 2, high)]
+        at = [linear_program(H, y, slack=C) for C in (low, (low + high) / 2, high)]
         assert at[1] == pytest.approx((at[0] + at[2]) / 2, rel=1e-8)
     # and each corner is one
     for k, corner in enumerate(corners, start=1):
         step = min(corner - prices[k - 1], prices[k + 1] - corner) / 2
-        below, here, above = (soft_margin_optimum(H, y, C) for C in (corner - step, corner, corner + step))
+        below, here, above = (linear_program(H, y, slack=C) for C in (corner - step, corner, corner + step))
         assert here > (below + above) / 2 + 1e-10
 
 
@@ -59,7 +46,7 @@ FAMILIES = {
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_bounds_hold_between_the_points(name):
-    X, y = draw(seed=5)
+    X, y = noisy(12, seed=5)
     oracle = Pool(all_stumps(X)[:, :-1])
     path = solve_path(FAMILIES[name], oracle, y, prices=(0.05, 2.0), tol=0.01)
     assert path.ending is Ending.OPTIMAL
@@ -87,7 +74,7 @@ def test_bounds_hold_between_the_points(name):
 
 def test_the_optimum_of_lpboost_follows():
     """With U the optimum of P4 at C, that of LPBoost at D = C / U is 1 / U (DESIGN, DBS02): one path serves both."""
-    X, y = draw(seed=1)
+    X, y = noisy(12, seed=1)
     path = solve_path(formulations.soft_margin, Stumps(X), y, prices=(0.15, 1.0), tol=1e-9)
     for C in (0.2, 0.7):
         U = float(path.bounds(C)[1])
@@ -96,7 +83,7 @@ def test_the_optimum_of_lpboost_follows():
 
 
 def test_the_path_of_a_maximum_is_convex_with_all_its_corners():
-    X, y = draw(seed=2)
+    X, y = noisy(12, seed=2)
     H, ends = all_stumps(X), (0.09, 0.3)
     path = solve_path(formulations.lpboost, Stumps(X), y, prices=ends, tol=1e-9)
     assert (path.ending, path.maximise) == (Ending.OPTIMAL, True)
@@ -113,7 +100,7 @@ def test_the_path_of_a_maximum_is_convex_with_all_its_corners():
 
 
 def test_means_of_multipliers_prove_more_than_chords():
-    X, y = draw(seed=3)
+    X, y = noisy(12, seed=3)
     ends = (0.4, 0.45)
     path = solve_path(FAMILIES["l1 logistic"], Stumps(X), y, prices=ends, tol=1e-4, max_points=2)
     (segment,) = path.segments
@@ -146,13 +133,13 @@ def test_paths_begin_between_their_neighbours(family, monkeypatch):
     for price in np.linspace(*ends, 4)[1:-1]:
         lower, upper = begun.bounds(price)
         if family is formulations.soft_margin or D:
-            optimum = (soft_minimum_program if D else soft_margin_optimum)(H, y, price)
+            optimum = soft_minimum_program(H, y, price) if D else linear_program(H, y, slack=price)
             assert lower - 1e-9 <= optimum <= upper + 1e-9
         assert upper - lower <= 1e-3 * upper
 
 
 def test_points_are_told_and_may_end_the_path():
-    X, y = draw()
+    X, y = noisy(12)
     told = []
     path = solve_path(
         formulations.svm, Stumps(X), y, prices=(0.1, 1.0), tol=1e-6, callback=lambda p: told.append(p) or len(told) == 3
@@ -163,7 +150,7 @@ def test_points_are_told_and_may_end_the_path():
 
 
 def test_limits_end_a_path_with_what_is_proven():
-    X, y = draw()
+    X, y = noisy(12)
     few = solve_path(formulations.svm, Stumps(X), y, prices=(0.1, 1.0), tol=1e-6, max_points=3)
     assert (few.ending, len(few.points)) == (Ending.MAX_ROUNDS, 3)
     brief = solve_path(formulations.svm, Stumps(X), y, prices=(0.1, 1.0), max_time=1e-9)
@@ -175,7 +162,7 @@ def test_limits_end_a_path_with_what_is_proven():
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_an_interrupted_path_has_both_ends(number):
-    X, y = draw()
+    X, y = noisy(12)
     whole = len(solve_path(formulations.soft_margin, Stumps(X), y, prices=(0.1, 1.0), tol=1e-6).points)
     oracle = Stumps(X)
     price, asked = oracle.price, []

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from brute_force import all_stumps, noisy, solve_all
+from brute_force import all_stumps, assert_over_all, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import random_array
@@ -35,11 +35,9 @@ def test_ranking_by_pairs_reaches_the_optimum_over_all_stumps(seed, loss, penalt
     rng = np.random.default_rng(seed)
     first, second, y = pairs_of(rng.integers(0, 3, 16) + (X[:, 0] > 4), rng)
     oracle = oracles.Rows.from_pairs(oracles.Stumps(X, constant=False), first, second)
-    run = column_generation(Formulation(loss, penalty), oracle, y, tol=1e-6)
     H = all_stumps(X)[:, :-1]
+    run = assert_over_all(Formulation(loss, penalty), oracle, y, H=H[first] - H[second], rel=3e-6, gap=3e-6)
     assert run.ending is Ending.OPTIMAL
-    assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(solve_all(H[first] - H[second], y, loss, penalty), rel=3e-6)
     f = run.decision_function(X)
     margins = y * (f[first] - f[second])
     assert loss.value(margins) + penalty.value(run.weights) == pytest.approx(run.certificate.primal, rel=1e-9)
@@ -53,10 +51,8 @@ def test_bags_of_samples_with_an_intercept(seed):
     oracle = oracles.Rows.from_groups(oracles.Stumps(X), groups)
     y = np.where(np.random.default_rng(seed).random(12) < 0.5, -1.0, 1.0)
     y[:2] = 1.0, -1.0
-    run = column_generation(Formulation(Hinge(0.8), L1(0.2), intercept=True), oracle, y)
     M = np.stack([all_stumps(X)[groups == g].mean(axis=0) for g in range(12)])
-    assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(solve_all(M, y, Hinge(0.8), L1(0.2), intercept=True), rel=2e-6)
+    assert_over_all(Formulation(Hinge(0.8), L1(0.2), intercept=True), oracle, y, H=M, rel=2e-6)
 
 
 @given(seed=st.integers(0, 10**6), outputs=st.integers(1, 2), row_norm=st.sampled_from([1.0, 2.0, np.inf]))

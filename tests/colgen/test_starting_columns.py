@@ -44,10 +44,7 @@ CASES = {
     "soft margin": Case(formulations.soft_margin(1.5), y, HighsMaster, lambda H: linear_program(H, y, slack=1.5)),
     "lpboost": Case(formulations.lpboost(0.1), y, HighsMaster, lambda H: soft_minimum_program(H, y, 0.1)),
     "svm": Case(
-        formulations.svm(0.3),
-        y,
-        partial(NewtonMaster, share=0.0),
-        lambda H: SVMPrimal(H, y, 0.3).solve().objective,
+        formulations.svm(0.3), y, partial(NewtonMaster, share=0.0), lambda H: SVMPrimal(H, y, 0.3).solve().objective
     ),
     "least squares": Case(
         formulations.simplex_least_squares(CODES, 0.3),

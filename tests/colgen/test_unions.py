@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, list_stumps, noisy, solve_all
+from brute_force import PlainTable, assert_over_all, list_stumps, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -31,12 +31,9 @@ def test_a_union_reaches_the_optimum_over_all_of_its_sets(seed, penalty):
     X, y = noisy(24, 2, seed)
     oracle = oracles.Union(oracles.Stumps(X), oracles.KernelColumns(KERNEL, X))
     H = np.column_stack([*(h(X) for h in all_hypotheses(X)), KERNEL(X, np.unique(X, axis=0))])
-    run = column_generation(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y)
-    assert run.ending is Ending.OPTIMAL
-    assert run.certificate.proven
     # closer than this the reference is not sure of all draws
-    best = solve_all(H, y, Hinge(0.5), penalty, intercept=True, tol=1e-8)
-    assert run.certificate.primal == pytest.approx(best, rel=2e-6)
+    run = assert_over_all(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y, H=H, rel=2e-6)
+    assert run.ending is Ending.OPTIMAL
 
 
 def test_a_union_is_as_closed_and_as_exact_as_its_sets():
@@ -58,10 +55,8 @@ def test_a_table_joins_by_rows(cost, tmp_path):
     H = np.column_stack([*(h(X) for h in all_hypotheses(X)), table / cost])
     formulation, file = Formulation(Hinge(0.5), L1(), intercept=True), Checkpoint(tmp_path / "run")
     first = column_generation(formulation, oracle, y, max_rounds=2, checkpoint=file)
-    run = column_generation(formulation, oracle, y, checkpoint=file)
+    run = assert_over_all(formulation, oracle, y, H=H, rel=1e-7, checkpoint=file)
     assert run.history[:2] == first.history
-    assert run.certificate.proven
-    assert run.certificate.primal == pytest.approx(solve_all(H, y, Hinge(0.5), L1(), intercept=True), rel=1e-7)
     started = column_generation(formulation, oracle, y, start=[column.hypothesis for column in run.columns])
     assert len(started.history) < len(run.history)
     again = TabledSample(X[:5], table[:5])
@@ -82,13 +77,9 @@ def test_tables_that_are_one_make_one_sample():
 @given(seed=st.integers(0, 10**6))
 def test_a_one_sided_pool_has_its_hypotheses_alone(seed, nonnegative):
     X, y = noisy(20, 2, seed)
-    K = KERNEL(X, X)
     oracle = oracles.KernelColumns(KERNEL, X, negations=False)
     formulation = Formulation(Logistic(0.8), L1(0.3), nonnegative=nonnegative, intercept=True)
-    run = column_generation(formulation, oracle, y)
-    assert run.certificate.proven
-    expected = solve_all(K, y, Logistic(0.8), L1(0.3), nonnegative=nonnegative, intercept=True)
-    assert run.certificate.primal == pytest.approx(expected, rel=2e-6)
+    run = assert_over_all(formulation, oracle, y, H=KERNEL(X, X), rel=2e-6)
     assert all(column.hypothesis.sign > 0 for column in run.columns)
     assert (run.weights >= 0).all() or not nonnegative
 
@@ -136,12 +127,9 @@ def test_costs_that_are_a_function_reach_the_weighted_optimum(seed, penalty):
     X, y = noisy(24, 2, seed)
     hypotheses = all_hypotheses(X)
     H, costs = np.column_stack([h(X) for h in hypotheses]), np.array([cost(h) for h in hypotheses])
-    formulation = Formulation(Hinge(0.5), penalty, intercept=True)
-    run = column_generation(formulation, oracles.Costed(oracles.Stumps(X), cost, least=1.0), y)
+    oracle = oracles.Costed(oracles.Stumps(X), cost, least=1.0)
+    run = assert_over_all(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y, H=H / costs, rel=2e-6)
     assert run.ending is Ending.OPTIMAL
-    assert run.certificate.proven
-    best = solve_all(H / costs, y, Hinge(0.5), penalty, intercept=True)
-    assert run.certificate.primal == pytest.approx(best, rel=2e-6)
 
 
 @pytest.mark.parametrize("penalty", [L1(0.7), SquaredL2()], ids=lambda p: type(p).__name__)
@@ -152,10 +140,7 @@ def test_one_cost_for_each_set_of_a_union(penalty):
     centres = np.unique(X, axis=0)
     stumps = [h(X) for h in all_hypotheses(X)]
     H, costs = np.column_stack([*stumps, KERNEL(X, centres)]), np.r_[np.ones(len(stumps)), np.full(len(centres), 0.25)]
-    run = column_generation(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y)
-    assert run.certificate.proven
-    best = solve_all(H / costs, y, Hinge(0.5), penalty, intercept=True)
-    assert run.certificate.primal == pytest.approx(best, rel=2e-6)
+    run = assert_over_all(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y, H=H / costs, rel=2e-6)
     assert {type(column.hypothesis) for column in run.columns} >= {Scaled}
 
 

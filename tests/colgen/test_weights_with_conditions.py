@@ -60,10 +60,7 @@ def test_side_constraints_on_weights_are_rows_of_a_pool():
     """A row ``A w`` beside the samples is one more score, and what it may be a constraint on that."""
     A = np.vstack([np.r_[np.ones(5), np.zeros(H.shape[1] - 5)], np.cos(np.arange(H.shape[1]))])
     formulation = Formulation(
-        lambda z: cp.sum(cp.logistic(-z[:N])),
-        L1(0.5),
-        constraints=lambda z: [z[N] == 0, z[N + 1] <= 0.05],
-        scores=True,
+        lambda z: cp.sum(cp.logistic(-z[:N])), L1(0.5), constraints=lambda z: [z[N] == 0, z[N + 1] <= 0.05], scores=True
     )
     run = column_generation(formulation, Pool(np.vstack([y[:, None] * H, A])))
     w = cp.Variable(H.shape[1])

@@ -144,11 +144,7 @@ RECOMPUTED = {
         lambda w, z, price: w.sum() / z.min(),
         lambda u, e, price: u.sum() / max(1, e),
     ),
-    "LPBoost": (
-        formulations.lpboost,
-        lambda w, z, D: -lpboost_margin(z / w.sum(), D),
-        lambda u, e, D: -e / u.sum(),
-    ),
+    "LPBoost": (formulations.lpboost, lambda w, z, D: -lpboost_margin(z / w.sum(), D), lambda u, e, D: -e / u.sum()),
 }
 
 

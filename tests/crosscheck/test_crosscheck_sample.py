@@ -77,11 +77,7 @@ def test_both_classes_are_kept(positive):
 
 def test_seeded():
     X, y = draw_sample(2000, 300)
-    first, again, other = (
-        Sample.from_arrays(X, y),
-        Sample.from_arrays(X, y),
-        Sample.from_arrays(X, y, random_state=1),
-    )
+    first, again, other = (Sample.from_arrays(X, y), Sample.from_arrays(X, y), Sample.from_arrays(X, y, random_state=1))
     assert_array_equal(first.X, again.X)
     assert_array_equal(first.y, again.y)
     assert not np.array_equal(first.X, other.X)

@@ -24,11 +24,7 @@ FORMULATIONS = {
 
 def run_over_shards(formulation, sample, tol, **limits):
     search = Search(
-        formulation,
-        DaskStumps(sample),
-        sample,
-        ShardedMaster,
-        lambda: ShardedRestricted(formulation, sample),
+        formulation, DaskStumps(sample), sample, ShardedMaster, lambda: ShardedRestricted(formulation, sample)
     )
     return search.run(RunLimits(tol=tol, **limits))
 

@@ -360,11 +360,7 @@ def test_an_encoding_is_said_and_kept(put):
     ("target", "model", "sentence"),
     [
         (PRICES, "LPBoostClassifier", "take a regressor, such as --model AdditiveRegressor, or name the column of"),
-        (
-            ROWS + 100,
-            "LPBoostClassifier",
-            "found 40 different numbers, such as 100, in the column 'y', which are no",
-        ),
+        (ROWS + 100, "LPBoostClassifier", "found 40 different numbers, such as 100, in the column 'y', which are no"),
         ([f"P{k}" for k in ROWS], "LPBoostClassifier", "found 40 different texts, such as 'P0'"),
         (Y, "AdditiveRegressor", "which are no numbers to predict; take a classifier"),
         (np.where(ROWS == 3, "maybe", Y), "LPBoostClassifier", "found a class, 'maybe', of one sample"),

@@ -28,11 +28,7 @@ EVERY = [
     ColumnGenerationClassifier(),
     MultiBoostClassifier(),
 ]
-BOOSTING = [
-    AdaBoostClassifier(n_rounds=9),
-    AdaBoostMHClassifier(n_rounds=9),
-    AdaBoostECCClassifier(n_rounds=9),
-]
+BOOSTING = [AdaBoostClassifier(n_rounds=9), AdaBoostMHClassifier(n_rounds=9), AdaBoostECCClassifier(n_rounds=9)]
 FEW = pytest.mark.filterwarnings(
     "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
 )

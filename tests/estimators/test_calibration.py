@@ -51,10 +51,7 @@ def test_scores_are_calibrated_on_pooled_folds(name, sample):
 # log losses on the other half by Platt's method as the library once had it, on the same folds
 @pytest.mark.parametrize(
     ("load", "model", "before"),
-    [
-        (load_breast_cancer, InfiniteEnsembleSVC(), 0.169558101),
-        (load_wine, LPBoostClassifier(C=0.1), 0.490148264),
-    ],
+    [(load_breast_cancer, InfiniteEnsembleSVC(), 0.169558101), (load_wine, LPBoostClassifier(C=0.1), 0.490148264)],
 )
 def test_probabilities_are_as_good_as_those_that_there_were(load, model, before):
     A, B, a, b = train_test_split(*load(return_X_y=True), test_size=0.5, random_state=0, stratify=load().target)

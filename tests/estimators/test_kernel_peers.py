@@ -23,15 +23,7 @@ SIGNS = np.where(Y == "yes", 1.0, -1.0)
 NEW, _ = two_classes(30, random_state=7)
 
 EVERY = [RhoSVC(), PartialSVMEnsembleClassifier(), RegAdaBoostClassifier()]
-NAMES = [
-    "middle-stump",
-    "stump",
-    "decision-stump",
-    "perceptron",
-    "decision-tree",
-    "laplacian",
-    "gaussian",
-]
+NAMES = ["middle-stump", "stump", "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian"]
 
 
 @pytest.mark.parametrize("kernel", [MiddleStump(X), Gaussian(0.3)])

@@ -47,10 +47,7 @@ CASES = {
         [LPBoostRegressor("huber", C=0.3), AdditiveRegressor("huber", C=0.3, oracle="stumps")],
         lambda F: (0.3 / WIDTH * cp.sum(cp.huber(T - F, WIDTH)) / 2, []),
     ),
-    "narrow huber": (
-        [LPBoostRegressor("huber", C=0.3, delta=0.5)],
-        lambda F: (0.3 * cp.sum(cp.huber(T - F, 0.5)), []),
-    ),
+    "narrow huber": ([LPBoostRegressor("huber", C=0.3, delta=0.5)], lambda F: (0.3 * cp.sum(cp.huber(T - F, 0.5)), [])),
     "insensitive": (
         [LPBoostRegressor("epsilon_insensitive", C=0.3)],
         lambda F: (0.3 * cp.sum(cp.pos(cp.abs(T - F) - 0.1 * WIDTH)), []),

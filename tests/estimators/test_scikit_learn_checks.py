@@ -61,10 +61,7 @@ OF_FEW_STUMPS = (
     "one stump with all samples of the heavy class on one side beats a constant by the light one, whatever is beyond; "
     "AdaBoostClassifier of scikit-learn has the same share, 0.82 for 0.87"
 )
-SPARE = {
-    *(f"AdaBoost{kind}Classifier" for kind in ("", "ECC", "MH")),
-    *("LPBoostClassifier", "MultiBoostClassifier"),
-}
+SPARE = {*(f"AdaBoost{kind}Classifier" for kind in ("", "ECC", "MH")), *("LPBoostClassifier", "MultiBoostClassifier")}
 """Optima of few stumps, which the docstring of `class_weight` says what to expect of."""
 
 

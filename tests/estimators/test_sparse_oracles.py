@@ -55,11 +55,7 @@ def test_an_oracle_is_handed_sparse_samples_as_they_are(given, handed, monkeypat
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        AdaBoostClassifier(TREE, n_rounds=3),
-        AdaBoostECCClassifier(Coordinates, n_rounds=3),
-    ],
+    "estimator", [AdaBoostClassifier(TREE, n_rounds=3), AdaBoostECCClassifier(Coordinates, n_rounds=3)]
 )
 def test_several_classes_of_sparse_samples(estimator):
     Z, y = three_classes()

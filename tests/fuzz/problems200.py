@@ -59,19 +59,44 @@ VECTORS = {
 """The length of one vector x, and objective, constraints and optimum, of x and normal numbers c."""
 
 
+PROGRAMS = {
+    "least_squares": ((12, 4), 12, 4, lambda A, b, x: (cp.sum_squares(A @ x - b), [], np.linalg.lstsq(A, b)[1][0])),
+    "nonnegative_least_squares": (
+        (10, 5),
+        10,
+        5,
+        lambda A, b, x: (cp.norm(A @ x - b), [x >= 0], optimize.nnls(A, b)[1]),
+    ),
+    "one_class": (
+        (10, 3),
+        10,
+        lambda X, a: (cp.quad_form(a, cp.psd_wrap(X @ X.T)), [cp.sum(a) == 1, a >= 0, a <= 0.25], None),
+    ),
+    "median": (9, (), lambda b, x: (cp.norm1(b - x), [], np.abs(b - np.median(b)).sum())),
+    "huber_regression": ((15, 3), 15, 3, lambda A, b, x: (cp.sum(cp.huber(A @ x - 3 * b, 1.0)), [], None)),
+    "logistic": ((20, 3), 3, lambda X, w: (cp.sum(cp.logistic(X @ w)) + 0.5 * cp.sum_squares(w), [], None)),
+    "portfolio": ((6, 6), 6, 6, lambda F, c, w: (cp.sum_squares(F @ w) - c @ w, [cp.sum(w) == 1, w >= 0], None)),
+    "risk_limit": (
+        (6, 3),
+        6,
+        6,
+        lambda F, c, w: (-c @ w, [cp.sum(w) == 1, w >= -0.5, cp.norm(F.T @ w) <= 3, cp.norm1(w) <= 2], None),
+    ),
+    "entropy": (6, 6, lambda a, p: (-cp.sum(cp.entr(p)) - a @ p, [cp.sum(p) == 1], -special.logsumexp(a))),
+    "softmax_of_lines": ((8, 3), 3, lambda A, x: (cp.log_sum_exp(A @ x + 1) + cp.sum_squares(x), [], None)),
+    "spectral_norm": ((3, 4, 2), 2, lambda M, x: (cp.sigma_max(M[..., 0] + M[..., 1] * x[0] + x[1]), [], None)),
+    "total_variation": (12, 12, lambda b, x: (cp.sum_squares(x - b - np.repeat([0, 2], 6)) / 2 + cp.tv(x), [], None)),
+    "trend": (12, 12, lambda b, x: (cp.sum_squares(x - b) + cp.norm1(cp.diff(x, 2)), [], None)),
+    "facility": ((6, 2), 2, lambda P, x: (cp.sum(cp.norm(P - cp.reshape(x, (1, 2), order="C"), axis=1)), [], None)),
+    "experiment": ((3, 7), 7, lambda V, p: (-cp.log_det(V @ cp.diag(p) @ V.T), [p >= 0, cp.sum(p) == 1], None)),
+    "thin": (3, 3, lambda b, x: (cp.sum_squares(x - b), [x <= 1, x >= 1], np.square(1 - b).sum())),
+}
+"""The sizes of arrays of normal numbers, that of x, and objective, constraints and optimum, of the arrays and x."""
+
+
 def box_by_attributes(random, var):
     c, x = random.normal(size=4), var(4, bounds=[-1, 2])
     return c @ x, [], -np.maximum(c, -2 * c).sum()
-
-
-def least_squares(random, var):
-    A, b = random.normal(size=(12, 4)), random.normal(size=12)
-    return cp.sum_squares(A @ var(4) - b), [], np.linalg.lstsq(A, b, rcond=None)[1][0]
-
-
-def nonnegative_least_squares(random, var):
-    A, b, x = random.normal(size=(10, 5)), random.normal(size=10), var(5)
-    return cp.norm(A @ x - b), [x >= 0], optimize.nnls(A, b)[1]
 
 
 def bounded_least_squares(random, var):
@@ -102,30 +127,10 @@ def kernel_dual(random, var):
     return 0.5 * cp.sum_squares(K.T @ a) - cp.sum(a), [a >= 0, a <= 1, y @ a == 0], None
 
 
-def one_class(random, var):
-    X, a = random.normal(size=(10, 3)), var(10)
-    return cp.quad_form(a, cp.psd_wrap(X @ X.T)), [cp.sum(a) == 1, a >= 0, a <= 0.25], None
-
-
-def median(random, var):
-    b, x = random.normal(size=9), var()
-    return cp.norm1(b - x), [], np.abs(b - np.median(b)).sum()
-
-
-def huber_regression(random, var):
-    A, b, x = random.normal(size=(15, 3)), random.normal(size=15) * 3, var(3)
-    return cp.sum(cp.huber(A @ x - b, 1.0)), [], None
-
-
 def isotonic(random, var):
     b, x = random.normal(size=8), var(8)
     truth = np.square(optimize.isotonic_regression(b).x - b).sum()
     return cp.sum_squares(x - b), [cp.diff(x) >= 0], truth
-
-
-def logistic(random, var):
-    X, w = random.normal(size=(20, 3)), var(3)
-    return cp.sum(cp.logistic(X @ w)) + 0.5 * cp.sum_squares(w), [], None
 
 
 def poisson(random, var):
@@ -195,34 +200,14 @@ def chebyshev_centre(random, var):
     return -r, [A @ x + np.linalg.norm(A, axis=1) * r <= 1 + random.uniform(size=12)], None
 
 
-def portfolio(random, var):
-    F, w = random.normal(size=(6, 6)), var(6)
-    return cp.sum_squares(F @ w) - random.normal(size=6) @ w, [cp.sum(w) == 1, w >= 0], None
-
-
-def risk_limit(random, var):
-    F, w = random.normal(size=(6, 3)), var(6)
-    return -random.normal(size=6) @ w, [cp.sum(w) == 1, w >= -0.5, cp.norm(F.T @ w) <= 3, cp.norm1(w) <= 2], None
-
-
 def value_at_risk(random, var):
     R, w, a = random.normal(size=(20, 3)), var(3), var()
     return a + cp.sum(cp.pos(-R @ w - a)) / 4, [cp.sum(w) == 1, w >= 0], None
 
 
-def entropy(random, var):
-    a, p = random.normal(size=6), var(6)
-    return -cp.sum(cp.entr(p)) - a @ p, [cp.sum(p) == 1], -special.logsumexp(a)
-
-
 def kullback(random, var):
     q, p = random.dirichlet(np.ones(5)), var(5)
     return cp.sum(cp.kl_div(p, q)), [cp.sum(p) == 1, p[0] >= 0.5], None
-
-
-def softmax_of_lines(random, var):
-    A, x = random.normal(size=(8, 3)), var(3)
-    return cp.log_sum_exp(A @ x + 1) + cp.sum_squares(x), [], None
 
 
 def water_filling(random, var):
@@ -271,11 +256,6 @@ def low_rank_noise(random, var):
     return cp.sum_squares(X - M) / 2 + 0.5 * cp.normNuc(X), [], np.where(s > 0.5, 0.5 * s - 0.125, s**2 / 2).sum()
 
 
-def spectral_norm(random, var):
-    M, x = random.normal(size=(3, 4, 2)), var(2)
-    return cp.sigma_max(M[:, :, 0] + M[:, :, 1] * x[0] + x[1]), [], None
-
-
 def ellipsoid(random, var):
     points, A, b = random.normal(size=(6, 2)), var((2, 2), PSD=True), var(2)
     return -cp.log_det(A), [cp.norm(A @ p + b) <= 1 for p in points], None
@@ -284,16 +264,6 @@ def ellipsoid(random, var):
 def robust_programme(random, var):
     A, x = random.uniform(size=(4, 3)), var(3)
     return -cp.sum(x), [x >= 0, *(a @ x + 0.2 * cp.norm(x) <= 1 for a in A)], None
-
-
-def total_variation(random, var):
-    b, x = random.normal(size=12) + np.repeat([0.0, 2.0], 6), var(12)
-    return cp.sum_squares(x - b) / 2 + cp.tv(x), [], None
-
-
-def trend(random, var):
-    b, x = random.normal(size=12), var(12)
-    return cp.sum_squares(x - b) + cp.norm1(cp.diff(x, 2)), [], None
 
 
 def geometric_mean(random, var):
@@ -318,21 +288,11 @@ def projection_on_a_simplex(random, var):
     return cp.sum_squares(x - b), [x >= 0, cp.sum(x) == 1], truth
 
 
-def facility(random, var):
-    points, x = random.normal(size=(6, 2)), var(2)
-    return cp.sum(cp.norm(points - cp.reshape(x, (1, 2), order="C"), axis=1)), [], None
-
-
 def control(random, var):
     A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.0], [0.1]])
     x, u = var((2, 6)), var((1, 5))
     cost = cp.sum_squares(x) + 0.1 * cp.sum_squares(u)
     return cost, [x[:, 0] == random.normal(size=2), x[:, 1:] == A @ x[:, :-1] + B @ u, cp.abs(u) <= 5], None
-
-
-def experiment(random, var):
-    V, p = random.normal(size=(3, 7)), var(7)
-    return -cp.log_det(V @ cp.diag(p) @ V.T), [p >= 0, cp.sum(p) == 1], None
 
 
 def diagonal(random, var):
@@ -343,11 +303,6 @@ def diagonal(random, var):
 def by_parameters(random, var):
     b, p, x = random.normal(size=5), cp.Parameter(nonneg=True, value=2.0), var(5)
     return cp.sum_squares(x - b) / 2 + p * cp.norm1(x), [], np.where(np.abs(b) > 2, 2 * np.abs(b) - 2, b**2 / 2).sum()
-
-
-def thin(random, var):
-    b, x = random.normal(size=3), var(3)
-    return cp.sum_squares(x - b), [x <= 1, x >= 1], np.square(1 - b).sum()
 
 
 def infeasible_matrix(random, var):
@@ -364,6 +319,11 @@ def choose_vector(length, state, random, var):
     return state(random.normal(size=length), var(length))
 
 
+def choose_arrays(*given, random, var):
+    *sizes, shape, state = given
+    return state(*(random.normal(size=size) for size in sizes), var(shape))
+
+
 NAMES = """
 least_squares nonnegative_least_squares bounded_least_squares lasso elastic_net group_lasso ridge_by_norm soft_margin
 soft_margin_by_slacks kernel_dual one_class quantile_regression median huber_regression isotonic logistic poisson
@@ -377,7 +337,8 @@ infeasible_matrix unbounded_lp unbounded_cone unbounded_logarithm
 """.split()  # noqa: SIM905
 """The families in the order in which numbers take them."""
 
-TABLED = {name: partial(fit_residuals, *given) for name, given in RESIDUALS.items()}
+TABLED = {name: partial(choose_arrays, *given) for name, given in PROGRAMS.items()}
+TABLED |= {name: partial(fit_residuals, *given) for name, given in RESIDUALS.items()}
 TABLED |= {name: partial(choose_vector, *given) for name, given in VECTORS.items()}
 FAMILIES = {name: TABLED[name] if name in TABLED else globals()[name] for name in NAMES}
 """From a generator and a maker of variables to objective, constraints, and the optimum where it is known."""
@@ -399,7 +360,7 @@ class Drawn:
             return unit * self.variables[-1] if unit != 1 else self.variables[-1]
 
         random = np.random.default_rng(number)
-        objective, constraints, truth = family(random, var)
+        objective, constraints, truth = family(random=random, var=var)
         scaled = [self._scale(constraint, scale) for constraint in constraints] if scale != 1 else constraints
         goal, sign = (cp.Maximize, -1.0) if number % 3 == 0 else (cp.Minimize, 1.0)
         self.problem = cp.Problem(goal(sign * price * objective), scaled)

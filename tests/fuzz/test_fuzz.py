@@ -173,11 +173,7 @@ def test_slowness_is_told(monkeypatch):
 
 @pytest.mark.parametrize(
     ("changed", "told"),
-    [
-        ({"dual": 1.01}, "above the optimum"),
-        ({"primal": 0.99}, "below the optimum"),
-        ({"primal": 1.01}, "OPTIMAL at"),
-    ],
+    [({"dual": 1.01}, "above the optimum"), ({"primal": 0.99}, "below the optimum"), ({"primal": 1.01}, "OPTIMAL at")],
 )
 def test_wrong_runs_are_found(monkeypatch, changed, told):
     generate = formulations.column_generation

@@ -47,11 +47,7 @@ CHECKING = [name for name in EVERY if name not in {"weak learners", "same leaf",
 )
 def test_samples_that_are_no_finite_table(name, bad, found):
     kernel = EVERY[name](X)
-    for call, argument in (
-        (lambda: kernel(bad), "X"),
-        (lambda: kernel(X, bad), "Z"),
-        (lambda: kernel.diag(bad), "X"),
-    ):
+    for call, argument in ((lambda: kernel(bad), "X"), (lambda: kernel(X, bad), "Z"), (lambda: kernel.diag(bad), "X")):
         refused(call, argument, found)
 
 

@@ -163,9 +163,7 @@ OF_LOSSES = {
     ),
     "no cap": wrong(ROUNDED, repair=lambda own, u, y: balance_classes(np.maximum(u, 0), y) if y is not None else u),
     "no floor": wrong(
-        ROUNDED,
-        repair=lambda own, u, y: balance_classes(np.minimum(u, own.C), y),
-        violation=lambda own, u: 0.0,
+        ROUNDED, repair=lambda own, u, y: balance_classes(np.minimum(u, own.C), y), violation=lambda own, u: 0.0
     ),
     "model of another price": wrong(ROUNDED, model=lambda own, z: Term(ROUNDED(2 * own.C, own.d).model(z).expression)),
     "not convex": wrong(ROUNDED, terms=lambda own, z: np.sqrt(np.abs(1 - z))),

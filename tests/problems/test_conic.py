@@ -43,14 +43,8 @@ FUNCTIONS = {
         lambda z: cp.sum(cp.logistic(-z)),
         lambda u: on_box(u, entr(u).sum() + entr(np.maximum(1 - u, 0)).sum()),
     ),
-    "squared hinge": (
-        lambda z: cp.sum_squares(cp.pos(1 - z)) / 2,
-        lambda u: on_box(u, u.sum() - u @ u / 2, np.inf),
-    ),
-    "Huberised": (
-        lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5)),
-        lambda u: on_box(u, u.sum() - u @ u / 4),
-    ),
+    "squared hinge": (lambda z: cp.sum_squares(cp.pos(1 - z)) / 2, lambda u: on_box(u, u.sum() - u @ u / 2, np.inf)),
+    "Huberised": (lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5)), lambda u: on_box(u, u.sum() - u @ u / 4)),
     "exponential": (lambda z: cp.sum(cp.exp(-z)), lambda u: on_box(u, entr(u).sum() + u.sum(), np.inf)),
     "log-sum-exp": (lambda z: cp.log_sum_exp(-z), lambda u: on_simplex(u, entr(u).sum())),
     "CVaR": (lambda z: cp.sum_largest(-z, 2) / 2, lambda u: on_simplex(u, 0.0, 0.5)),

@@ -29,8 +29,7 @@ def error_of(answers, split):
 
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize(
-    ("table", "method", "metric"),
-    [("table2", "SVM-Stump", "cityblock"), ("table3", "SVM-Perc", "euclidean")],
+    ("table", "method", "metric"), [("table2", "SVM-Stump", "cityblock"), ("table3", "SVM-Perc", "euclidean")]
 )
 def test_grid_search_on_the_kernel_finds_the_same(split, table, method, metric):
     peer = GridSearchCV(SVC(**EXACT), {"C": CS}, cv=5).fit(-cdist(split.X, split.X, metric), split.y)

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from brute_force import all_stumps
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -16,11 +17,7 @@ from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums, smooth
 SIZES = st.integers(2, 12)
 
 
-@given(
-    n=SIZES,
-    size=st.sampled_from([0.1, 1.0, 30.0]),
-    data=st.data(),
-)
+@given(n=SIZES, size=st.sampled_from([0.1, 1.0, 30.0]), data=st.data())
 def test_proximal_map_meets_its_optimality_conditions(n, size, data):
     weights = data.draw(hnp.arrays(float, n, elements=st.integers(1, 5).map(float)))
     y = data.draw(hnp.arrays(float, n, elements=st.integers(-20, 20).map(lambda k: k / 4)))
@@ -40,12 +37,6 @@ def draw_sample(n, d, seed, values=6):
     X = rng.integers(0, values, (n, d)).astype(float)
     y = np.where(X[:, 0] + rng.normal(0, 2.0, n) > values / 2, 1.0, -1.0)
     return X, y
-
-
-def enumerate_stumps(X, constant):
-    """Return all stumps that rise, as columns, and the constant."""
-    columns = [np.where(x >= t, 1.0, -1.0) for x in X.T for t in (np.unique(x)[1:] + np.unique(x)[:-1]) / 2]
-    return np.stack([*columns, np.ones(len(X))] if constant else columns, axis=1)
 
 
 def score(X, lead):
@@ -111,7 +102,7 @@ def test_bins_are_sums_over_the_stumps_between_them(seed, n_bins):
 def test_soft_margins_are_those_over_all_stumps(C, constant):
     X, y = draw_sample(50, 3, 0)
     X[:35, 2] = 3.0
-    H = enumerate_stumps(X, constant)
+    H = all_stumps(X)[:, : None if constant else -1]
     w = cp.Variable(H.shape[1])
     prices = C * np.linspace(0.5, 1.5, len(y))
     program = cp.Problem(cp.Minimize(prices @ cp.pos(1 - cp.multiply(y, H @ w)) + cp.norm1(w)))
@@ -131,7 +122,7 @@ def test_soft_margins_are_those_over_all_stumps(C, constant):
 @pytest.mark.parametrize("nu", [0.35, 0.8])
 def test_lpboost_is_that_over_all_stumps(nu, constant):
     X, y = draw_sample(40, 3, 1)
-    H, D = enumerate_stumps(X, constant), 1 / (nu * len(y))
+    H, D = all_stumps(X)[:, : None if constant else -1], 1 / (nu * len(y))
     signed, rho = np.hstack([H, -H]), cp.Variable()
     a = cp.Variable(signed.shape[1], nonneg=True)
     margins = cp.multiply(y, signed @ a)
@@ -158,7 +149,7 @@ def test_values_are_coded_whatever_holds_them():
     for ours, theirs in zip((*dense.listed, dense.counts), (*sparse.listed, sparse.counts), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     s = np.random.default_rng(0).normal(size=30)
-    assert dense.largest_edge(s) == pytest.approx(np.abs(enumerate_stumps(X, False).T @ s).max())
+    assert dense.largest_edge(s) == pytest.approx(np.abs(all_stumps(X)[:, :-1].T @ s).max())
 
 
 def test_threads_change_no_bit():

@@ -83,8 +83,7 @@ def samples(draw):
 
 
 @pytest.mark.parametrize(
-    ("way", "kernel"),
-    [*product(("dual", "blocks", "path"), KERNELS), ("rows", "gaussian"), ("additive", "stump")],
+    ("way", "kernel"), [*product(("dual", "blocks", "path"), KERNELS), ("rows", "gaussian"), ("additive", "stump")]
 )
 @settings(max_examples=15)
 @given(sample=samples(), log_C=st.floats(-4, 2.5))

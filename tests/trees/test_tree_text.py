@@ -41,10 +41,7 @@ def test_branches_without_cases_decide_as_their_parent():
 
 @pytest.mark.parametrize(
     ("rule", "text"),
-    [
-        (TreeRule((), "yes", 3.0, 0.0), "yes (3.0)"),
-        (TreeRule(("a = b",), 1, 3.25, 0.5), "if a = b then 1 (3.2/0.5)"),
-    ],
+    [(TreeRule((), "yes", 3.0, 0.0), "yes (3.0)"), (TreeRule(("a = b",), 1, 3.25, 0.5), "if a = b then 1 (3.2/0.5)")],
 )
 def test_rule_text(rule, text):
     assert str(rule) == text

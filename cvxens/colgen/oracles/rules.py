@@ -15,7 +15,7 @@ Weights are integers (`FixedPoint`), whose sums are the same in every order.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, combinations
@@ -134,11 +134,12 @@ class PairRules(BinnedOracle):
         answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
         sizes = np.array([answer.size for answer in answers])
         ranked = np.argsort(-sizes, kind="stable")[: self.columns_per_round].tolist()
-        rules = [
-            (answers[k].size, Rule(self._list_conditions(k, answers[k].rule), answers[k].sign))
-            for k in ranked
-            if answers[k].size > -inf
-        ]
+        rules = []
+        for best, readings in ((answers[k], self.pairs[k].tolist()) for k in ranked):
+            if best.size > -inf:
+                placed = (each for each in zip(readings, best.rule, strict=True) if each[0] >= 0)
+                conditions = tuple(self.readings.make_condition(k, *place) for k, place in placed)
+                rules.append((best.size, Rule(conditions, best.sign)))
         squares = np.array([answer.squares for answer in answers]).sum(axis=0).tolist()
         n_terms = 8 + 8 * int(self.readings.starts[-1]) + 4 * len(self.pairs)
         square_sum, rising = (self._bound_squares(weights, total, n_terms) for total in squares)
@@ -194,11 +195,6 @@ class PairRules(BinnedOracle):
             own[np.abs(own).argmax()] if self.negations or order < inf or not signs[i, j, side] else signs[i, j, side]
         )
         return BestRule(float(sizes[i, j, side]), largest, squares, rule, 1 if sign >= 0 else -1)
-
-    def _list_conditions(self, pair: int, rule: Sequence[tuple[int, int]]) -> tuple[Interval | Among, ...]:
-        """Return the conditions of a rule of a pair of readings, by place and side of each."""
-        readings = zip(self.pairs[pair].tolist(), rule, strict=True)
-        return tuple(self.readings.make_condition(k, *place) for k, place in readings if k >= 0)
 
 
 class BestRule(NamedTuple):
