@@ -84,7 +84,7 @@ class OneDraw:
 
     Examples
     --------
-    >>> from cvxens.datasets import make_random_function
+    >>> from reproduction.samples import make_random_function
     >>> split = OneDraw(make_random_function, 50, 100).open()(0, np.random.default_rng(0))
     >>> split.X.shape, split.X_test.shape
     ((50, 20), (100, 20))

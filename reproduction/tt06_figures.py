@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from cvxens.datasets import add_noise_features, make_random_function, make_three_circles
 from cvxens.estimators import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.kernels import Linear, TreeEnsemble
 from reproduction import drawing
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOrRms, Outcome, rounded
+from reproduction.samples import add_noise_features, make_random_function, make_three_circles
 from reproduction.splits import Generated, OneDraw, Partitioned, Split
 
 

@@ -6,16 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.datasets import (
-    add_noise_features,
-    make_random_function,
     make_ringnorm,
     make_slope,
-    make_three_circles,
     make_threenorm,
     make_twonorm,
     make_waveform,
 )
 from cvxens.errors import InvalidInput
+from reproduction.samples import add_noise_features, make_random_function, make_three_circles
 
 GENERATORS = [make_twonorm, make_threenorm, make_ringnorm, make_waveform]
 N = 40_000
