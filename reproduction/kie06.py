@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-from cvxens.datasets import make_slope
 from cvxens.estimators import AdaBoostClassifier, RegAdaBoostClassifier
 from cvxens.kernels import DecisionStump, Gaussian, MiddleStump
 from cvxens.types import Array
 from reproduction import drawing
 from reproduction.experiment import Experiment
 from reproduction.methods import BoundaryOf, ErrorOf, Outcome, StagedCV, rounded
+from reproduction.samples import make_slope
 from reproduction.splits import Generated, Partitioned, Split
 
 FOLDS = 10

@@ -5,7 +5,6 @@ from cvxens.datasets.dataset import Dataset, as_signs
 from cvxens.datasets.reading import Samples, load_file, load_samples
 from cvxens.datasets.synthetic import (
     make_ringnorm,
-    make_slope,
     make_threenorm,
     make_twonorm,
     make_waveform,
@@ -21,7 +20,6 @@ __all__ = [
     "load_file",
     "load_samples",
     "make_ringnorm",
-    "make_slope",
     "make_threenorm",
     "make_twonorm",
     "make_waveform",

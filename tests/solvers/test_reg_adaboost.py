@@ -11,11 +11,12 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 
 from cvxens.colgen import formulations
-from cvxens.datasets import make_slope, make_threenorm, make_twonorm
+from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import SolverFailed
 from cvxens.kernels import DecisionStump, Stump
 from cvxens.problems import Problem, RegularizedExpLoss
 from cvxens.solvers import bound_error, reg_adaboost_rounds, solve_reg_adaboost, solve_regularized_exp_loss
+from reproduction.samples import make_slope
 
 X, Y = make_twonorm(40, 3, random_state=0)
 
