@@ -200,6 +200,25 @@ class Cones:
             x[:-1] = 1.0
         return inner
 
+    def find_heads(self, constants: Array) -> Array:
+        """Return 1 for rows that, where they are large, are all that a cone asks for, else 0.
+
+        They are nonnegative ones, the first of second-order cones, and the last of exponential ones whose second row is
+        a constant above 0; `constants` are 0 in rows that are none.
+        """
+        found = np.zeros(self.n_rows)
+        _, nonnegative, second_order, _, exponential, _ = self._split(found)
+        nonnegative[:] = second_order[self._heads(2)] = 1.0
+        exponential[2::3] = self._split(constants)[4][1::3] > 0
+        return found
+
+    def select(self, kept: NDArray[np.intp]) -> Cones:
+        """Return the product of those cones whose rows are kept."""
+        _, nonnegative, second_order, _, exponential, _ = self._split(np.isin(np.arange(self.n_rows), kept))
+        sizes = tuple(np.array(self.second_order, dtype=int)[second_order[self._heads(2)]].tolist())
+        n, n_exponential = int(nonnegative.sum()), int(exponential.sum()) // 3
+        return replace(self, nonnegative=n, second_order=sizes, exponential=n_exponential)
+
     def _heads(self, kind: int) -> NDArray[np.intp]:
         """Where each cone of a kind begins, within the rows of these."""
         return np.cumsum(self._kinds[kind]) - self._kinds[kind]

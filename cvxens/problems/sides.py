@@ -235,10 +235,11 @@ class SideLoss(ConicLoss):
         return super().condition(u) if self._split(u) is None else ""
 
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
-        if self._split(u) is None:
+        if (split := self._split(u)) is None:
             return super().prove(u, y, z)
         if any(np.array_equal(u, known) for known, _ in reversed(self._known)):
-            return self.repair(u, y)
+            loss, v, pi, _ = split
+            return u if _is_balanced(v, y) else self.adopt(loss.prove(v, y, z), pi, y)
         # a share of an adopted u may have better multipliers of the constraints than that share of those of the latter
         pi = self._solve_prices(u)
         return self.adopt(u + pi @ self.pulls, pi, y)
@@ -248,7 +249,7 @@ class SideLoss(ConicLoss):
         if (split := self._split(u)) is None:
             return super().repair(u, y)
         _, v, pi, _ = split
-        return u if y is None or abs(float(y @ v)) <= SAME * float(v.sum()) else self.adopt(v, pi, y)
+        return u if _is_balanced(v, y) else self.adopt(v, pi, y)
 
     def multipliers(self, z: Array) -> Array:
         """Return those of the loss itself, as if no constraint had a price; or, without a conjugate, conic ones."""
@@ -305,6 +306,10 @@ def read_sides(loss: ConstrainedLoss, y: Array, *, balanced: bool) -> Loss:
     read = inner.read(y.shape) if isinstance(inner, ExpressionLoss) else inner
     sided = SideLoss.from_rows(read, pulls, np.zeros_like(pulls), limits, ())
     return loss if sided.linear_dual is None and sided.held is None else sided
+
+
+def _is_balanced(v: Array, y: Array | None) -> bool:
+    return y is None or abs(float(y @ v)) <= SAME * float(np.abs(v).sum())
 
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:
