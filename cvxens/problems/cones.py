@@ -214,8 +214,8 @@ class Cones:
 
     def select(self, kept: NDArray[np.intp]) -> Cones:
         """Return the product of those cones whose rows are kept."""
-        _, nonnegative, second_order, _, exponential, _ = self._split(np.isin(np.arange(self.n_rows), kept))
-        sizes = tuple(np.array(self.second_order, dtype=int)[second_order[self._heads(2)]].tolist())
+        _, nonnegative, second_order, _, exponential, _ = self._split(np.bincount(kept, minlength=self.n_rows) * 1.0)
+        sizes = tuple(np.array(self.second_order, dtype=int)[second_order[self._heads(2)] > 0].tolist())
         n, n_exponential = int(nonnegative.sum()), int(exponential.sum()) // 3
         return replace(self, nonnegative=n, second_order=sizes, exponential=n_exponential)
 
