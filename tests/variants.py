@@ -200,7 +200,7 @@ matsushita loss: sum sqrt(1 + z^2) - z, + lam |w|_1 // Nock & Nielsen 2009
 label smoothing: sum (1 - e) ln(1 + exp(-z)) + e ln(1 + exp(z)), + lam |w|_1 // Szegedy et al. 2016
     cp.sum(0.9 * cp.logistic(-z) + 0.1 * cp.logistic(z))
 labels with noise: logistic loss less what flipped labels add on average // Natarajan, Dhillon, Ravikumar & Tewari 2013
-    cp.sum(cp.logistic(-z)) - np.where(d.y > 0, 0.1, 0.2) @ z / 0.7; L1(2.0)
+    cp.sum(cp.logistic(-z)) - np.where(d.y > 0, 0.1, 0.2) @ z / 0.7; SquaredL2(2.0)
 robust to flipped labels: sum max(l(z), l(-z) - k) for logistic l // Shafieezadeh-Abadeh, Esfahani & Kuhn 2015
     cp.sum(cp.maximum(cp.logistic(-z), cp.logistic(z) - 1))
 least squares svm: 1/2 sum (1 - z)^2 + lam/2 |w|^2 // Suykens & Vandewalle 1999
