@@ -122,7 +122,7 @@ def list_stumps(X):
     return np.column_stack(columns), np.array(at)
 
 
-# margins of two classes
+# margins of two classes, and constraints on them
 
 
 enter_rows("""
@@ -256,13 +256,6 @@ little churn: hinges, such that the mean distance from earlier scores is at most
 correlation with an attribute: logistic loss, such that scores hardly correlate with a number // Zafar et al. 2017
     a = d.y * (d.X[:, 1] - d.X[:, 1].mean()) / d.n
     Logistic(1.0); [cp.abs(a @ z) <= 0.1]
-""")
-
-
-# constraints on margins
-
-
-enter_rows("""
 neyman pearson: hinges of positives, such that the mean hinge of negatives is at most alpha // Rigollet & Tong 2011
     p, q = np.flatnonzero(d.y > 0), np.flatnonzero(d.y < 0)
     loss, held = lambda z: cp.sum(cp.pos(1 - z[p])), lambda z: [cp.sum(cp.pos(1 - z[q])) <= 0.6 * len(q)]
@@ -479,7 +472,7 @@ multiboost: sum_i sum_k exp(F_k - F_y) + lam |W|_1 // MultiBoost, Shen & Hao 201
 """)
 
 
-# variables of one's own, pairs, and bags
+# variables of one's own, pairs and bags, some labels; prices, groups and kernels
 
 
 enter_rows("""
@@ -522,24 +515,10 @@ multiple instances: hinges of mean scores of positive bags and of the largest of
         cp.pos(1 - cp.sum(f[bag]) / len(bag)) if k % 2 else cp.pos(1 + cp.max(f[bag])) for k, bag in enumerate(bags)
     )
     return Formulation(loss, L1(0.2), intercept=True, scores=True), stumps(d), None
-""")
-
-
-# some labels, soft labels
-
-
-enter_rows("""
 balanced transduction: hinges of some, such that the mean of all scores is that of all labels // Joachims 1999
     known, held = np.arange(d.n // 2), lambda f: [cp.sum(f) == np.sum(d.y)]
     loss = lambda f: cp.sum(cp.pos(1 - cp.multiply(d.y, f)[known]))
     return Formulation(loss, L1(0.5), intercept=True, scores=True, constraints=held), stumps(d), None
-""")
-
-
-# prices of hypotheses
-
-
-enter_rows("""
 prices of features: sum ln(1 + exp(-z)) + sum_h cost(h) |w_h|: features have prices // Xu, Weinberger & Chapelle 2012
     oracle = oracles.Stumps(d.X, costs=[1.0, 3.0])
     return Formulation(Logistic(1.0), L1(1.0), intercept=True), oracle, d.y, d.H / costs_of(d)
@@ -547,13 +526,6 @@ stumps and lines: stumps and features as they are, these at twice the price
     lines = oracles.Costed(oracles.Pool.of([Line(0), Line(1)], d.X), 2.0)
     oracle = oracles.Union(oracles.Stumps(d.X), lines)
     return Formulation(Logistic(1.0), L1(1.0), intercept=True), oracle, d.y, np.hstack([d.H, d.X / 2])
-""")
-
-
-# groups of hypotheses, and kernels
-
-
-enter_rows("""
 group lasso: sum ln(1 + exp(-z)) + lam sum_features |w_d|_2, w_d of all stumps of a feature // Yuan & Lin 2006
     groups = lambda w: 3.0 * sum(cp.norm2(w[of]) for of in of_features(d))
     return Formulation(Logistic(1.0), L1(3.0), intercept=True), oracles.FeatureGroups(d.X), d.y, d.H[:, :-1], groups

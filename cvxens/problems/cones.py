@@ -201,11 +201,7 @@ class Cones:
         return inner
 
     def find_heads(self, constants: Array) -> Array:
-        """Return 1 for rows that, where they are large, are all that a cone asks for, else 0.
-
-        They are nonnegative ones, the first of second-order cones, and the last of exponential ones whose second row is
-        a constant above 0; `constants` are 0 in rows that are none.
-        """
+        """Return 1 for rows that are all a cone asks for where they are large; rows without variables are given."""
         found = np.zeros(self.n_rows)
         _, nonnegative, second_order, _, exponential, _ = self._split(found)
         nonnegative[:] = second_order[self._heads(2)] = 1.0
@@ -214,7 +210,9 @@ class Cones:
 
     def select(self, kept: NDArray[np.intp]) -> Cones:
         """Return the product of those cones whose rows are kept."""
-        _, nonnegative, second_order, _, exponential, _ = self._split(np.bincount(kept, minlength=self.n_rows) * 1.0)
+        present = np.zeros(self.n_rows)
+        present[kept] = 1.0
+        _, nonnegative, second_order, _, exponential, _ = self._split(present)
         sizes = tuple(np.array(self.second_order, dtype=int)[second_order[self._heads(2)] > 0].tolist())
         n, n_exponential = int(nonnegative.sum()), int(exponential.sum()) // 3
         return replace(self, nonnegative=n, second_order=sizes, exponential=n_exponential)
