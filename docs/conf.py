@@ -60,7 +60,12 @@ numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-WIDE = ["comparison", "estimators", *(f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("[!_]*.py"))]
+WIDE = [
+    "comparison",
+    "estimators",
+    "know/atoms",
+    *(f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("[!_]*.py")),
+]
 """Pages whose tables and code take the room beside them, too."""
 
 html_theme, html_title = "pydata_sphinx_theme", "cvxens"

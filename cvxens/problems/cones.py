@@ -200,6 +200,23 @@ class Cones:
             x[:-1] = 1.0
         return inner
 
+    def find_heads(self, constants: Array) -> Array:
+        """Return 1 for rows that are all a cone asks for where they are large; rows without variables are given."""
+        found = np.zeros(self.n_rows)
+        _, nonnegative, second_order, _, exponential, _ = self._split(found)
+        nonnegative[:] = second_order[self._heads(2)] = 1.0
+        exponential[2::3] = self._split(constants)[4][1::3] > 0
+        return found
+
+    def select(self, kept: NDArray[np.intp]) -> Cones:
+        """Return the product of those cones whose rows are kept."""
+        present = np.zeros(self.n_rows)
+        present[kept] = 1.0
+        _, nonnegative, second_order, _, exponential, _ = self._split(present)
+        sizes = tuple(np.array(self.second_order, dtype=int)[second_order[self._heads(2)] > 0].tolist())
+        n, n_exponential = int(nonnegative.sum()), int(exponential.sum()) // 3
+        return replace(self, nonnegative=n, second_order=sizes, exponential=n_exponential)
+
     def _heads(self, kind: int) -> NDArray[np.intp]:
         """Where each cone of a kind begins, within the rows of these."""
         return np.cumsum(self._kinds[kind]) - self._kinds[kind]

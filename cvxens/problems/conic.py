@@ -168,24 +168,24 @@ class ConicForm:
         return replace(self, A=A, b=b, c=c), units
 
     def drop_idle(self) -> ConicForm:
-        """Return the same without inequalities that a variable of no cost satisfies, whatever the others are.
+        """Return the same without cones that a variable of no cost brings a point into, whatever the others are.
 
         Their multipliers are 0, and with them in it no multipliers would be inside of the cone.
         """
-        first, kept = self.cones.zero, np.arange(len(self.b))
-        signs, free = sparse.csc_array(self.A.sign()), self.c == 0
+        signs, free, blocks = sparse.csc_array(self.A.sign()), self.c == 0, self.cones.blocks
         free[self.rows] = False
+        # what cones have that only have to be large: of exponential ones beside a constant y
+        constants = np.where(np.diff(sparse.csr_array(self.A).indptr) > 0, 0.0, self.b)
+        lifted, kept = self.cones.find_heads(constants), np.arange(len(self.b))
         while True:
-            inequality = (kept >= first) & (kept < first + self.cones.nonnegative)
             entries = signs[kept]
-            # all entries of the column in inequalities, and of one sign
+            # all entries of the column in such rows, and of one sign
             count = abs(entries).sum(axis=0)
-            idle = free & (count > 0) & (np.abs(inequality @ entries) == count)
+            idle = free & (count > 0) & (np.abs(lifted[kept] @ entries) == count)
             used = abs(entries[:, idle]).sum(axis=1) > 0
             if not used.any():
-                cones = replace(self.cones, nonnegative=int(inequality.sum()))
-                return replace(self, A=self.A[kept], b=self.b[kept], cones=cones)
-            kept = kept[~used]
+                return replace(self, A=self.A[kept], b=self.b[kept], cones=self.cones.select(kept))
+            kept = kept[~np.isin(blocks[kept], blocks[kept[used]])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +379,7 @@ class DualBound:
                 return None
             # shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to
             # strictness
-            for share in (0.0, 1e-14, 1e-12, 1e-10):
+            for share in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
                 mixed = dual
                 if share > 0:
                     if self.centre is None:
@@ -440,8 +440,9 @@ class DualBound:
         inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.fill()
         # depths in their cones of such multipliers, relative to the cost, tried in turn
         for share in (0.1, 1e-2, 1e-3):
-            # multipliers l of the cost target + share B'inner make l + share inner those of the target
-            found = solve_cones(B, form.b, self.target + share * (B.T @ inner), form.cones)
+            # multipliers l of the cost target + share B'inner make l + share inner those of the target; the least ones,
+            # as those of b may have no end
+            found = solve_cones(B, form.cones.fill(1.0), self.target + share * (B.T @ inner), form.cones)
             if found.solved:
                 inside = found.dual + share * inner
                 centre = mend(inside, B, self.target, form.cones.depths(inside))
@@ -454,8 +455,9 @@ class DualBound:
         # multipliers that are 0 by an equation are rounding of others
         of_any = 1e-3 * float(np.abs(dual).max(initial=0.0))
         sizes = np.abs(self.B).T @ np.maximum(np.abs(dual), of_any) + np.abs(self.target)
-        # what may be left of the equality, relative to its terms: some ten units in the last place
-        return bool((np.abs(self.B.T @ dual + self.target) <= 1e-14 * sizes).all())
+        # what may be left of the equality, relative to its terms: some ten units in the last place, more of many terms
+        allowed = 1e-14 + EPSILON * np.sqrt(np.diff(self.B.indptr))
+        return bool((np.abs(self.B.T @ dual + self.target) <= allowed * sizes).all())
 
 
 def mend(dual: Array, B: sparse.csc_array, target: Array, depths: Array) -> Array:

@@ -518,7 +518,9 @@ class ExpressionPenalty(Penalty):
         at = cp.Variable(w.shape, nonneg=bool((w >= 0).all()))
         at.value = w
         held = [one for one in self.model(at).constraints if [v.id for v in one.variables()] == [at.id]]
-        return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,), 0.0) else w
+        # weights of 0 stay so beside others, and move alike where there are no others
+        least = 0.0 if w.any() else 1.0
+        return np.asarray(at.value, dtype=float) if w.size and _correct(held, (at,), least) else w
 
     def own_values(self, w: Array) -> Mapping[str, Array]:
         """Return the best values at w of the variables in the expression that have a name."""

@@ -262,8 +262,9 @@ class SideLoss(ConicLoss):
             return super().prove(u, y, z)
         if self.has_charges and np.ptp(z if y is None else y * z) == 0:
             return self._prove_constant(z + 1 if y is None else y, intercept=y is not None)
-        if any(np.array_equal(u, known) for known, _ in reversed(self._known)):
-            return self.repair(u, y)
+        if (split := self._split(u)) and any(np.array_equal(u, known) for known, _ in reversed(self._known)):
+            loss, v, pi, _ = split
+            return u if _is_balanced(v, y) else self.adopt(loss.prove(v, y, z), pi, y)
         # of a solver's u, and a share of an adopted one may have better ones than that share of those of the latter
         pi = self._solve_prices(u, 10 * (1 + float(np.abs(z).max(initial=0.0))))
         return self.adopt(u + pi @ self.pulls, pi, y)
@@ -299,7 +300,7 @@ class SideLoss(ConicLoss):
         if (split := self._split(u)) is None:
             return super().repair(u, y)
         _, v, pi, _ = split
-        return u if y is None or abs(float(y @ v)) <= SAME * float(v.sum()) else self.adopt(v, pi, y)
+        return u if _is_balanced(v, y) else self.adopt(v, pi, y)
 
     def multipliers(self, z: Array) -> Array:
         """Return those of the loss itself, as if no constraint had a price; or, without a conjugate, conic ones."""
@@ -394,6 +395,10 @@ def _read_prices(loss: Loss, y: Array) -> tuple[Array, float]:
     is_hinge = sign > 0 and ((knots == 1.0) | (np.asarray(prices) == 0)).all()
     constant = read.constant if isinstance(read, ReadHinges) else 0.0
     return np.broadcast_to(prices, y.shape) * bool(is_hinge), constant
+
+
+def _is_balanced(v: Array, y: Array | None) -> bool:
+    return y is None or abs(float(y @ v)) <= SAME * float(np.abs(v).sum())
 
 
 def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:

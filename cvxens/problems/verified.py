@@ -301,9 +301,10 @@ def _find_dependence(B: sparse.csc_array, kept: NDArray[np.intp], j: int, factor
     """
     sizes = abs(B[:, kept]).max(axis=0).toarray().ravel()
     own = kept[np.abs(factors) * sizes > SINGULAR * np.abs(B[:, [j]]).max()]
-    # equations that another one may depend on: their factors are found in rational numbers
+    # of more equations that another one may depend on, factors are near fractions; others solve in rational numbers
     if len(own) > 100:
-        raise np.linalg.LinAlgError
+        near = [Fraction(factor).limit_denominator(1000) for factor in factors[np.isin(kept, own)].tolist()]
+        return {**{int(k): -value for k, value in zip(own, near, strict=True)}, j: Fraction(1)}
     dense = B[:, np.append(own, j)].toarray()
     _, order = qr(dense[:, :-1].T, mode="r", pivoting=True) if len(own) else (None, np.empty(0, np.intp))
     rows = [[Fraction(float(value)) for value in dense[i]] for i in order[: len(own)]]
