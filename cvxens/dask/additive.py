@@ -191,11 +191,11 @@ def sum_by_knots(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> 
 def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return by feature and step sums of weights and first moments about the step's end, of either sign.
 
-    Shape (5, n_features, n_knots): the sums of the weights at knots; of those inside of steps above 0 and below; and
-    their moments, rounded up.
+    Shape (6, n_features, n_knots): the sums of the weights at knots; of the sizes of those inside of steps above 0 and
+    below; their moments, rounded up; and how many they are.
     """
-    sums = np.zeros((5, *knots.values.shape), np.int64)
-    unit = float(1 << MOMENT_BITS)
+    sums = np.zeros((6, *knots.values.shape), np.int64)
+    unit = 1 << MOMENT_BITS
     for j in range(values.shape[0]):
         if knots.counts[j] < 2:
             continue
@@ -210,11 +210,12 @@ def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> I
             else:
                 # of the way that is left, which is rounded up
                 rest = np.int64(np.ceil((own[k + 1] - x) / (own[k + 1] - own[k]) * unit))
-                side = 1 if weight >= 0 else 2
-                sums[side, j, k] += weight
-                # weight rest 2^-bits, rounded down, without a product that does not fit
-                low = weight & ((1 << MOMENT_BITS) - 1)
-                sums[2 + side, j, k] += (weight >> MOMENT_BITS) * rest + ((low * rest) >> MOMENT_BITS)
+                side, size = 1 if weight >= 0 else 2, abs(weight)
+                sums[side, j, k] += size
+                # size rest 2^-bits, rounded up, without a product that does not fit
+                whole, low = size >> MOMENT_BITS, size & (unit - 1)
+                sums[2 + side, j, k] += whole * rest + ((low * rest + unit - 1) >> MOMENT_BITS)
+                sums[5, j, k] += 1
     return sums
 
 
@@ -321,16 +322,16 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
         M^2 / width <= int c^2 <= P M_p + N M_n - 2 M_p M_n / width.
 
     Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of their weights too large
-    at most. Each weight also loses up to a unit in its moment: whoever asks counts these, 2 (2 |B_0| + P) of each.
+    at most, and each weight's up to a unit more. No more are counted than are in the step: a wide one may have few.
     """
-    given, positive, negative, of_positive, of_negative = sums[..., :-1]
+    given, positive, negative, of_positive, of_negative, inside = sums[..., :-1]
     start = np.cumsum(given, axis=1)
-    start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
-    B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
+    start[:, 1:] += np.cumsum((positive - negative)[:, :-1], axis=1)
+    B, P, N = (each.astype(np.float64) for each in (start, positive, negative))
     width = knots.widths
     # moments in units times lengths, and what they are too large by at most
-    of_p, of_n = width * of_positive, -width * of_negative
-    off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
+    of_p, of_n = width * of_positive, width * of_negative
+    off_p, off_n = (width * (np.ldexp(each, -MOMENT_BITS) + inside) for each in (P, N))
     per_width = 1 / np.where(width > 0, width, 1.0)
     both = np.maximum(of_p - off_p, 0.0) * np.maximum(of_n - off_n, 0.0) * per_width
     most = P * of_p + N * of_n - 2 * both
@@ -644,10 +645,8 @@ class AdditiveSearch:
                 at = replace(at, factors=(sizes.min() / max(sizes[0], 1), sizes.min() / max(sizes[1], 1)))
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
-            # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
-            widest = float(self.finer.widths.max(axis=1).sum())
-            lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
-            form += lost + form * 64 * EPSILON
+            # multipliers that balance have B off by what is missed at most, whose norm adds to that of B
+            form = (form**0.5 + missed * (2 * self.ranges) ** 0.5) ** 2 * (1 + 64 * EPSILON)
             factor = min(1.0, size / form) if form > 0 else 1.0
             self.bound = max(self.bound, factor * size - factor * factor * form / 2 - 2 * missed)
             # the share of the gap that the bound may lose by what is not known inside of steps
