@@ -1,9 +1,8 @@
 """The stump SVM over shards: an additive model of piecewise linear functions, by Newton's method and certified.
 
 LL08 P1 with the stump kernel is ``min 1/4 sum_d int g_d'^2 + C sum_i max(0, 1 - y_i (b + sum_d g_d(x_id)))``. Functions
-are linear between *knots*: all values of a sample of up to `MOST_ROWS` rows, else the least value of every bin, even
-steps inside of it, as fine as the price asks for, and the largest of all. So every point is one of P1, and the optimum
-is among them where all values are knots.
+are linear between *knots*: all values of a feature that has few, else some, as many as the price asks for, nearer to
+each other where rows are. So every point is one of P1, and the optimum is among them where all values are knots.
 
 The bound is P2's, over all functions: for ``s = y u`` with the sum 0 the form of the kernel is ``s'K s = 2 sum_d int
 B_d(t)^2 dt``, with B_d(t) the sum of s over the samples below t. Between values B is known; inside of a step it is
@@ -56,7 +55,7 @@ MOST_VALUES = 2**14
 """Distinct values of a feature up to which all of them are knots."""
 
 LEAST_STEPS, MOST_STEPS = 16, 256
-"""Steps that a bin is cut into, by knots and for the bound."""
+"""Steps to a bin, on average, by knots and for the bound."""
 
 MOMENT_BITS = 16
 """First moments are whole numbers of ``2**-16`` of a step's width."""
@@ -141,10 +140,11 @@ def find_values(sample: ShardedSample) -> tuple[tuple[Array, ...], Array]:
     With them goes the share of the rows of every bin whose values they are, (n_features, N_BINS).
     """
 
-    def ask(shares: Array, most: int) -> tuple[Array | None, ...]:
-        firsts, told = np.cumsum(sample.counts) - sample.counts, (list_values, shares, most)
-        found: Any = sample.map_reduce(*told, each=firsts.tolist(), combine=partial(list_each, most=most))
-        return tuple(found)
+    def ask(shares: Array, most: int) -> tuple[Any, ...]:
+        told, combine = (list_values, shares, most), partial(list_each, most=most)
+        return tuple(
+            sample.map_reduce(*told, each=(np.cumsum(sample.counts) - sample.counts).tolist(), combine=combine)
+        )
 
     roots = find_roots(sample)
     few = ask(np.ones(roots.shape), MOST_VALUES)
@@ -152,7 +152,7 @@ def find_values(sample: ShardedSample) -> tuple[tuple[Array, ...], Array]:
     # more of the bins that are wide, of about as many rows each, as `_choose` takes more of them
     share = MANY_ROWS * N_BINS / len(sample) * roots / np.maximum(roots.sum(axis=1, keepdims=True), TINY)
     shares = np.where(many & (roots > 0) & (len(sample) > MANY_ROWS), np.minimum(share, 1.0), 1.0)
-    drawn: Any = ask(np.where(many, shares, 0.0), 2**62) if many.any() else few
+    drawn = ask(np.where(many, shares, 0.0), 2**62) if many.any() else few
     return tuple(some if own is None else own for own, some in zip(few, drawn, strict=True)), shares
 
 
@@ -166,12 +166,13 @@ def list_values(shard: Shard, first: int, shares: Array, most: int) -> tuple[Arr
 def find_knot(x: float, code: int, feature: int, knots: Knots) -> int:
     """Return the knot at or before a value, of a feature that has at least two; the last but one for the last."""
     own, k, last = knots.values[feature], knots.first[feature, code], knots.last[feature, code]
-    while k < last:
-        middle = (k + last + 1) // 2
-        if own[middle] <= x:
-            k = middle
-        else:
-            last = middle - 1
+    if k < last:
+        # knots of most bins are nearly even
+        k += np.int64((x - own[k]) / (own[last + 1] - own[k]) * (last - k))
+        while k < last and own[k + 1] <= x:
+            k += 1
+        while own[k] > x:
+            k -= 1
     return k
 
 
@@ -263,12 +264,12 @@ class AdditiveVote:
 class SteepHinge:
     """The hinge with a slope at its kink: multipliers fall from the price to 0 over a width around a margin of 1."""
 
-    C: Any
+    C: Array | float
     width: float = 0.0
 
     def multipliers(self, z: Array) -> Array:
         """Return the multipliers at margins."""
-        return self.C * (np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1)
+        return np.multiply(self.C, np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1)
 
 
 class NearKink(NamedTuple):
