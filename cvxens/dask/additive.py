@@ -111,7 +111,7 @@ class Knots(NamedTuple):
 
 
 def _choose(values: Array, shares: Array, low: Array, high: Array, most: int) -> tuple[Array, bool]:
-    """Return values of a feature that are knots, among them both ends, and whether they are all.
+    """Return the knots of a feature, values of it as far as all are known, and whether they are all of these.
 
     Functions that are linear in a step lose what goes with its width, times the square of the rows inside: the sum is
     least for even steps of the integral of density^(2/3), to which a row adds about ``gap^(1/3)``. One that is drawn
@@ -124,8 +124,10 @@ def _choose(values: Array, shares: Array, low: Array, high: Array, most: int) ->
     values = np.unique(np.concatenate([values, low[held], high[held]]))
     share = shares[held][np.searchsorted(low[held], values[:-1], side="right") - 1]
     places = np.append(0.0, np.cumsum(np.cbrt(np.diff(values)) / np.cbrt(share) ** 2))
-    at = np.searchsorted(places, places[-1] * (np.arange(most + 1) / most))
-    return values[np.unique(np.append(at, len(values) - 1))], False
+    at = places[-1] * (np.arange(most + 1) / most)
+    # between values that are drawn there may be others
+    chosen = values[np.append(np.searchsorted(places, at), -1)] if is_all else np.interp(at, places, values)
+    return np.unique(chosen), False
 
 
 def find_roots(sample: ShardedSample) -> Array:
