@@ -1,9 +1,8 @@
 """The stump SVM over shards: an additive model of piecewise linear functions, by Newton's method and certified.
 
 LL08 P1 with the stump kernel is ``min 1/4 sum_d int g_d'^2 + C sum_i max(0, 1 - y_i (b + sum_d g_d(x_id)))``. Functions
-are linear between *knots*: all values of a sample of up to `MOST_ROWS` rows, else the least value of every bin, even
-steps inside of it, as fine as the price asks for, and the largest of all. So every point is one of P1, and the optimum
-is among them where all values are knots.
+are linear between *knots*: all values of a feature that has few, else some, as many as the price asks for, nearer to
+each other where rows are. So every point is one of P1, and the optimum is among them where all values are knots.
 
 The bound is P2's, over all functions: for ``s = y u`` with the sum 0 the form of the kernel is ``s'K s = 2 sum_d int
 B_d(t)^2 dt``, with B_d(t) the sum of s over the samples below t. Between values B is known; inside of a step it is
@@ -37,16 +36,17 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, Round, relative
 from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
-from cvxens.dask.shards import Shard, ShardedSample, list_each, mix
+from cvxens.dask.shards import Shard, ShardedSample, draw_rows, list_each, mix
 from cvxens.dask.stumps import Masses
 from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
+from cvxens.features import N_BINS
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, Others, ProximalSearch, spare_bounds
 from cvxens.solvers.newton import find_root
 from cvxens.types import Array
@@ -55,7 +55,7 @@ MOST_VALUES = 2**14
 """Distinct values of a feature up to which all of them are knots."""
 
 LEAST_STEPS, MOST_STEPS = 16, 256
-"""Steps that a bin is cut into, by knots and for the bound."""
+"""Steps to a bin, on average, by knots and for the bound."""
 
 MOMENT_BITS = 16
 """First moments are whole numbers of ``2**-16`` of a step's width."""
@@ -81,30 +81,24 @@ class Knots(NamedTuple):
 
     values: Array  # (n_features, n_knots)
     counts: Ints  # (n_features,)
-    before: Ints  # (n_features, N_BINS), the first knot of a bin
-    low: Array  # (n_features, N_BINS), the least value of a bin
-    per_unit: Array  # (n_features, N_BINS), knots of a bin in a unit of length; 0 where it has one value
+    first: Ints  # (n_features, N_BINS), the knot at or before all values of a bin
+    last: Ints  # and before some value of it
     are_values: bool = False  # True if they are all values of the sample
 
     @classmethod
     def from_sample(cls, sample: ShardedSample, n_steps: int = LEAST_STEPS) -> Knots:
-        """Return all values of features that have few, else so many even steps of each bin."""
-        known = sample.remember(find_values)
-        bins = list(zip(sample.low, sample.high, strict=True))
-        lists = [_cut_evenly(*ends, n_steps) if own is None else own for own, ends in zip(known, bins, strict=True)]
-        counts = np.array([len(own) for own in lists], np.int64)
+        """Return all values of features that have few, else some, so many for a bin on average."""
+        known, shares = sample.remember(find_values)
+        told = zip(known, shares, sample.low, sample.high, strict=True)
+        lists, are_all = zip(*(_choose(*own, n_steps * N_BINS) for own in told), strict=True)
+        counts = np.array([[len(own)] for own in lists])
         values = np.stack([np.append(own, np.full(counts.max() - len(own), own[-1])) for own in lists])
-        pairs = list(zip(lists, bins, strict=True))
-        before = np.stack([np.searchsorted(own, low, side="left") for own, (low, _) in pairs])
-        after = np.stack([np.searchsorted(own, high, side="right") for own, (_, high) in pairs])
-        held = sample.low <= sample.high
-        width = np.where(sample.low < sample.high, sample.high - sample.low, np.inf)
-        with np.errstate(over="ignore"):
-            per_unit = np.where(held, after - before, 0) / width
-        # a quotient that overflows would make no number of a knot: from the first one of a bin on all are looked at
-        per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
-        before, low = np.where(held, before, 0).astype(np.int64), np.where(held, sample.low, 0.0)
-        return cls(values, counts, before, low, per_unit, all(own is not None for own in known))
+        # of a feature the last step ends with the last knot
+        first, last = (
+            np.minimum([np.searchsorted(*own, "right") - 1 for own in zip(lists, ends, strict=True)], counts - 2)
+            for ends in (sample.low, sample.high)
+        )
+        return cls(values, counts[:, 0], first, last, all(are_all))
 
     @property
     def widths(self) -> Array:
@@ -116,35 +110,71 @@ class Knots(NamedTuple):
         return np.stack([np.interp(new, own, g) for new, own, g in zip(finer.values, self.values, G, strict=True)])
 
 
-def _cut_evenly(low: Array, high: Array, n_steps: int) -> Array:
-    """Return the least values of bins that hold samples, even steps inside of each, and the largest value."""
+def _choose(values: Array, shares: Array, low: Array, high: Array, most: int) -> tuple[Array, bool]:
+    """Return the knots of a feature, values of it as far as all are known, and whether they are all of these.
+
+    Functions that are linear in a step lose what goes with its width, times the square of the rows inside: the sum is
+    least for even steps of the integral of density^(2/3), to which a row adds about ``gap^(1/3)``. One that is drawn
+    stands for ``1 / share``, with gaps of that part of its own. Of more steps the ends of fewer are among theirs.
+    """
+    is_all = bool((shares == 1).all())
+    if is_all and len(values) <= max(most, MOST_VALUES):
+        return values, True
     held = low <= high
-    shares = np.arange(n_steps) / n_steps
-    return np.unique(np.append(low[held, np.newaxis] + (high - low)[held, np.newaxis] * shares, high.max()))
+    values = np.unique(np.concatenate([values, low[held], high[held]]))
+    share = shares[held][np.searchsorted(low[held], values[:-1], side="right") - 1]
+    places = np.append(0.0, np.cumsum(np.cbrt(np.diff(values)) / np.cbrt(share) ** 2))
+    at = places[-1] * (np.arange(most + 1) / most)
+    # between values that are drawn there may be others
+    chosen = values[np.append(np.searchsorted(places, at), -1)] if is_all else np.interp(at, places, values)
+    return np.unique(chosen), False
 
 
-def find_values(sample: ShardedSample) -> tuple[Array | None, ...]:
-    """Return the distinct values of every feature that has few."""
-    found: tuple[Array | None, ...] = sample.map_reduce(list_values, combine=partial(list_each, most=MOST_VALUES))
-    return found
+def find_roots(sample: ShardedSample) -> Array:
+    """Return the cubic roots of the widths of bins, (n_features, N_BINS)."""
+    held = sample.low <= sample.high
+    return np.cbrt(np.subtract(sample.high, sample.low, out=np.zeros(held.shape), where=held))
 
 
-def list_values(shard: Shard) -> tuple[Array | None, ...]:
-    """Return the distinct values of every feature, ascending, None where they are many."""
-    return list_each([shard.values], MOST_VALUES)
+def find_values(sample: ShardedSample) -> tuple[tuple[Array, ...], Array]:
+    """Return the distinct values of every feature that has few, and those of others that are drawn.
+
+    With them goes the share of the rows of every bin whose values they are, (n_features, N_BINS).
+    """
+
+    def ask(shares: Array, most: int) -> tuple[Any, ...]:
+        told, combine = (list_values, shares, most), partial(list_each, most=most)
+        return tuple(
+            sample.map_reduce(*told, each=(np.cumsum(sample.counts) - sample.counts).tolist(), combine=combine)
+        )
+
+    roots = find_roots(sample)
+    few = ask(np.ones(roots.shape), MOST_VALUES)
+    many = np.array([[own is None] for own in few])
+    # more of the bins that are wide, of about as many rows each, as `_choose` takes more of them
+    share = MANY_ROWS * N_BINS / len(sample) * roots / np.maximum(roots.sum(axis=1, keepdims=True), TINY)
+    shares = np.where(many & (roots > 0) & (len(sample) > MANY_ROWS), np.minimum(share, 1.0), 1.0)
+    drawn = ask(np.where(many, shares, 0.0), 2**62) if many.any() else few
+    return tuple(some if own is None else own for own, some in zip(few, drawn, strict=True)), shares
+
+
+def list_values(shard: Shard, first: int, shares: Array, most: int) -> tuple[Array | None, ...]:
+    """Return the distinct values of every feature, None where they are more, of rows drawn by their numbers."""
+    numbers, parts = np.arange(first, first + shard.n_rows), zip(shard.values, shard.codes, shares, strict=True)
+    return list_each([[own[draw_rows(numbers.astype(np.uint64), of[codes])] for own, codes, of in parts]], most)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def find_knot(x: float, code: int, feature: int, knots: Knots) -> int:
     """Return the knot at or before a value, of a feature that has at least two; the last but one for the last."""
-    own, last = knots.values[feature], knots.counts[feature] - 2
-    k = min(
-        knots.before[feature, code] + np.int64((x - knots.low[feature, code]) * knots.per_unit[feature, code]), last
-    )
-    while k < last and own[k + 1] <= x:
-        k += 1
-    while k > 0 and own[k] > x:
-        k -= 1
+    own, k, last = knots.values[feature], knots.first[feature, code], knots.last[feature, code]
+    if k < last:
+        # knots of most bins are nearly even
+        k += np.int64((x - own[k]) / (own[last + 1] - own[k]) * (last - k))
+        while k < last and own[k + 1] <= x:
+            k += 1
+        while own[k] > x:
+            k -= 1
     return k
 
 
@@ -191,11 +221,11 @@ def sum_by_knots(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> 
 def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return by feature and step sums of weights and first moments about the step's end, of either sign.
 
-    Shape (5, n_features, n_knots): the sums of the weights at knots; of those inside of steps above 0 and below; and
-    their moments, rounded up.
+    Shape (6, n_features, n_knots): the sums of the weights at knots; of the sizes of those inside of steps above 0 and
+    below; their moments, rounded up; and how many they are.
     """
-    sums = np.zeros((5, *knots.values.shape), np.int64)
-    unit = float(1 << MOMENT_BITS)
+    sums = np.zeros((6, *knots.values.shape), np.int64)
+    unit = 1 << MOMENT_BITS
     for j in range(values.shape[0]):
         if knots.counts[j] < 2:
             continue
@@ -210,11 +240,12 @@ def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> I
             else:
                 # of the way that is left, which is rounded up
                 rest = np.int64(np.ceil((own[k + 1] - x) / (own[k + 1] - own[k]) * unit))
-                side = 1 if weight >= 0 else 2
-                sums[side, j, k] += weight
-                # weight rest 2^-bits, rounded down, without a product that does not fit
-                low = weight & ((1 << MOMENT_BITS) - 1)
-                sums[2 + side, j, k] += (weight >> MOMENT_BITS) * rest + ((low * rest) >> MOMENT_BITS)
+                side, size = 1 if weight >= 0 else 2, abs(weight)
+                sums[side, j, k] += size
+                # size rest 2^-bits, rounded up, without a product that does not fit
+                whole, low = size >> MOMENT_BITS, size & (unit - 1)
+                sums[2 + side, j, k] += whole * rest + ((low * rest + unit - 1) >> MOMENT_BITS)
+                sums[5, j, k] += 1
     return sums
 
 
@@ -235,12 +266,12 @@ class AdditiveVote:
 class SteepHinge:
     """The hinge with a slope at its kink: multipliers fall from the price to 0 over a width around a margin of 1."""
 
-    C: Any
+    C: Array | float
     width: float = 0.0
 
     def multipliers(self, z: Array) -> Array:
         """Return the multipliers at margins."""
-        return self.C * (np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1)
+        return np.multiply(self.C, np.clip(0.5 + (1 - z) / self.width, 0.0, 1.0) if self.width else z < 1)
 
 
 class NearKink(NamedTuple):
@@ -321,16 +352,16 @@ def bound_form(sums: Ints, knots: Knots) -> tuple[float, float]:
         M^2 / width <= int c^2 <= P M_p + N M_n - 2 M_p M_n / width.
 
     Shares of a step are rounded up, to ``2**-MOMENT_BITS``, so that moments are that share of their weights too large
-    at most. Each weight also loses up to a unit in its moment: whoever asks counts these, 2 (2 |B_0| + P) of each.
+    at most, and each weight's up to a unit more. No more are counted than are in the step: a wide one may have few.
     """
-    given, positive, negative, of_positive, of_negative = sums[..., :-1]
+    given, positive, negative, of_positive, of_negative, inside = sums[..., :-1]
     start = np.cumsum(given, axis=1)
-    start[:, 1:] += np.cumsum((positive + negative)[:, :-1], axis=1)
-    B, P, N = (each.astype(np.float64) for each in (start, positive, -negative))
+    start[:, 1:] += np.cumsum((positive - negative)[:, :-1], axis=1)
+    B, P, N = (each.astype(np.float64) for each in (start, positive, negative))
     width = knots.widths
     # moments in units times lengths, and what they are too large by at most
-    of_p, of_n = width * of_positive, -width * of_negative
-    off_p, off_n = np.ldexp(width * P, -MOMENT_BITS), np.ldexp(width * N, -MOMENT_BITS)
+    of_p, of_n = width * of_positive, width * of_negative
+    off_p, off_n = (width * (np.ldexp(each, -MOMENT_BITS) + inside) for each in (P, N))
     per_width = 1 / np.where(width > 0, width, 1.0)
     both = np.maximum(of_p - off_p, 0.0) * np.maximum(of_n - off_n, 0.0) * per_width
     most = P * of_p + N * of_n - 2 * both
@@ -470,12 +501,13 @@ class AdditiveSearch:
 
     def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
         self.sample, self.C, self.tol, self.reached = sample, C, tol, reached
-        ranges = float((sample.high.max(axis=1) - sample.low.min(axis=1)).sum())
+        self.ranges = float((sample.high.max(axis=1) - sample.low.min(axis=1)).sum())
         # functions linear between knots lose about C times the ranges over 300 times four steps, relative to the
-        # optimum (measured, with room), which is to be no more than a quarter of the tolerance
+        # optimum (measured, with room), which is to be no more than a quarter of the tolerance; as `_choose` has it,
+        # what stands for a range is the cube of a mean of cubic roots, the same for even bins
+        ranges = N_BINS * float((find_roots(sample).mean(axis=1) ** 3).sum())
         wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (300 * tol), 1.0)))
         self.n_steps = int(np.clip(wanted, LEAST_STEPS, MOST_STEPS // 4))
-        self.ranges = ranges
         self.knots = sample.remember(Knots.from_sample, self.n_steps)
         self.finer, self.n_finer = self.knots, self.n_steps
         """Where the bound is asked for."""
@@ -644,10 +676,8 @@ class AdditiveSearch:
                 at = replace(at, factors=(sizes.min() / max(sizes[0], 1), sizes.min() / max(sizes[1], 1)))
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
-            # moments lose at most a unit a weight, times the width of a step; 2 |B| is at most the sum of all
-            widest = float(self.finer.widths.max(axis=1).sum())
-            lost = (len(self.sample) * unit * widest + missed * self.ranges) * 2 * size
-            form += lost + form * 64 * EPSILON
+            # multipliers that balance have B off by what is missed at most, whose norm adds to that of B
+            form = (form**0.5 + missed * (2 * self.ranges) ** 0.5) ** 2 * (1 + 64 * EPSILON)
             factor = min(1.0, size / form) if form > 0 else 1.0
             self.bound = max(self.bound, factor * size - factor * factor * form / 2 - 2 * missed)
             # the share of the gap that the bound may lose by what is not known inside of steps

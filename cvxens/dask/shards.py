@@ -581,7 +581,7 @@ def draw(part: ReadRows, offset: int, share: float, wide: NDArray[np.bool_]) -> 
     return part.values[wide][:, kept].astype(np.float64)
 
 
-def draw_rows(numbers: NDArray[np.uint64], share: float) -> NDArray[np.bool_]:
+def draw_rows(numbers: NDArray[np.uint64], share: float | Array) -> NDArray[np.bool_]:
     """Return which rows are drawn, by their numbers alone: a share of them that looks like chance."""
     return (mix(numbers) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
 

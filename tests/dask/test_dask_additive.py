@@ -51,34 +51,51 @@ def assert_brackets(certificate, alone):
 
 
 def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monkeypatch):
-    monkeypatch.setattr(additive, "MOST_VALUES", 10)
+    have_few_knots(monkeypatch)
     X, y = two_classes(40, 2)
     model = fit(DaskInfiniteEnsembleSVC(C=1.0, tol=1e-3), [9], X, y)
     assert model.certificate_.holds(1e-3)
     assert_brackets(model.certificate_, InfiniteEnsembleSVC(C=1.0, tol=1e-8).fit(X, y).certificate_)
-    # steps of 20 rows in 2 bins
+    # even values and tails as heavy as they get, all of them drawn, and some
     rng = np.random.default_rng(0)
-    X, s = rng.normal(size=(600, 1)), np.rint(rng.normal(size=600) * 2**40).astype(np.int64)
-    s[0] -= s.sum()
-    sample = sharded(X, np.where(np.arange(600) % 2, 1.0, -1.0))
-    (shard,) = sample.workers.compute(sample.shards)
-    forms = []
-    for n_steps in (1, 4, 256):
-        knots = Knots.from_sample(sample, n_steps)
-        forms.append(bound_form(sum_moments(shard.values, shard.codes, knots, s), knots))
-    assert forms[0][0] > forms[1][0] > forms[2][0] > 0
-    assert forms[0][1] > forms[1][1] > forms[2][1]
-    G = rng.normal(size=(1, knots.values.shape[1]))
-    coarse = Knots.from_sample(sample, 1)
-    carried = coarse.carry(knots, G[:, : coarse.values.shape[1]])
-    scores = [interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in ((knots, carried), (coarse, G))]
-    assert np.allclose(*scores, atol=1e-12)
+    for X, most in ((rng.standard_t(1, 600), 300), (rng.normal(size=600), 2**17), (rng.standard_t(0.5, 600), 2**17)):
+        monkeypatch.setattr(additive, "MANY_ROWS", most)
+        s = np.rint(rng.normal(size=600) * 2**40).astype(np.int64)
+        s[0] -= s.sum()
+        sample = sharded(X[:, np.newaxis], np.where(np.arange(600) % 2, 1.0, -1.0))
+        (shard,) = sample.workers.compute(sample.shards)
+        several = [Knots.from_sample(sample, n_steps) for n_steps in (32, 64, 256)]
+        sums = [sum_moments(shard.values, shard.codes, knots, s) for knots in several]
+        (first, off_1), (second, off_2), (third, off_3) = map(bound_form, sums, several)
+        assert first > second > third > 0
+        assert 0.5 * first > off_1 > 2 * off_2 > 4 * off_3
+        coarse, fine = several[::2]
+        assert set(coarse.values[0]) < set(fine.values[0])
+        assert most == 300 or set(fine.values[0]) <= set(X)
+        G = rng.normal(size=coarse.values.shape)
+        carried = coarse.carry(fine, G)
+        scores = [interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in ((fine, carried), (coarse, G))]
+        assert np.allclose(*scores, atol=1e-12)
     # places of values that are the least numbers apart, in bins of some of them
     sample = sharded(5e-324 * np.arange(600.0)[:, np.newaxis], np.where(np.arange(600) % 2, 1.0, -1.0))
     (shard,) = sample.workers.compute(sample.shards)
-    knots, places = Knots.from_sample(sample, 4), np.arange(600.0)
+    knots, places = Knots.from_sample(sample, 1024), np.arange(600.0)
     G = np.interp(knots.values, 5e-324 * places, places)
     assert np.array_equal(interpolate(shard.values, shard.codes, knots, G, 0.0), places)
+
+
+@pytest.mark.parametrize("far", [1.0, 1e15])
+def test_a_wide_step_without_weight_takes_nothing_off_the_bound(far):
+    X, y = two_classes(60, 2)
+    X[:2] = [[far, 0.0], [-far, 0.0]]
+    search = AdditiveSearch(sharded(X, y, [9]), 0.3, 1e-3, [])
+    # multipliers that balance, but for rounding
+    u = np.where(y > 0, 0.3 * (y < 0).mean(), 0.3 * (y > 0).mean())
+    u[:2] = 0.0
+    u[2:] *= np.where(y[2:] > 0, u[y < 0].sum(), u[y > 0].sum()) / max(u[y > 0].sum(), u[y < 0].sum())
+    search._bound_by(search._multipliers(), [(np.arange(9), u[:9]), (np.arange(51), u[9:])], closely=False)
+    form, size = float((y * u)[2:] @ AdditiveKernel.of(X[2:]).product((y * u)[2:])), u.sum()
+    assert search.bound == pytest.approx(size**2 / form / 2 if size < form else size - form / 2, rel=1e-6)
 
 
 def test_the_default_price_is_that_of_one_machine():
@@ -110,14 +127,8 @@ def make_knots(lists):
     """Knots of these values, of a sample in one bin."""
     counts = np.array([len(own) for own in lists])
     values = np.stack([np.append(own, np.full(counts.max() - len(own), own[-1])) for own in lists])
-    low = np.repeat(values[:, :1], 256, axis=1)
-    return Knots(
-        values,
-        counts,
-        np.zeros(low.shape, np.int64),
-        low,
-        np.repeat(counts / np.ptp(values, axis=1), 256).reshape(low.shape),
-    )
+    last = np.repeat(counts[:, np.newaxis] - 2, 256, axis=1)
+    return Knots(values, counts, np.zeros_like(last), last)
 
 
 def test_scores_and_edges_by_knots_are_adjoint():
@@ -223,6 +234,12 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
         assert all(np.array_equal(a, b) and b.flags.c_contiguous for a, b in zip(rows, again, strict=True))
 
 
+def have_few_knots(monkeypatch):
+    """Features of more than 10 values have as many knots as steps to a bin."""
+    monkeypatch.setattr(additive, "MOST_VALUES", 10)
+    monkeypatch.setattr(additive, "N_BINS", 1)
+
+
 def draw_rows_of(monkeypatch, most):
     """The client takes so many rows, and half as many of each class stand for all of more."""
     for name, number in (("MOST_DOUBTFUL", most), ("MANY_ROWS", most), ("N_DRAWN", most // 2)):
@@ -232,6 +249,8 @@ def draw_rows_of(monkeypatch, most):
 @pytest.mark.parametrize("most", [2**16, 40])
 def test_the_machine_is_the_same_bits_over_random_partitions(monkeypatch, most):
     draw_rows_of(monkeypatch, most)
+    if most < 120:
+        have_few_knots(monkeypatch)
     rng = np.random.default_rng(0)
     X, y = two_classes(120, 3, noise=1.0)
     known = bits(fit(DaskInfiniteEnsembleSVC(C=0.1), [], X, y))
