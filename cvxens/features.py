@@ -561,7 +561,7 @@ class Refined(NamedTuple):
     edges: Ints  # the edge there
     sizes: Ints  # its size; `NONE` at place 0
     largest: Ints  # the largest size, closed or open
-    squares: Array  # the sum of squared edges
+    squares: Array  # the sum of squared edges over the whole bin
 
     @classmethod
     def of_nothing(cls, n_runs: int) -> Refined:
@@ -660,15 +660,18 @@ def _scan(
                 zeros -= integers[row] if row < len(integers) else 0
         place, edge, size, largest, squares = 0, 0, NONE, NONE, 0.0
         for k in range(first + 1, last):
-            row = entries.rows[k - 1]
-            below += integers[row] if row < len(integers) else zeros
-            if entries.changes[k]:
+            # unsigned indices are not wrapped
+            row = entries.rows[np.uint64(k - 1)]
+            below += integers[np.uint64(row)] if row < len(integers) else zeros
+            if entries.changes[np.uint64(k)]:
                 here = total - 2 * below
                 squares += float(here) * float(here)
-                own = abs(here) if side == 0 else side * here
-                largest = max(largest, own)
-                if own > size and low <= k - start < high and k - start not in shut:
-                    place, edge, size = k - start, here, own
+                if low <= k - start < high:
+                    own = abs(here) if side == 0 else side * here
+                    if own > size:
+                        largest = max(largest, own)
+                        if k - start not in shut:
+                            place, edge, size = k - start, here, own
         found.places[t], found.edges[t], found.sizes[t] = place, edge, size
         found.largest[t], found.squares[t] = largest, squares
 
