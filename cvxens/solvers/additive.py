@@ -491,16 +491,19 @@ class AdditiveModel(FieldsOnly):
     @classmethod
     def of(cls, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
         """Build the functions from u."""
-        kernel = solution.problem.kernel
-        return cls.from_expansion(kernel.X, kernel.scale, solution.v, solution.b)
+        support = _list_support(solution.v)
+        return cls._build(solution.problem.kernel.among(support), solution.v[support], solution.b)
 
     @classmethod
     def from_expansion(cls, X: NDArray, scale: Array, v: Array, b: float) -> AdditiveModel:
         """Build the functions of ``- sum_i v_i sum_d scale_d |x_d - x_id| + b`` over a sample, of v with the sum 0."""
-        support = np.flatnonzero(v) if v.any() else np.arange(1)
-        kernel, weights = AdditiveKernel.sort(X[support], scale), v[support]
+        support = _list_support(v)
+        return cls._build(AdditiveKernel.sort(X[support], scale), v[support], b)
+
+    @classmethod
+    def _build(cls, kernel: AdditiveKernel, v: Array, b: float) -> AdditiveModel:
         # the sum of v is 0 but for rounding, which must not tilt the functions beyond the last knot
-        parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
+        parts = [_build_function(kernel, v - v.mean(), d) for d in range(len(kernel.scale))]
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
         knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return cls(starts, knots, values, b)
@@ -576,6 +579,10 @@ class AdditiveModel(FieldsOnly):
         at = cells + CELLS * self.starts[features] + features + 1
         before = np.bincount(at, minlength=CELLS * len(self.knots) + self.n_features).cumsum().astype(np.int32)
         return _Table(self.starts, before, per_unit)
+
+
+def _list_support(v: Array) -> NDArray[np.intp]:
+    return np.flatnonzero(v) if v.any() else np.arange(1)
 
 
 def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
@@ -658,8 +665,9 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: Additive
     u = smoothed.multipliers(smoothed.y * (state.f + b))
     change = smoothed.y * u - state.c
     free = (u > 0) & (u < smoothed.C)
-    # all others are at a bound, and stay: most of a large sample, which then enters as a product alone
-    moving = np.flatnonzero(free | (change != 0))
+    # all others are at a bound, but for what a step to it is rounded by, and stay: most of a large sample, which then
+    # enters as a product alone
+    moving = np.flatnonzero(free | (np.abs(change) > 4 * EPSILON * smoothed.C))
     delta, intercept = change[moving], b
     if free.any():
         near, at = smoothed.restrict(moving), AdditivePoint(state.c[moving], state.f[moving], b)
@@ -703,7 +711,8 @@ def solve_by_cholesky(kernel: AdditiveKernel, stiffness: Array, right: Array) ->
     K = kernel.dense()
     K += kernel.total_mass
     K[np.diag_indices_from(K)] += stiffness
-    both = cho_solve(cho_factor(K, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
+    # transposed it is the same, in the order of LAPACK, which copies others
+    both = cho_solve(cho_factor(K.T, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
     # x = A^-1 right - b A^-1 1 with the b for which 1'x = 0
     x, from_ones = both.T
     b = float(x.sum() / from_ones.sum())
