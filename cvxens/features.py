@@ -332,10 +332,6 @@ class BinnedFeatures:
         )
         return sums
 
-    def sum_below(self, sums: Ints) -> Ints:
-        """Sum the weights before every cut, by those of the bins, of shape (2, n_outputs, n_cuts)."""
-        return sum_before(sums[0] + sums[1], self.bins.cut_starts)
-
     def refine(self, runs: Ints, weights: Weights, below: Ints, sides: Ints, closed: Closed) -> Refined:
         """Compare the edges at the places inside of bins.
 

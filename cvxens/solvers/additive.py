@@ -491,19 +491,19 @@ class AdditiveModel(FieldsOnly):
     @classmethod
     def of(cls, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
         """Build the functions from u."""
-        support = _list_support(solution.v)
-        return cls._build(solution.problem.kernel.among(support), solution.v[support], solution.b)
+        return cls._build(solution.problem.kernel.among, solution.v, solution.b)
 
     @classmethod
     def from_expansion(cls, X: NDArray, scale: Array, v: Array, b: float) -> AdditiveModel:
         """Build the functions of ``- sum_i v_i sum_d scale_d |x_d - x_id| + b`` over a sample, of v with the sum 0."""
-        support = _list_support(v)
-        return cls._build(AdditiveKernel.sort(X[support], scale), v[support], b)
+        return cls._build(lambda support: AdditiveKernel.sort(X[support], scale), v, b)
 
     @classmethod
-    def _build(cls, kernel: AdditiveKernel, v: Array, b: float) -> AdditiveModel:
+    def _build(cls, restrict: Callable[[Indices], AdditiveKernel], v: Array, b: float) -> AdditiveModel:
+        support = np.flatnonzero(v) if v.any() else np.arange(1)
+        kernel, weights = restrict(support), v[support]
         # the sum of v is 0 but for rounding, which must not tilt the functions beyond the last knot
-        parts = [_build_function(kernel, v - v.mean(), d) for d in range(len(kernel.scale))]
+        parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
         knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return cls(starts, knots, values, b)
@@ -579,10 +579,6 @@ class AdditiveModel(FieldsOnly):
         at = cells + CELLS * self.starts[features] + features + 1
         before = np.bincount(at, minlength=CELLS * len(self.knots) + self.n_features).cumsum().astype(np.int32)
         return _Table(self.starts, before, per_unit)
-
-
-def _list_support(v: Array) -> NDArray[np.intp]:
-    return np.flatnonzero(v) if v.any() else np.arange(1)
 
 
 def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
@@ -665,8 +661,7 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: Additive
     u = smoothed.multipliers(smoothed.y * (state.f + b))
     change = smoothed.y * u - state.c
     free = (u > 0) & (u < smoothed.C)
-    # all others are at a bound, but for what a step to it is rounded by, and stay: most of a large sample, which then
-    # enters as a product alone
+    # all others are at a bound, up to rounding, and stay: most of a large sample, which enters as a product alone
     moving = np.flatnonzero(free | (np.abs(change) > 4 * EPSILON * smoothed.C))
     delta, intercept = change[moving], b
     if free.any():
@@ -727,17 +722,13 @@ def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right
     # taken out twice: beside a large mean the first difference is not 0 to the last digits of what is left
     model: Any = CoarseModel(kernel, stiffness) if 2 * len(kernel.scale) <= RANK else _leave_mean_out
     enough = LINEAR_ACCURACY**2 * float((_leave_mean_out(right) ** 2).sum())
-
-    def precondition(r: Array) -> Array:
-        return np.asarray(model(_leave_mean_out(r)))
-
-    def is_solved(_: Array, r: Array, __: Array) -> bool:
-        return float((_leave_mean_out(r) ** 2).sum()) <= enough
-
-    def times(x: Array) -> Array:
-        return kernel.product(x) + stiffness * x
-
-    x, residual, _ = conjugate_gradients(times, right, precondition, is_solved, 500)
+    x, residual, _ = conjugate_gradients(
+        lambda x: kernel.product(x) + stiffness * x,
+        right,
+        lambda r: model(_leave_mean_out(r)),
+        lambda _, r, __: float((_leave_mean_out(r) ** 2).sum()) <= enough,
+        500,
+    )
     return x, float(residual.mean())
 
 
