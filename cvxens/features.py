@@ -332,10 +332,6 @@ class BinnedFeatures:
         )
         return sums
 
-    def sum_below(self, sums: Ints) -> Ints:
-        """Sum the weights before every cut, by those of the bins, of shape (2, n_outputs, n_cuts)."""
-        return sum_before(sums[0] + sums[1], self.bins.cut_starts)
-
     def refine(self, runs: Ints, weights: Weights, below: Ints, sides: Ints, closed: Closed) -> Refined:
         """Compare the edges at the places inside of bins.
 
@@ -561,7 +557,7 @@ class Refined(NamedTuple):
     edges: Ints  # the edge there
     sizes: Ints  # its size; `NONE` at place 0
     largest: Ints  # the largest size, closed or open
-    squares: Array  # the sum of squared edges
+    squares: Array  # the sum of squared edges over the whole bin
 
     @classmethod
     def of_nothing(cls, n_runs: int) -> Refined:
@@ -660,15 +656,18 @@ def _scan(
                 zeros -= integers[row] if row < len(integers) else 0
         place, edge, size, largest, squares = 0, 0, NONE, NONE, 0.0
         for k in range(first + 1, last):
-            row = entries.rows[k - 1]
-            below += integers[row] if row < len(integers) else zeros
-            if entries.changes[k]:
+            # unsigned indices are not wrapped
+            row = entries.rows[np.uint64(k - 1)]
+            below += integers[np.uint64(row)] if row < len(integers) else zeros
+            if entries.changes[np.uint64(k)]:
                 here = total - 2 * below
                 squares += float(here) * float(here)
-                own = abs(here) if side == 0 else side * here
-                largest = max(largest, own)
-                if own > size and low <= k - start < high and k - start not in shut:
-                    place, edge, size = k - start, here, own
+                if low <= k - start < high:
+                    own = abs(here) if side == 0 else side * here
+                    if own > size:
+                        largest = max(largest, own)
+                        if k - start not in shut:
+                            place, edge, size = k - start, here, own
         found.places[t], found.edges[t], found.sizes[t] = place, edge, size
         found.largest[t], found.squares[t] = largest, squares
 

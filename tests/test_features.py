@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import NONE, BinnedFeatures, Closed, FixedPoint, column
+from cvxens.features import NONE, BinnedFeatures, Closed, FixedPoint, column, sum_before
 from cvxens.limits import available_threads, map_slices, threads_for
 
 
@@ -108,7 +108,7 @@ def test_bins_and_what_is_inside_them_have_every_edge(seed, kind, n_bins):
     totals, positives = integers.sum(axis=1), np.maximum(integers, 0).sum(axis=1)
     weights = features.weigh(FixedPoint(integers, totals, positives, 0, 0))
     sums, bins = features.histograms(weights), features.bins
-    below = features.sum_below(sums)
+    below = sum_before(sums[0] + sums[1], features.bins.cut_starts)
     nothing = Closed(np.empty(0, np.int64), np.zeros(6, np.int64))
     for j in range(5):
         own = slice(bins.cut_starts[j], bins.cut_starts[j + 1])

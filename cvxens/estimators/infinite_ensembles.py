@@ -167,6 +167,9 @@ class AdditiveTrainer(Trainer):
     def certify(self, solution: SVMSolution[AdditiveSVM]) -> Certificate:
         return solution.problem.certify(solution)
 
+    def make_predictor(self, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
+        return AdditiveModel.of(solution)
+
 
 @dataclass(frozen=True, eq=False)
 class RowsTrainer(Trainer):

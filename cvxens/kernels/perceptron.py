@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import pi
 from typing import Any, final
 
@@ -61,8 +62,7 @@ class Perceptron(Kernel):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
-        delta, squares = self.total_mass(X, Z), measure(SQUARE, X, Z)
-        return lambda rows, columns: delta - np.sqrt(squares(rows, columns))
+        return measure(SQUARE, X, Z, None, np.sqrt, partial(np.subtract, self.total_mass(X, Z)))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         if X is None:
@@ -138,13 +138,12 @@ class SimplifiedPerceptron(Simplified):
     statement = ("perceptron", None)
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        squares = measure(SQUARE, *check_pair(X, Z))
-        return lambda rows, columns: -np.sqrt(squares(rows, columns))
+        return measure(SQUARE, *check_pair(X, Z), None, np.sqrt, np.negative)
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
         # phi(d) = -d, for d up to twice the radius
         return SingleKernel.of(
-            X, SQUARE, lambda r: Profile(lambda squares: np.float32(-r) * np.sqrt(squares), r, 1.0, 2 * r, 2 * r)
+            X, SQUARE, lambda r: Profile((np.sqrt, partial(np.multiply, np.float32(-r))), r, 1.0, 2 * r, 2 * r)
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import e, pi, sqrt
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -50,8 +51,7 @@ class OfDistance(Kernel):
         return self.law.kernel, self.gamma
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.term, *check_pair(X, Z))
-        return lambda rows, columns: self._exp(-self.gamma * distance(rows, columns))
+        return measure(self.law.term, *check_pair(X, Z), None, partial(np.multiply, -self.gamma), self._exp)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class ExponentialLessOne(OfDistance, Simplified):
         most = 2**power * rate
         slope = self.gamma if power == 1 else min(sqrt(2 * self.gamma / e), 4 * self.gamma * radius)
         reach, largest = power * min(most, 1 / e), min(most, 1.0)
-        return Profile(lambda sums: np.expm1(np.float32(-rate) * sums), rate, slope, reach, largest)
+        return Profile((partial(np.multiply, np.float32(-rate)), np.expm1), rate, slope, reach, largest)
 
 
 @final

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
@@ -103,8 +103,7 @@ class AdditiveKernels(Kernel):
     def tile(self, X: Any, Z: Any) -> Tile:
         # what two samples agree on is the mass of all less twice that of the thresholds in between
         X, Z = check_pair(X, Z)
-        mass, distance = self.total_mass(X, Z), measure(DIFFERENCE, X, Z, self.additive_scales(X))
-        return lambda rows, columns: mass - distance(rows, columns)
+        return measure(DIFFERENCE, X, Z, self.additive_scales(X), partial(np.subtract, self.total_mass(X, Z)))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
         return SimplifiedStump.from_scales(self.additive_scales(X))
@@ -319,8 +318,7 @@ class SimplifiedStump(Simplified, AdditiveKernels):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
-        distance = measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]))
-        return lambda rows, columns: -distance(rows, columns)
+        return measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]), np.negative)
 
     @property
     def statement(self) -> tuple[str, float | None] | None:

@@ -7,7 +7,7 @@ in single precision, with a bound on what is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -119,14 +119,22 @@ def cut(length: int, size: int) -> list[slice]:
     return [slice(first, min(first + size, length)) for first in range(0, length, size)]
 
 
-def measure(term: int, X: Any, Z: Any, scale: Array | None = None) -> Tile:
+def measure(term: int, X: Any, Z: Any, scale: Array | None = None, *functions: Callable[..., object]) -> Tile:
     """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1.
 
-    It is computed in the precision of the samples.
+    It is computed in the precision of the samples. Functions of numpy are applied one after the other, in the memory of
+    the sums: new memory takes as long as they do.
     """
     X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
     scale = np.ones(X.shape[1], X.dtype) if scale is None else scale
-    return lambda rows, columns: _sum_terms(term, X[rows], np.ascontiguousarray(Z[columns].T), scale)
+
+    def tile(rows: slice, columns: slice) -> NDArray:
+        sums = _sum_terms(term, X[rows], np.ascontiguousarray(Z[columns].T), scale)
+        for function in functions:
+            function(sums, out=sums)
+        return sums
+
+    return tile
 
 
 @njit(cache=True, nogil=True)
@@ -166,17 +174,14 @@ def _evaluate_term(term: int, x: float, z: float) -> float:
     return min(x, z)
 
 
-Singles: TypeAlias = NDArray[np.float32]
-
-
 class Profile(NamedTuple):
     """A function phi of the distances in a sample, in units of its radius.
 
-    `values` takes sums of terms to them, by at most four roundings and what `factor`, which it multiplies by, does;
+    `steps` take sums of terms to it, by at most four roundings and what `factor`, which they multiply by, does;
     `slope`, `reach` and `largest` are the suprema of ``|phi'(d)|``, ``|d phi'(d)|`` and ``|phi(d)|``.
     """
 
-    values: Callable[[Singles], Singles]
+    steps: Sequence[Callable[..., object]]
     factor: float
     slope: float
     reach: float
@@ -202,7 +207,7 @@ class SingleKernel:
         A bound on how far values are from the kernel.
     """
 
-    X: Singles
+    X: NDArray[np.float32]
     term: int
     profile: Profile
     error: float
@@ -235,5 +240,4 @@ class SingleKernel:
 
     def tile(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> Tile:
         """Return what computes parts of the matrix between the samples of some indices and those of others."""
-        terms = measure(self.term, self.X[left], self.X[right])
-        return lambda rows, columns: self.profile.values(terms(rows, columns))
+        return measure(self.term, self.X[left], self.X[right], None, *self.profile.steps)

@@ -481,14 +481,17 @@ class AdditiveModel(FieldsOnly):
     @classmethod
     def of(cls, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
         """Build the functions from u."""
-        kernel = solution.problem.kernel
-        return cls.from_expansion(kernel.X, kernel.scale, solution.v, solution.b)
+        return cls._build(solution.problem.kernel.among, solution.v, solution.b)
 
     @classmethod
     def from_expansion(cls, X: NDArray, scale: Array, v: Array, b: float) -> AdditiveModel:
         """Build the functions of ``- sum_i v_i sum_d scale_d |x_d - x_id| + b`` over a sample, of v with the sum 0."""
+        return cls._build(lambda support: AdditiveKernel.sort(X[support], scale), v, b)
+
+    @classmethod
+    def _build(cls, restrict: Callable[[Indices], AdditiveKernel], v: Array, b: float) -> AdditiveModel:
         support = np.flatnonzero(v) if v.any() else np.arange(1)
-        kernel, weights = AdditiveKernel.sort(X[support], scale), v[support]
+        kernel, weights = restrict(support), v[support]
         # the sum of v is 0 but for rounding, which must not tilt the functions beyond the last knot
         parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
@@ -648,8 +651,8 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: Additive
     u = smoothed.multipliers(smoothed.y * (state.f + b))
     change = smoothed.y * u - state.c
     free = (u > 0) & (u < smoothed.C)
-    # all others are at a bound, and stay: most of a large sample, which then enters as a product alone
-    moving = np.flatnonzero(free | (change != 0))
+    # all others are at a bound, up to rounding, and stay: most of a large sample, which enters as a product alone
+    moving = np.flatnonzero(free | (np.abs(change) > 4 * EPSILON * smoothed.C))
     delta, intercept = change[moving], b
     if free.any():
         near, at = smoothed.restrict(moving), AdditivePoint(state.c[moving], state.f[moving], b)
@@ -693,7 +696,8 @@ def solve_by_cholesky(kernel: AdditiveKernel, stiffness: Array, right: Array) ->
     K = kernel.dense()
     K += kernel.total_mass
     K[np.diag_indices_from(K)] += stiffness
-    both = cho_solve(cho_factor(K, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
+    # transposed it is the same, in the order of LAPACK, which copies others
+    both = cho_solve(cho_factor(K.T, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
     # x = A^-1 right - b A^-1 1 with the b for which 1'x = 0
     x, from_ones = both.T
     b = float(x.sum() / from_ones.sum())
@@ -708,17 +712,13 @@ def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right
     # taken out twice: beside a large mean the first difference is not 0 to the last digits of what is left
     model: Any = CoarseModel(kernel, stiffness) if 2 * len(kernel.scale) <= RANK else _leave_mean_out
     enough = LINEAR_ACCURACY**2 * float((_leave_mean_out(right) ** 2).sum())
-
-    def precondition(r: Array) -> Array:
-        return np.asarray(model(_leave_mean_out(r)))
-
-    def is_solved(_: Array, r: Array, __: Array) -> bool:
-        return float((_leave_mean_out(r) ** 2).sum()) <= enough
-
-    def times(x: Array) -> Array:
-        return kernel.product(x) + stiffness * x
-
-    x, residual, _ = conjugate_gradients(times, right, precondition, is_solved, 500)
+    x, residual, _ = conjugate_gradients(
+        lambda x: kernel.product(x) + stiffness * x,
+        right,
+        lambda r: model(_leave_mean_out(r)),
+        lambda _, r, __: float((_leave_mean_out(r) ** 2).sum()) <= enough,
+        500,
+    )
     return x, float(residual.mean())
 
 

@@ -179,7 +179,9 @@ class KernelRows(KernelMap):
         block = self._memory.ravel()[: m * m].reshape(m, m)
         with self._threads():
             fill(block, _in_time(self.between(chosen, chosen), m), symmetric=True)
-        self._note(max(float(block.max()), -float(block.min())))
+        # in single precision it is known beforehand
+        if not self.error:
+            self._note(max(float(block.max()), -float(block.min())))
         return block
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
@@ -187,8 +189,7 @@ class KernelRows(KernelMap):
         if self.K is not None:
             add_rows(self.K, chosen, weights, f)
             return
-        used = np.flatnonzero(weights)
-        f += self._times(slice(None), chosen[used], weights[used])
+        f += self.cross(slice(None), chosen, weights)
 
     def matrix(self) -> Array:
         return self.block(np.arange(self.n_samples))
@@ -199,11 +200,7 @@ class KernelRows(KernelMap):
         return 2 * float(np.abs(self.block(np.arange(min(self.n_samples, 8)))).max())
 
     def scores(self, c: Array) -> Array:
-        if self.K is not None:
-            return np.asarray(self.K @ c)
-        f = np.zeros(self.n_samples)
-        self.add(np.flatnonzero(c), c[c != 0], f)
-        return f
+        return self.cross(slice(None), np.arange(len(c)), c) if self.K is None else np.asarray(self.K @ c)
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
         f = self.scores(c)
@@ -227,12 +224,34 @@ class KernelRows(KernelMap):
         # |K_ij| is at most the largest of the entries that were evaluated, which the columns of v are among
         return np.full(self.n_samples, self.largest * float(v.sum()))
 
-    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        """Return the matrix between some samples and others, times v, of as many rows as there are others."""
+    def cross(self, left: Any, right: Indices, v: Array) -> Array:
+        """Return the matrix between some samples and others, times v, of as many rows as there are others.
+
+        It is computed by tiles whose sums are in the same order for any number of threads.
+        """
         if self.K is not None:
             return np.asarray(self.K[np.ix_(left, right)] @ v)
-        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
-        return self._times(left, right[used], v[used])
+        outputs, n = np.atleast_2d(v.T), len(np.arange(self.n_samples)[left])
+        used = np.flatnonzero(outputs.any(axis=0))
+        outputs, products = np.ascontiguousarray(outputs[:, used]), np.zeros((len(outputs), n))
+        tile, columns = self.between(right[used], left), cut(len(used), SIDE)
+
+        def fill_in(rows: slice) -> float:
+            check_time()
+            largest = 0.0
+            for part in columns:
+                values = tile(part, rows)
+                if not self.error:
+                    largest = max(largest, float(values.max()), -float(values.min()))
+                # sums of products are in double precision
+                for weights, sums in zip(outputs, products, strict=True):
+                    add_rows(values, np.arange(len(values)), weights[part], sums[rows])
+            return largest
+
+        with one_blas_thread(), self._threads():
+            found = map_in_threads(fill_in, cut(n, SIDE))
+        self._note(max(found, default=0.0))
+        return products.T.reshape(n, *v.shape[1:])
 
     def among(self, chosen: Indices) -> KernelRows:
         """Return the rows among some of the samples."""
@@ -244,29 +263,6 @@ class KernelRows(KernelMap):
     def _threads(self) -> AbstractContextManager[None]:
         """Call functions of users from one thread only."""
         return nullcontext() if isinstance(self.kernel, Kernel) else limit_threads(1)
-
-    def _times(self, left: Any, right: Indices, v: Array) -> Array:
-        """Return K(left, right) v, by tiles whose sums are in the same order for any number of threads."""
-        n = self.n_samples if isinstance(left, slice) else len(left)
-        product, tile = np.zeros((n, *v.shape[1:])), self.between(left, right)
-        columns = cut(len(right), SIDE)
-
-        def fill_in(rows: slice) -> float:
-            check_time()
-            largest = 0.0
-            for part in columns:
-                values = tile(rows, part)
-                # in single precision it is known beforehand
-                if not self.error:
-                    largest = max(largest, float(values.max()), -float(values.min()))
-                # sums of products are in double precision
-                product[rows] += values @ v[part]
-            return largest
-
-        with one_blas_thread(), self._threads():
-            found = map_in_threads(fill_in, cut(n, SIDE))
-        self._note(max(found, default=0.0))
-        return product
 
     def _note(self, largest: float) -> None:
         """Keep record of the largest entry."""

@@ -24,7 +24,7 @@ from scipy.sparse import issparse
 from cvxens.colgen.oracles.bins import measure_norms, price_constant
 from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, KNOWN, FoundTests, Kinds, LevelTests
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Ints, Refined, Weights
+from cvxens.features import NO_BOUND, NONE, BinnedFeatures, Closed, FixedPoint, Ints, Refined, Weights, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads
 from cvxens.problems.duality import row_sizes
@@ -277,7 +277,7 @@ class Stumps:
         closed = Closed(np.concatenate([np.empty(0, np.int64), *places]), np.cumsum([0, *map(len, thresholds)]))
         summed = features.weigh(weights)
         sums = features.histograms(summed)
-        below = features.sum_below(sums)
+        below = sum_before(sums[0] + sums[1], features.bins.cut_starts)
         return Asked(summed, closed, sums, below, summed.totals[:, features.of_cut] - 2 * below)
 
     def _find_best(self, asked: Asked) -> Best:
