@@ -1,4 +1,4 @@
-"""Artificial samples of the papers: KIE06's slope, TT06's discs, random functions and features that tell nothing."""
+"""Artificial samples of papers: waves, KIE06's slope, TT06's discs, random functions and features that tell nothing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.datasets.synthetic import draw_both
+from cvxens.datasets.synthetic import draw_both, draw_labels
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 from cvxens.validation import RandomState, finite_array, generator, number, one_of, whole
+
+
+def make_waveform(n_samples: int = 300, *, random_state: RandomState = None) -> tuple[Array, Array]:
+    """Draw noisy mixtures of two out of three triangular waves, one pair of waves against the other two.
+
+    With ``h1(j) = max(6 - |j - 11|, 0)``, ``h2(j) = h1(j - 4)``, ``h3(j) = h1(j + 4)`` for j = 1, ..., 21,
+    ``x_j = v h(j) + (1 - v) h'(j) + e_j``, v uniform on [0, 1], e_j ~ N(0, 1). For y = +1 the pair (h, h')
+    is (h1, h3); for y = -1 it is (h1, h2) or (h2, h3). The three pairs are equally likely.
+
+    The arguments are those of `make_twonorm`, which says what is returned and raised; there are 21 features, and labels
+    are +1 with probability 1/3, if both are present. Of L. Breiman, J. Friedman, R. Olshen & C. Stone,
+    *Classification and regression trees* (1984), section 2.6.2; as two classes: G. Rätsch, T. Onoda & K.-R. Müller,
+    *Soft margins for AdaBoost*, Machine Learning 42 (2001).
+
+    Examples
+    --------
+    >>> X, y = make_waveform(100, random_state=0)
+    >>> X.shape
+    (100, 21)
+    """
+    rng, y = draw_labels(n_samples, random_state, positive=1 / 3)
+    peaks = np.array([11, 15, 7])
+    waves = np.maximum(6 - np.abs(np.arange(1, 22) - peaks[:, None]), 0)
+    other = rng.choice([0, 2], n_samples)
+    first, second = np.where(y > 0, 0, other), np.where(y > 0, 2, 1)
+    v = rng.random((n_samples, 1))
+    return v * waves[first] + (1 - v) * waves[second] + rng.standard_normal((n_samples, 21)), y
 
 
 def make_slope(

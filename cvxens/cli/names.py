@@ -1,13 +1,14 @@
 """What `cvxens list` prints: kept in a file, as the rooms themselves load every numerical library before they say it.
 
-``python -m cvxens.cli.names`` writes the file anew, from the docstrings and sources of what the rooms export.
+``python -m cvxens.cli.names`` writes the file anew, from the docstrings and sources of what the rooms export. The
+sources of functions, which have no attributes, stand in the file itself, and stay.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from inspect import getdoc
+from inspect import getdoc, isfunction
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -50,10 +51,11 @@ def read_names() -> dict[str, list[Entry]]:
 
 def write_names() -> None:
     """Write every group to the file, a line for each name."""
+    rows = [(title, *entry) for title, entries in describe_rooms().items() for entry in entries]
     with FILE.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, delimiter="\t", lineterminator="\n")
         writer.writerow(("group", "name", "what it is", "source"))
-        writer.writerows((title, *entry) for title, entries in describe_rooms().items() for entry in entries)
+        writer.writerows(rows)
 
 
 def describe_rooms() -> dict[str, list[Entry]]:
@@ -63,22 +65,26 @@ def describe_rooms() -> dict[str, list[Entry]]:
     from cvxens.problems import FORMULATIONS
     from cvxens.solvers import additive
 
+    kept = {name: source for entries in read_names().values() for name, _, source in entries}
     return {
         "Estimators (cvxens)": _describe(estimators),
         "Formulations (cvxens.problems)": [(each.__name__, each.equation, each.source) for each in FORMULATIONS],
         "Kernels (cvxens.kernels)": _describe(kernels),
         "Oracles (cvxens.colgen.oracles)": _describe(oracles),
         "Masters (cvxens.colgen.masters)": _describe(masters),
-        "Solvers (cvxens.solvers)": _describe(solvers, solvers.SOLVERS),
-        "Solvers (cvxens.solvers.additive)": _describe(additive, additive.SOLVERS),
+        "Solvers (cvxens.solvers)": _describe(solvers, kept),
+        "Solvers (cvxens.solvers.additive)": _describe(additive, kept),
     }
 
 
-def _describe(room: Any, sources: Mapping[str, str] | None = None) -> list[Entry]:
-    """Return name, first sentence of the docstring and source of the things of a room that have one."""
-    if sources is None:
-        sources = {name: thing.source for name in room.__all__ if hasattr(thing := vars(room)[name], "source")}
-    summaries = {name: str(getdoc(vars(room)[name])).partition("\n\n")[0] for name in sources}
+def _describe(room: Any, kept: Mapping[str, str] | None = None) -> list[Entry]:
+    """Return name, first sentence and source of the things of a room that have one, or of functions, with sources."""
+    things = {name: vars(room)[name] for name in room.__all__}
+    if kept is None:
+        sources = {name: thing.source for name, thing in things.items() if hasattr(thing, "source")}
+    else:
+        sources = {name: kept.get(name, "") for name, thing in things.items() if isfunction(thing)}
+    summaries = {name: str(getdoc(things[name])).partition("\n\n")[0] for name in sources}
     return [(name, " ".join(summaries[name].split()), source) for name, source in sources.items()]
 
 

@@ -34,9 +34,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
-from cvxens.colgen.loop import Run, Step, column_generation, fastest_master_over
-from cvxens.colgen.masters import InteriorPointMaster
-from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle
+from cvxens.colgen.loop import Run, Step, column_generation
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
@@ -429,8 +428,6 @@ class _Solver:
             last[:] = [step]
 
         options = {"start": list(start), "callback": watch, "tol": SHARE * self.tol, **self.options}
-        if len(neighbours) == 2:
-            options["master"] = self._start_between(price, neighbours, options.get("master"))
         run = column_generation(formulation, self.oracle, self.y, **options)
         certificate = run.certificate
         bounded = certificate.proven or certificate.condition
@@ -451,23 +448,6 @@ class _Solver:
         at_zero = formulation.sense * certificate.primal - line.slope * price
         line = Line(at_zero, line.slope, certificate.rounding + line.rounding)
         return PathPoint(price, kept, line, formulation.sense * certificate.dual)
-
-    def _start_between(
-        self, price: float, neighbours: Sequence[PathPoint], make: Callable[[Formulation, Array], Master] | None
-    ) -> Callable[[Formulation, Array], Master]:
-        """Return what makes a master, which begins at the mean of two neighbours, if it can."""
-        left, right = neighbours
-        share = (price - left.price) / (right.price - left.price)
-
-        def begin(formulation: Formulation, y: Array) -> Master:
-            master = fastest_master_over(self.oracle, formulation, y) if make is None else make(formulation, y)
-            if isinstance(master, InteriorPointMaster):
-                columns, w = _join(left, right, share)
-                weights = dict(zip((column.hypothesis for column in columns), w.tolist(), strict=True))
-                master.begin_near(weights, _mix(share, self.samples[left.price].u, self.samples[right.price].u))
-            return master
-
-        return begin
 
     def take_means(self, left: PathPoint, right: PathPoint) -> Segment:
         """Return two neighbours with as many of their means as lower the largest gap, or bring it within `tol`.

@@ -3,12 +3,7 @@
 from cvxens.datasets.catalogue import available, breast_cancer, load
 from cvxens.datasets.dataset import Dataset, as_signs
 from cvxens.datasets.reading import Samples, load_file, load_samples
-from cvxens.datasets.synthetic import (
-    make_ringnorm,
-    make_threenorm,
-    make_twonorm,
-    make_waveform,
-)
+from cvxens.datasets.synthetic import make_ringnorm, make_threenorm, make_twonorm
 
 __all__ = [
     "Dataset",
@@ -22,5 +17,4 @@ __all__ = [
     "make_ringnorm",
     "make_threenorm",
     "make_twonorm",
-    "make_waveform",
 ]

@@ -51,7 +51,7 @@ def make_twonorm(
     >>> X.shape, sorted(set(y.tolist()))
     ((100, 20), [-1.0, 1.0])
     """
-    rng, y = _labels(n_samples, random_state)
+    rng, y = draw_labels(n_samples, random_state)
     X = rng.standard_normal((n_samples, whole("n_features", n_features)))
     return X + 2 / np.sqrt(n_features) * y[:, None], y
 
@@ -73,7 +73,7 @@ def make_threenorm(
     >>> X.shape
     (100, 5)
     """
-    rng, y = _labels(n_samples, random_state)
+    rng, y = draw_labels(n_samples, random_state)
     X = rng.standard_normal((n_samples, whole("n_features", n_features)))
     sides = rng.choice([-1.0, 1.0], n_samples)
     alternating = np.where(np.arange(n_features) % 2, -1.0, 1.0)
@@ -97,39 +97,12 @@ def make_ringnorm(
     >>> bool(X[y > 0].std() > X[y < 0].std())
     True
     """
-    rng, y = _labels(n_samples, random_state)
+    rng, y = draw_labels(n_samples, random_state)
     X = rng.standard_normal((n_samples, whole("n_features", n_features)))
     return np.where(y[:, None] > 0, 2 * X, X + 2 / np.sqrt(n_features)), y
 
 
-def make_waveform(n_samples: int = 300, *, random_state: RandomState = None) -> tuple[Array, Array]:
-    """Draw noisy mixtures of two out of three triangular waves, one pair of waves against the other two.
-
-    With ``h1(j) = max(6 - |j - 11|, 0)``, ``h2(j) = h1(j - 4)``, ``h3(j) = h1(j + 4)`` for j = 1, ..., 21,
-    ``x_j = v h(j) + (1 - v) h'(j) + e_j``, v uniform on [0, 1], e_j ~ N(0, 1). For y = +1 the pair (h, h')
-    is (h1, h3); for y = -1 it is (h1, h2) or (h2, h3). The three pairs are equally likely.
-
-    The arguments are those of `make_twonorm`, which says what is returned and raised; there are 21 features, and labels
-    are +1 with probability 1/3, if both are present. Of L. Breiman, J. Friedman, R. Olshen & C. Stone,
-    *Classification and regression trees* (1984), section 2.6.2; as two classes: G. Rätsch, T. Onoda & K.-R. Müller,
-    *Soft margins for AdaBoost*, Machine Learning 42 (2001).
-
-    Examples
-    --------
-    >>> X, y = make_waveform(100, random_state=0)
-    >>> X.shape
-    (100, 21)
-    """
-    rng, y = _labels(n_samples, random_state, positive=1 / 3)
-    peaks = np.array([11, 15, 7])
-    waves = np.maximum(6 - np.abs(np.arange(1, 22) - peaks[:, None]), 0)
-    other = rng.choice([0, 2], n_samples)
-    first, second = np.where(y > 0, 0, other), np.where(y > 0, 2, 1)
-    v = rng.random((n_samples, 1))
-    return v * waves[first] + (1 - v) * waves[second] + rng.standard_normal((n_samples, 21)), y
-
-
-def _labels(n_samples: int, random_state: RandomState, positive: float = 0.5) -> tuple[np.random.Generator, Array]:
+def draw_labels(n_samples: int, random_state: RandomState, positive: float = 0.5) -> tuple[np.random.Generator, Array]:
     """Return the source of randomness, and labels drawn from it."""
 
     def draw(rng: np.random.Generator, n: int) -> tuple[None, Array]:

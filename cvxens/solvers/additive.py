@@ -14,7 +14,7 @@ loop: `ConditionedMatrix` has the systems of their steps (`newton.minimise_expan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -43,10 +43,7 @@ from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
-__all__ = ["SOLVERS", "AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
-
-SOLVERS: Mapping[str, str] = {"solve_additive_svm": "LL08 P2; proximal Newton steps"}
-"""The functions of this room, and where they are from."""
+__all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
 
 Order: TypeAlias = NDArray[np.int32]
 """Samples by ascending value of each feature, (n_features, n_samples)."""

@@ -471,12 +471,8 @@ class InteriorPointMaster(FastMaster):
             return []
         stumps = oracle.make_stumps(lead.features, lead.places, lead.signs)
         weights = lead.weights * (penalty.total / lead.weights.sum() if game else 1.0)
-        self.begin_near(dict(zip(stumps, weights.tolist(), strict=True)), loss.repair(unit * lead.u, None))
+        self.near = dict(zip(stumps, weights.tolist(), strict=True)), loss.repair(unit * lead.u, None)
         return stumps
-
-    def begin_near(self, weights: Mapping[Hypothesis, float], u: Array) -> None:
-        """Begin near a solution of a similar problem, by its weights and multipliers, with its columns."""
-        self.near = weights, u
 
     @property
     def weights_near(self) -> Array:
