@@ -117,20 +117,22 @@ class SideLoss(ConicLoss):
         return replace(dual, charges=self.charges) if self.is_known and has_room else None
 
     def limit_prices(self, y: Array, *, intercept: bool) -> Array:
-        """Return twice what the multiplier of each constraint on slacks can be, or, unknown, what it will hardly be.
+        """Return what the multipliers of constraints can hardly exceed.
 
-        A point that leaves room to a constraint bounds what it costs by its own loss over that room, as the loss is
-        not below 0: so a constant score of the most room does. Where there is none, that is 1000 times the loss at
-        scores of 0, over the limit.
+        A unit of a mean score of some group can cost no more than about 4 times the prices of all slacks. A bound on
+        slacks costs no more than the loss of any point over the room that it leaves, as the least loss is 0: so a
+        constant score of the most room says, and twice that is given; where there is none, 2000 times the prices of all
+        slacks over the limit.
         """
-        at_zero = self.loss.value(np.zeros(len(y)))
-        prices = 2000 * at_zero / np.where(self.limits > 0, self.limits, 1.0)
+        dual: Any = self.loss.linear_dual
+        total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
+        prices = np.full(len(self.limits), 4.0 * total)
         for place in np.flatnonzero(self.charges.any(axis=1)):
             charged = Hinge(self.charges[place])
             b = charged.best_intercept(np.zeros(len(y)), y) if intercept else 0.0
             room = self.limits[place] - charged.value(y * b) - float(self.pulls[place] @ (y * b))
-            if room > 0:
-                prices[place] = min(2 * self.loss.value(y * b) / room, prices[place])
+            known = 2 * self.loss.value(y * b) / room if room > 0 else inf
+            prices[place] = min(known, 2000 * total / max(self.limits[place], TINY))
         return prices
 
     def model(self, z: cp.Expression) -> Term:
@@ -278,18 +280,11 @@ class SideLoss(ConicLoss):
         """
         none, classes = np.zeros(k := len(self.limits)), np.stack([y > 0, y < 0]).astype(float)
         own = classes @ np.broadcast_to(self._raise_prices(none).C, y.shape)
-        rows = np.block(
-            [
-                [np.array([[-1.0], [1.0]]), -np.eye(2), np.zeros((2, k))],
-                [self.pulls @ y[:, np.newaxis], self.charges @ classes.T, -np.eye(k)],
-            ]
-        )
-        most = self.limit_prices(y, intercept=intercept)
-        costs = np.concatenate([[0.0], own, most])
-        reach = None if intercept else 0.0
-        found = linprog(
-            costs, rows, np.append([-1.0, -1.0], self.limits), bounds=[(reach, reach), *[(0, None)] * (2 + k)]
-        )
+        of_slacks = [np.array([[-1.0], [1.0]]), -np.eye(2), np.zeros((2, k))]
+        of_limits = [self.pulls @ y[:, np.newaxis], self.charges @ classes.T, -np.eye(k)]
+        costs = np.concatenate([[0.0], own, self.limit_prices(y, intercept=intercept)])
+        ends = [(None, None) if intercept else (0, 0), *[(0, None)] * (2 + k)]
+        found = linprog(costs, np.block([of_slacks, of_limits]), np.append([-1.0, -1.0], self.limits), bounds=ends)
         alpha, pi = np.split(np.maximum(-found.ineqlin.marginals, 0.0), [2])
         raised = np.broadcast_to(self._raise_prices(pi).C, y.shape)
         shares = alpha / np.maximum(classes @ raised, TINY)
@@ -377,10 +372,8 @@ def _read_charges(loss: ConstrainedLoss, y: Array) -> tuple[Loss, ConstrainedLos
     # what neither the loss nor a bound takes in has no multiplier to find
     if not first.any() or not sums or not (first + charges.sum(axis=0)).all():
         return loss.loss, loss
-    constrain = loss.constrain
-    others = replace(
-        loss, constrain=lambda z: [c for k, c in enumerate(read_constraints(constrain, z)) if k not in sums]
-    )
+    held = loss.constrain
+    others = replace(loss, constrain=lambda z: [c for k, c in enumerate(read_constraints(held, z)) if k not in sums])
     limits = np.array([-constant for _, constant in sums.values()])
     return SideLoss(Hinge(first), np.zeros_like(charges), charges, limits), others
 

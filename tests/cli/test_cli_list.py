@@ -1,14 +1,16 @@
 """`cvxens list` leaves nothing out, and says of everything where it is from."""
 
+import importlib.util
 import inspect
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from command_line import run
 
 from cvxens import estimators, kernels, problems, solvers
-from cvxens.cli.names import describe_rooms, read_names
+from cvxens.cli.names import read_names
 from cvxens.colgen import masters, oracles
 from cvxens.problems import FORMULATIONS, Problem
 from cvxens.solvers import additive
@@ -24,6 +26,7 @@ ESTIMATORS = exported(estimators, "fit")
 KERNELS = {name: getattr(kernels, name) for name in kernels.__all__ if name != "Kernel"}
 ORACLES = exported(oracles, "price")
 MASTERS = exported(masters, "bound")
+SOURCES = {name: source for entries in read_names().values() for name, _, source in entries}
 SOLVERS = [name for room in (solvers, additive) for name in room.__all__ if inspect.isfunction(getattr(room, name))]
 
 
@@ -35,8 +38,7 @@ def test_every_concrete_problem_is_a_formulation():
 
 
 def test_every_function_of_the_solvers_has_a_source():
-    sources = {name: source for entries in read_names().values() for name, _, source in entries}
-    assert [name for name in SOLVERS if not sources.get(name)] == []
+    assert [name for name in SOLVERS if not SOURCES.get(name)] == []
 
 
 @pytest.mark.parametrize("things", [ESTIMATORS, KERNELS, ORACLES, MASTERS])
@@ -54,8 +56,9 @@ def test_every_formulation_has_an_equation_and_a_source():
 
 
 def test_the_file_says_what_the_rooms_say():
-    # after a change of a first sentence, or a new name: python -m cvxens.cli.names
-    assert read_names() == describe_rooms()
+    spec = importlib.util.spec_from_file_location("names", Path(__file__).parents[2] / "docs" / "names.py")
+    spec.loader.exec_module(names := importlib.util.module_from_spec(spec))
+    assert read_names() == names.describe_rooms(), "run python docs/names.py"
 
 
 NAMES = [*ESTIMATORS, *(formulation.__name__ for formulation in FORMULATIONS), *KERNELS, *ORACLES, *MASTERS, *SOLVERS]
@@ -69,5 +72,5 @@ def test_everything_is_listed_on_a_line_of_its_own_with_its_source(capsys):
     assert {name: shown[name] for name in NAMES} == dict(Counter(NAMES))
     unwrapped = " ".join(listed.split())
     things = [*ESTIMATORS.values(), *FORMULATIONS, *KERNELS.values(), *ORACLES.values(), *MASTERS.values()]
-    for source in [*SOLVERS.values(), *(thing.source for thing in things)]:
+    for source in [*map(SOURCES.get, SOLVERS), *(thing.source for thing in things)]:
         assert source.split()[0] in unwrapped

@@ -187,9 +187,8 @@ class HighsMaster(FastMaster):
         if not super().supports(formulation):
             return False
         dual = formulation.terms[0].linear_dual
-        if dual is None or len(dual.charges):
-            return False
-        return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
+        is_linear = dual is not None and not len(dual.charges)
+        return is_linear and (dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1))
 
     def add(self, columns: Sequence[Column]) -> None:
         for values in self.restricted.add(columns):
@@ -395,13 +394,8 @@ class InteriorPointMaster(FastMaster):
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
         dual: LinearDual = self.loss.linear_dual
-        total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
-        # a unit of a mean score of some group can cost no more than about 4 times the prices of all slacks
-        largest = float(np.max(dual.hinges[0].prices))
-        scale = np.full(len(dual.limits), 4.0 * total / largest)
-        if len(dual.charges):
-            most = self.loss.limit_prices(y, intercept=formulation.intercept)
-            scale = np.where(dual.charges.any(axis=1), most / largest, scale)
+        scale = self.loss.limit_prices(y, intercept=formulation.intercept) if len(dual.limits) else np.zeros(0)
+        scale /= float(np.max(dual.hinges[0].prices))
         stack = stack_dual(formulation, y, scale)
         price, rows = float(stack.upper.max()), ProgramRows(len(y), stack.signs, stack.pulls)
         objective: MaxSum | MinLimit
