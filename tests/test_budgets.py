@@ -6,16 +6,16 @@ from house import count_house, trace_lpboost
 HOUSE = {
     "files": 153,
     "lines": 58435,
-    "code": 33659,
+    "code": 33700,
     "class names used twice": 3,
-    "module constants": 294,
-    "hasattr + getattr": 81,
+    "module constants": 292,
+    "hasattr + getattr": 80,
     "Any": 1724,
-    "test lines": 45183,
+    "test lines": 45242,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 392, "lines": 1384, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 391, "lines": 1385, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

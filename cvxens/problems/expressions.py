@@ -426,7 +426,7 @@ class ConstrainedLoss(StatedLoss):
         single = takewhile(lambda one: isinstance(one, cp.constraints.Inequality) and one.size == 1, held)
         return [ExpressionLoss(partial(self._express_excess, place)) for place, _ in enumerate(single)]
 
-    def _express_excess(self, place: int, z: cp.Expression) -> Any:
+    def _express_excess(self, place: int, z: cp.Expression) -> cp.Expression:
         return cp.sum(read_constraints(self.constrain, z)[place].expr)
 
     @property

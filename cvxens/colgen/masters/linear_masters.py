@@ -28,6 +28,7 @@ from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.linear_dual import LinearDual, Stack
+from cvxens.problems.sides import SideLoss
 from cvxens.solvers import interior_point
 from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums
 from cvxens.solvers.ball_dual import BallDual
@@ -187,8 +188,9 @@ class HighsMaster(FastMaster):
         if not super().supports(formulation):
             return False
         dual = formulation.terms[0].linear_dual
-        is_linear = dual is not None and not len(dual.charges)
-        return is_linear and (dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1))
+        if dual is None or len(dual.charges):
+            return False
+        return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
     def add(self, columns: Sequence[Column]) -> None:
         for values in self.restricted.add(columns):
@@ -317,7 +319,7 @@ def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float
     return np.asarray(loss.adopt(unit * v[:n], unit * stack.scale * v[n:], balanced))
 
 
-def write_variables(stack: Stack, loss: Any, u: Array, unit: float) -> Array:
+def write_variables(stack: Stack, loss: SideLoss, u: Array, unit: float) -> Array:
     """Return variables of a program, in a unit, for some u; of side constraints those that it is known with."""
     prices = loss.find_prices(u) if len(stack.pulls) else None
     if prices is None:
