@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import compress, count, starmap
 from math import inf, isfinite
 from operator import attrgetter, ge
@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
@@ -53,6 +52,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
+from cvxens.kernels.tiles import one_blas_thread
 from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
@@ -162,10 +162,11 @@ def iterate(
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    first, n_idle, on_one_thread = time.perf_counter(), 0, partial(_find_libraries().limit, limits=1, user_api="blas")
+    # BLAS has one thread: more would wait at barriers for cores that the oracles' threads and others use
+    first, n_idle = time.perf_counter(), 0
     for number in count(1):
         began = time.perf_counter()
-        with on_one_thread():
+        with one_blas_thread():
             solution = master.solve()
             if number == 1:
                 # a solution without columns says how many samples there are, and whether weights are free
@@ -177,7 +178,7 @@ def iterate(
         priced, bound, cut = Priced(()), -inf, None
         try:
             priced = columns.price(solution)
-            with on_one_thread():
+            with one_blas_thread():
                 priced = columns.raise_bounds(priced, solution)
                 bound = master.bound(solution, priced)
         except TimeUp as up:
@@ -201,11 +202,6 @@ def iterate(
         # other multipliers may have a bound under no condition
         if solution.exact and (n_idle := 0 if new else n_idle + 1) > (incumbent.tries if incumbent.condition else 0):
             return
-
-
-# BLAS has one thread: more would wait at barriers for cores that the oracles' threads and others use. Its libraries are
-# looked for once, which takes longer than a small run
-_find_libraries = cache(ThreadpoolController)
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent, tol: float) -> Incumbent:
@@ -795,7 +791,8 @@ class Search:
                 return ending
             clock.restart()
         elif self.begin is not None:
-            self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
+            with one_blas_thread():
+                self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
         for raw_step in iterate(
             self.master,
             self.oracle,
