@@ -439,7 +439,7 @@ class DualBound:
         form, B = self.form, self.B
         inner = (float(np.abs(form.c).max(initial=0.0)) or 1.0) * form.cones.fill()
         # depths in their cones of such multipliers, relative to the cost, tried in turn
-        for share in (0.1, 1e-2, 1e-3):
+        for share in (0.1, 1e-2, 1e-3, 1e-4, 1e-5):
             # multipliers l of the cost target + share B'inner make l + share inner those of the target; the least ones,
             # as those of b may have no end
             found = solve_cones(B, form.cones.fill(1.0), self.target + share * (B.T @ inner), form.cones)
