@@ -5,8 +5,8 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 153,
-    "lines": 58435,
-    "code": 33700,
+    "lines": 58431,
+    "code": 33698,
     "class names used twice": 3,
     "module constants": 292,
     "hasattr + getattr": 80,
@@ -15,7 +15,7 @@ HOUSE = {
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 391, "lines": 1385, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 392, "lines": 1386, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 
