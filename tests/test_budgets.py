@@ -5,7 +5,7 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 153,
-    "lines": 58431,
+    "lines": 58432,
     "code": 33698,
     "class names used twice": 3,
     "module constants": 292,

@@ -262,9 +262,10 @@ class SideLoss(ConicLoss):
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
         if not self.is_known:
             return super().prove(u, y, z)
-        if self.has_charges and np.ptp(z if y is None else y * z) == 0:
-            return self._prove_constant(z + 1 if y is None else y, intercept=y is not None)
         if (split := self._split(u)) and any(np.array_equal(u, known) for known, _ in reversed(self._known)):
+            # what `multipliers` says at scores that are the same, as at the start
+            if self.has_charges and not (split[2].any() or (z.any() if y is None else np.ptp(y * z))):
+                return self._prove_constant(z + 1 if y is None else y, intercept=y is not None)
             loss, v, pi, _ = split
             return u if _is_balanced(v, y) else self.adopt(loss.prove(v, y, z), pi, y)
         # of a solver's u, and a share of an adopted one may have better ones than that share of those of the latter
