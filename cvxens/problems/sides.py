@@ -277,19 +277,22 @@ class SideLoss(ConicLoss):
 
         Each class has one slack, so that these are a program in b, two slacks s and what is exceeded: ``min C's +
         prices'e`` subject to ``s >= 1 - y b`` and ``charges s + pulls y b <= limits + e``. Prices of e are so high that
-        it is 0 where it can be.
+        it is 0 where it can be. Constraints are in units of their limits, prices of all of them.
         """
-        none, classes = np.zeros(k := len(self.limits)), np.stack([y > 0, y < 0]).astype(float)
-        own = classes @ np.broadcast_to(self._raise_prices(none).C, y.shape)
+        k, classes = len(self.limits), np.stack([y > 0, y < 0]).astype(float)
+        units, plain = np.where(self.limits > 0, self.limits, 1.0)[:, np.newaxis], self._raise_prices(np.zeros(k)).C
+        own = classes @ np.broadcast_to(plain, y.shape)
         of_slacks = [np.array([[-1.0], [1.0]]), -np.eye(2), np.zeros((2, k))]
-        of_limits = [self.pulls @ y[:, np.newaxis], self.charges @ classes.T, -np.eye(k)]
-        costs = np.concatenate([[0.0], own, self.limit_prices(y, intercept=intercept)])
+        of_limits = [self.pulls @ y[:, np.newaxis] / units, self.charges @ classes.T / units, -np.eye(k)]
+        prices = np.concatenate([[0.0], own, self.limit_prices(y, intercept=intercept) * units[:, 0]])
         ends = [(None, None) if intercept else (0, 0), *[(0, None)] * (2 + k)]
-        found = linprog(costs, np.block([of_slacks, of_limits]), np.append([-1.0, -1.0], self.limits), bounds=ends)
-        alpha, pi = np.split(np.maximum(-found.ineqlin.marginals, 0.0), [2])
-        raised = np.broadcast_to(self._raise_prices(pi).C, y.shape)
+        limits = np.concatenate([[-1.0, -1.0], self.limits / units[:, 0]])
+        found = linprog(prices / own.sum(), np.block([of_slacks, of_limits]), limits, bounds=ends)
+        marginals = np.append(own, np.zeros(k)) if found.status else -found.ineqlin.marginals * own.sum()
+        alpha, pi = np.split(np.maximum(marginals, 0.0), [2])
+        raised = np.broadcast_to(self._raise_prices(pi / units[:, 0]).C, y.shape)
         shares = alpha / np.maximum(classes @ raised, TINY)
-        return self.adopt(raised * (shares @ classes), pi, y if intercept else None)
+        return self.adopt(raised * (shares @ classes), pi / units[:, 0], y if intercept else None)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Return u if it is adopted, or a share of such, and balanced; else the nearest that has a bound."""
