@@ -280,19 +280,17 @@ class SideLoss(ConicLoss):
         it is 0 where it can be. Constraints are in units of their limits, prices of all of them.
         """
         k, classes = len(self.limits), np.stack([y > 0, y < 0]).astype(float)
-        units, plain = np.where(self.limits > 0, self.limits, 1.0)[:, np.newaxis], self._raise_prices(np.zeros(k)).C
-        own = classes @ np.broadcast_to(plain, y.shape)
-        of_slacks = [np.array([[-1.0], [1.0]]), -np.eye(2), np.zeros((2, k))]
-        of_limits = [self.pulls @ y[:, np.newaxis] / units, self.charges @ classes.T / units, -np.eye(k)]
-        prices = np.concatenate([[0.0], own, self.limit_prices(y, intercept=intercept) * units[:, 0]])
+        units = np.where(self.limits > 0, self.limits, 1.0)
+        own = classes @ np.broadcast_to(self._raise_prices(np.zeros(k)).C, y.shape)
+        of_limits = np.column_stack([self.pulls @ y, self.charges @ classes.T]) / units[:, np.newaxis]
+        rows = np.block([[np.array([[-1.0], [1.0]]), -np.eye(2), np.zeros((2, k))], [of_limits, -np.eye(k)]])
+        prices = np.concatenate([[0.0], own, self.limit_prices(y, intercept=intercept) * units]) / own.sum()
         ends = [(None, None) if intercept else (0, 0), *[(0, None)] * (2 + k)]
-        limits = np.concatenate([[-1.0, -1.0], self.limits / units[:, 0]])
-        found = linprog(prices / own.sum(), np.block([of_slacks, of_limits]), limits, bounds=ends)
+        found = linprog(prices, rows, np.append([-1.0, -1.0], self.limits / units), bounds=ends)
         marginals = np.append(own, np.zeros(k)) if found.status else -found.ineqlin.marginals * own.sum()
-        alpha, pi = np.split(np.maximum(marginals, 0.0), [2])
-        raised = np.broadcast_to(self._raise_prices(pi / units[:, 0]).C, y.shape)
-        shares = alpha / np.maximum(classes @ raised, TINY)
-        return self.adopt(raised * (shares @ classes), pi / units[:, 0], y if intercept else None)
+        alpha, pi = np.split(np.maximum(marginals, 0.0) / np.append(np.ones(2), units), [2])
+        raised, balanced = np.broadcast_to(self._raise_prices(pi).C, y.shape), y if intercept else None
+        return self.adopt(raised * ((alpha / np.maximum(classes @ raised, TINY)) @ classes), pi, balanced)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Return u if it is adopted, or a share of such, and balanced; else the nearest that has a bound."""
