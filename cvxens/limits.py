@@ -27,7 +27,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from enum import Enum
@@ -35,6 +35,8 @@ from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 
@@ -415,6 +417,17 @@ def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_thre
 def _threads(process: int) -> ThreadPoolExecutor:
     """The threads of a process: a forked one has none of its parent's."""
     return ThreadPoolExecutor(_count_processors(), thread_name_prefix=f"cvxens {process}")
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Let BLAS use one thread for a while."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
+    return ThreadpoolController()
 
 
 SMALL_ALLOCATION = 2**26

@@ -52,8 +52,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import negate
-from cvxens.kernels.tiles import one_blas_thread
-from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time
+from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time, one_blas_thread
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry

@@ -8,19 +8,16 @@ in single precision, with a bound on what is lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads
+from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads, one_blas_thread
 from cvxens.types import Array
 
 Tile: TypeAlias = Callable[[slice, slice], NDArray[Any]]
@@ -101,17 +98,6 @@ def fill(matrix: NDArray, tile: Tile, *, symmetric: bool) -> None:
         # the threads share the cores already: BLAS keeps to one in each
         with one_blas_thread():
             map_in_threads(fill_in, range(len(parts)))
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Let BLAS use one thread for a while."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Return the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
-    return ThreadpoolController()
 
 
 def cut(length: int, size: int) -> list[slice]:

@@ -27,7 +27,7 @@ from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.kernels.kernel import Kernel
-from cvxens.kernels.tiles import SIDE, Tile, cut, fill, one_blas_thread
+from cvxens.kernels.tiles import SIDE, Tile, cut, fill
 from cvxens.limits import (
     Deadline,
     Pace,
@@ -37,6 +37,7 @@ from cvxens.limits import (
     limit_threads,
     limit_time,
     map_in_threads,
+    one_blas_thread,
     time_left,
     was_cut,
 )
