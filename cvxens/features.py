@@ -397,9 +397,7 @@ def sum_before(values: Ints, starts: Ints) -> Ints:
     >>> sum_before(np.array([1, 2, 3, 4, 5]), np.array([0, 3, 5]))
     array([0, 1, 3, 0, 4])
     """
-    # integers may overflow on the way, and are right at the end
-    before = np.cumsum(values, axis=-1) - values
-    return np.asarray(before - np.repeat(before[..., starts[:-1]], np.diff(starts), axis=-1))
+    return np.asarray(accumulate(np.atleast_2d(values), starts).reshape(values.shape) - values)
 
 
 def find_quantiles(below: Array, total: float, most: int) -> tuple[Ints, Ints]:
@@ -707,11 +705,12 @@ def sum_cells(features: tuple[int, int], codes: Codes, starts: Ints, usual: Ints
 @njit(cache=True)
 def accumulate(values: Array, starts: Ints) -> Array:
     """Return running sums of values (n_outputs, n_cells) that start anew at every feature, inclusive."""
-    sums = values.copy()
+    sums = np.empty_like(values)
     for output in range(len(values)):
         for k in range(len(starts) - 1):
-            for cell in range(starts[k] + 1, starts[k + 1]):
-                sums[output, cell] += sums[output, cell - 1]
+            total = 0
+            for cell in range(starts[k], starts[k + 1]):
+                sums[output, cell] = total = total + values[output, cell]
     return sums
 
 

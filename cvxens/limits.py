@@ -419,6 +419,17 @@ def _threads(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_count_processors(), thread_name_prefix=f"cvxens {process}")
 
 
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Let BLAS use one thread for a while."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
+    return ThreadpoolController()
+
+
 SMALL_ALLOCATION = 2**26
 """Bytes that are allocated without asking."""
 

@@ -278,7 +278,8 @@ class Stumps:
         summed = features.weigh(weights)
         sums = features.histograms(summed)
         below = sum_before(sums[0] + sums[1], features.bins.cut_starts)
-        return Asked(summed, closed, sums, below, summed.totals[:, features.of_cut] - 2 * below)
+        totals = np.repeat(summed.totals, np.diff(features.bins.cut_starts), axis=1)
+        return Asked(summed, closed, sums, below, totals - 2 * below)
 
     def _find_best(self, asked: Asked) -> Best:
         """Return the best open stump of every feature that was compared: at the ends of bins, and inside of some.
