@@ -453,14 +453,3 @@ def available_memory() -> int:
     if CONTROL_GROUP.exists():
         limits += [int(found) for found in re.findall(r"\d+", CONTROL_GROUP.read_text())]
     return min(limits, default=sys.maxsize)
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Let BLAS use one thread for a while."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Return the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
-    return ThreadpoolController()

@@ -6,7 +6,7 @@ from house import count_house, trace_lpboost
 HOUSE = {
     "files": 153,
     "lines": 58433,
-    "code": 33699,
+    "code": 33700,
     "class names used twice": 3,
     "module constants": 292,
     "hasattr + getattr": 80,
