@@ -17,7 +17,7 @@ from benchmarks import atoms  # noqa: E402
 from cvxens.colgen import masters  # noqa: E402
 from cvxens.datasets import make_threenorm  # noqa: E402
 from cvxens.errors import SolverFallbackWarning  # noqa: E402
-from cvxens.problems.losses import CVaR  # noqa: E402
+from cvxens.problems.losses import CVaR, Hinge  # noqa: E402
 from cvxens.problems.penalties import StructuredExpression  # noqa: E402
 from cvxens.problems.sides import SideLoss  # noqa: E402
 from cvxens.problems.sums import ReadHinges  # noqa: E402
@@ -36,7 +36,7 @@ beside squared errors), constraints beside hinges. Other letters are constants:
 - **hinges**, **worst hinges**: kinks, prices and knots are read off the conic form; bounds are the library's own.
 - **smooth sum**: one smooth function of every sample; slopes, curvatures and bounds are from a table of its conjugate.
 - **conic**: the loss stays a conic program, solved in every round; multipliers are repaired and checked.
-- **sides**: rows of linear constraints beside such a loss, each with a multiplier.
+- **sides**: rows of linear constraints beside such a loss, or bounds on its hinges, each with a multiplier.
 - Of a penalty, **conjugate** is one that is derived from the tree of the expression; a name is that of a known class.
 - **but for sizes**: proven for variables of the loss up to ten times as large as those that were found.
 
@@ -58,7 +58,7 @@ def describe(atom, X, y):
     certificate, (formulation, _, signs) = run.certificate, run.origin
     loss, penalty = formulation.read(signs).terms
     inner = loss.loss if isinstance(loss, SideLoss) else loss
-    kinds = {ReadHinges: "hinges", CVaR: "worst hinges"}
+    kinds = {ReadHinges: "hinges", Hinge: "hinges", CVaR: "worst hinges"}
     road = kinds.get(type(inner), "conic" if inner.curvature is None else "smooth sum")
     road = f"sides of {road}" if isinstance(loss, SideLoss) else road
     if atom.kind == "penalty":

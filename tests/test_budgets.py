@@ -11,7 +11,7 @@ HOUSE = {
     "module constants": 292,
     "hasattr + getattr": 80,
     "Any": 1724,
-    "test lines": 45246,
+    "test lines": 45256,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
