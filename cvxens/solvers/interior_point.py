@@ -1,11 +1,11 @@
 """An interior-point method for linear programs with few rows over a box: the duals of soft margins and of LPBoost.
 
-The *program* is over multipliers v in a box ``0 <= v <= upper``, one per sample, with a row ``A v <= limit`` per column
-of a master and a few free rows ``F v = rhs`` (balanced classes, a fixed sum). Its *objective* is the sum of v under a
-fixed limit, or the limit itself. With multipliers w of the rows A, `free` of F, z of v >= 0 and xi of v <= upper, the
-*central path* are the points of equal products mu, from large mu to 0:
+The *program* is over multipliers v in a box ``0 <= v``, ``E v <= upper``, one per sample, with a row ``A v <= limit``
+per column of a master and a few free rows ``F v = rhs`` (balanced classes, a fixed sum). E is the identity, unless the
+last of v raise the bounds of others (`Program`). The *objective* is the sum of v under a fixed limit, or the limit. Of
+multipliers w of A, `free` of F, z of v >= 0 and xi of E v <= upper the *central path* are points of equal products mu:
 
-    A v + s = limit      F v = rhs      v + t = upper      A'w + F'free + xi - z = gain      s w = v z = t xi = mu
+    A v + s = limit     F v = rhs     E v + t = upper     A'w + F'free + E'xi - z = gain     s w = v z = t xi = mu
 
 `NewtonEquations` solves these equations to first order, as normal equations with one unknown per row. A step is
 Mehrotra's (1992): a *predictor* aims at mu = 0, how far it gets sets the next mu, and a *corrector* takes back the
@@ -166,7 +166,7 @@ be: with less it would start next to the boundary. Of 0.03, 0.1, 0.3 and 1 this 
 class MaxSum:
     """Max gain'v under A v <= limit, F v = 0.
 
-    Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = gain and w, z, xi >= 0: a problem of
+    Its dual is min limit sum w + upper'xi subject to A'w + F'free + E'xi - z = gain, w, z, xi >= 0: a problem of
     hinges over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with margins
     A'w + F'free that are to reach the gains, and slacks xi. Those of soft margins are 1.
     """
@@ -272,7 +272,7 @@ class InteriorPoint(NamedTuple):
     s: Array  # the slacks limit - A v
     limit: float
     z: Array  # the multipliers of v >= 0
-    xi: Array  # of v <= upper
+    xi: Array  # of E v <= upper
     w: Array  # of the rows A
     free: Array  # of the rows F
 
@@ -369,7 +369,7 @@ def recentre(wanted: list[Array], target: float, trial: InteriorPoint) -> list[A
 class NewtonEquations:
     """The Newton equations of a program at a point, reduced to one unknown per row.
 
-    With p_s, p_v and p_t the changes wanted of the products, r = limit - A v - s and q = gain - A'w - F'free + z - xi:
+    With p_s, p_v and p_t the changes wanted of the products, r = limit - A v - s, q = gain - A'w - F'free + z - E'xi:
 
         dz = (p_v - z dv) / v      dxi = (p_t + xi E dv) / t      ds = (p_s - s dw) / w
         dv = theta (g - A'dw - F'dfree)      g = q + p_v / v - E'(p_t / t)      1 / theta = z / v + E'(xi / t) E
