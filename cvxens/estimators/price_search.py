@@ -80,7 +80,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         The prices to try, of `C`, or of `nu` where the estimator has one: the answer is the first of the best.
     cv : int, splitter or iterable, optional
         The folds, as scikit-learn has them; by default three, of samples in an order of chance, which is the same in
-        every fit, of a classifier with classes in proportion.
+        every fit, of a classifier with classes in proportion; of more than 30,000 samples the first of these alone.
     scoring : str or callable, optional
         What chooses, as scikit-learn has it; by default the loss that is minimised, on samples held out: the log loss
         where there are probabilities, else the hinge loss, which move where the accuracy stands still; of a regressor

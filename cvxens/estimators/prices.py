@@ -210,9 +210,9 @@ class PriceSearch:
         for path in sorted(walks, key=lambda path: -path.best.score):
             path.walk()
 
-    def map_folds(self, function: Callable[[int], Found]) -> Iterator[Found]:
-        """Apply a function to the number of every fold, in threads, within the limits of time."""
-        each = [delayed(copy_context().run)(function, k) for k in range(len(self.folds))]
+    def map_folds(self, function: Callable[[int], Found], first: int = 0) -> Iterator[Found]:
+        """Apply a function to the number of every fold from the first, in threads, within the limits of time."""
+        each = [delayed(copy_context().run)(function, k) for k in range(first, len(self.folds))]
         found: Iterator[Found] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
         return found
 
@@ -341,7 +341,8 @@ class EnsemblePath(PricePath):
         """Try higher prices while they are a clear gain, then lower ones until they are a loss.
 
         Prices grow by 2 with an l1 penalty, under which ensembles change faster, and by 3 with another. Of higher ones,
-        which take longest, no more are tried after two in a row that are no clear gain.
+        which take longest, no more are tried after two in a row that are no clear gain; of many samples, after one that
+        is worse in the first fold.
         """
         growth = 3.0 if self._formulate(self.problems[0][1], 1.0).terms[1].edge_limit is None else 2.0
         misses, start = 0, self.best
@@ -351,7 +352,7 @@ class EnsemblePath(PricePath):
             # price), also that of the fit to the end if it is chosen
             if not self._has_time(growth**0.7 * (last.work + self._finish(last)), start):
                 break
-            new = self._try(last.price * growth)
+            new = self._try(last.price * growth, rival=best)
             if new is None or (best.exceeds(new) and not new.is_constant):
                 break
             misses = 0 if new.exceeds(best) or new.is_constant else misses + 1
@@ -382,18 +383,16 @@ class EnsemblePath(PricePath):
         further = self._generate(problem, trial.price, oracle, trial.learners[k], self.estimator.tol)
         return choose_better(further, trial.runs[k], self._formulate(problem, trial.price).sense)
 
-    def _try(self, price: float) -> Trial | None:
-        """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all."""
+    def _try(self, price: float, *, rival: Trial | None = None) -> Trial | None:
+        """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all.
+
+        Of many samples, also where the first fold scores worse than that of a rival.
+        """
         search = self.search
         if search.first is not None and time_is_up():
             return None
         before = min(self.trials.values(), key=lambda trial: abs(np.log(trial.price / price)), default=None)
         began, runs = search.work, list[Run]()
-        for k, (oracle, problem) in enumerate(self.problems):
-            runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
-            if runs[-1].ending is Ending.INTERRUPTED or k + 1 == len(self.problems):
-                search.first = search.first or Trial(self, price, (), _largest_gap(runs), runs)
-            check_interrupt(runs[-1])
 
         def fit_fold(k: int) -> tuple[float, list[Run]] | None:
             _, test = search.folds[k]
@@ -410,8 +409,19 @@ class EnsemblePath(PricePath):
             X = search.sample.X[np.flatnonzero(test)]
             return search.score(test, stack_scores([run.decision_function(X) for run in fits])), fits
 
-        found = []
-        for fold in search.map_folds(fit_fold):
+        found: list[tuple[float, list[Run]]] = []
+        # a test part of 1,000 and more samples tells prices apart where the fits take long
+        if rival is not None and np.count_nonzero(search.folds[0][1]) >= 1000:
+            first = fit_fold(0)
+            if first is None or first[0] < rival.scores[0]:
+                return None
+            found.append(first)
+        for k, (oracle, problem) in enumerate(self.problems):
+            runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
+            if runs[-1].ending is Ending.INTERRUPTED or k + 1 == len(self.problems):
+                search.first = search.first or Trial(self, price, (), _largest_gap(runs), runs)
+            check_interrupt(runs[-1])
+        for fold in search.map_folds(fit_fold, first=len(found)):
             if fold is None:
                 return None
             found.append(fold)
@@ -498,7 +508,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
     Three by default, of samples in an order of chance that is the same in every fit, of a classifier with classes in
-    proportion; of few samples of a class there are two. Others are of the samples as they were given, with targets y.
+    proportion; of few samples of a class there are two, and of more than 30,000 samples one that tests a third. Others
+    are of the samples as they were given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"
@@ -509,6 +520,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
         kind = StratifiedKFold if strata is not None and least > 1 else KFold
         folds = kind(max(2, min(3, least)), shuffle=True, random_state=0)
         found = list(folds.split(np.zeros((n_samples, 1)), strata))
+        # of so many the scores of one vary less than those of neighbouring prices differ
+        found = found[:1] if n_samples > 30_000 else found
     else:
         try:
             splitter = check_cv(cv, y, classifier=strata is not None)
