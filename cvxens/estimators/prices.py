@@ -213,9 +213,9 @@ class PriceSearch:
         for path in sorted(walks, key=lambda path: -path.best.score):
             path.walk()
 
-    def map_folds(self, function: Callable[[int], Found], first: int = 0) -> Iterator[Found]:
-        """Apply a function to the number of every fold from the first, in threads, within the limits of time."""
-        each = [delayed(copy_context().run)(function, k) for k in range(first, len(self.folds))]
+    def map_folds(self, function: Callable[[int], Found]) -> Iterator[Found]:
+        """Apply a function to the number of every fold, in threads, within the limits of time."""
+        each = [delayed(copy_context().run)(function, k) for k in range(len(self.folds))]
         found: Iterator[Found] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
         return found
 
@@ -344,8 +344,8 @@ class EnsemblePath(PricePath):
         """Try higher prices while they are a clear gain, then lower ones until they are a loss.
 
         Prices grow by 2 with an l1 penalty, under which ensembles change faster, and by 3 with another. Of higher ones,
-        which take longest, no more are tried after two in a row that are no clear gain; of many samples, after one that
-        is worse in the first fold.
+        which take longest, no more are tried after two in a row that are no clear gain; nor where 1,000 samples or more
+        are held out and the last gain is a third of the one before, or less.
         """
         growth = 3.0 if self._formulate(self.problems[0][1], 1.0).terms[1].edge_limit is None else 2.0
         misses, start = 0, self.best
@@ -355,7 +355,13 @@ class EnsemblePath(PricePath):
             # price), also that of the fit to the end if it is chosen
             if not self._has_time(growth**0.7 * (last.work + self._finish(last)), start):
                 break
-            new = self._try(last.price * growth, rival=best)
+            # at a constant second difference, by which scores of 10,000 x 10 are foreseen to 0.002, a loss as large as the
+            # last gain
+            gains = np.diff([trial.score for trial in self.ordered[-3:]])
+            many = np.count_nonzero(self.search.folds[0][1]) >= 1000
+            if many and len(gains) == 2 and last is best and 3 * gains[1] <= gains[0]:
+                break
+            new = self._try(last.price * growth)
             if new is None or (best.exceeds(new) and not new.is_constant):
                 break
             misses = 0 if new.exceeds(best) or new.is_constant else misses + 1
@@ -386,16 +392,18 @@ class EnsemblePath(PricePath):
         further = self._generate(problem, trial.price, oracle, trial.learners[k], self.estimator.tol)
         return choose_better(further, trial.runs[k], self._formulate(problem, trial.price).sense)
 
-    def _try(self, price: float, *, rival: Trial | None = None) -> Trial | None:
-        """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all.
-
-        Of many samples, also where the first fold scores worse than that of a rival.
-        """
+    def _try(self, price: float) -> Trial | None:
+        """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all."""
         search = self.search
         if search.first is not None and time_is_up():
             return None
         before = min(self.trials.values(), key=lambda trial: abs(np.log(trial.price / price)), default=None)
         began, runs = search.work, list[Run]()
+        for k, (oracle, problem) in enumerate(self.problems):
+            runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
+            if runs[-1].ending is Ending.INTERRUPTED or k + 1 == len(self.problems):
+                search.first = search.first or Trial(self, price, (), _largest_gap(runs), runs)
+            check_interrupt(runs[-1])
 
         def fit_fold(k: int) -> tuple[float, list[Run]] | None:
             _, test = search.folds[k]
@@ -412,19 +420,8 @@ class EnsemblePath(PricePath):
             X = search.sample.X[np.flatnonzero(test)]
             return search.score(test, stack_scores([run.decision_function(X) for run in fits])), fits
 
-        found: list[tuple[float, list[Run]]] = []
-        # a test part of 1,000 and more samples tells prices apart where the fits take long
-        if rival is not None and np.count_nonzero(search.folds[0][1]) >= 1000:
-            first = fit_fold(0)
-            if first is None or first[0] < rival.scores[0]:
-                return None
-            found.append(first)
-        for k, (oracle, problem) in enumerate(self.problems):
-            runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
-            if runs[-1].ending is Ending.INTERRUPTED or k + 1 == len(self.problems):
-                search.first = search.first or Trial(self, price, (), _largest_gap(runs), runs)
-            check_interrupt(runs[-1])
-        for fold in search.map_folds(fit_fold, first=len(found)):
+        found = []
+        for fold in search.map_folds(fit_fold):
             if fold is None:
                 return None
             found.append(fold)
