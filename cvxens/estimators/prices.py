@@ -355,8 +355,7 @@ class EnsemblePath(PricePath):
             # price), also that of the fit to the end if it is chosen
             if not self._has_time(growth**0.7 * (last.work + self._finish(last)), start):
                 break
-            # at a constant second difference, by which scores of 10,000 x 10 are foreseen to 0.002, a loss as large as the
-            # last gain
+            # a constant second difference, which foresees scores of 10,000 x 10 to 0.002, makes a loss of that gain
             gains = np.diff([trial.score for trial in self.ordered[-3:]])
             many = np.count_nonzero(self.search.folds[0][1]) >= 1000
             if many and len(gains) == 2 and last is best and 3 * gains[1] <= gains[0]:
