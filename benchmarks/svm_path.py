@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from cvxens.datasets import make_threenorm
 from cvxens.kernels import Stump
 from cvxens.problems import SVMDual
-from cvxens.solvers import svm_path
+from reproduction.svm_path import svm_path
 
 GRID = 50
 SIZES = (200, 500, 1000)

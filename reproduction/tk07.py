@@ -10,11 +10,12 @@ from scipy.spatial.distance import cdist
 
 from cvxens.datasets import as_signs
 from cvxens.problems import RhoSVM, SVMDual
-from cvxens.solvers import partial_svms, svm_path
+from cvxens.solvers import partial_svms
 from cvxens.types import Array
 from reproduction.experiment import Experiment
 from reproduction.methods import Outcome, Proof, percent_wrong
 from reproduction.splits import OwnTest, Realised, Source, Split
+from reproduction.svm_path import svm_path
 
 DATA: Mapping[str, Source] = {
     "cancer": Realised("breast-cancer"),

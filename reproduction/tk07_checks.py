@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cvxens.problems import RhoSVM, SVMDual
-from cvxens.solvers import solve_rho_svm, svm_path
+from cvxens.solvers import solve_rho_svm
 from reproduction import tk07
 from reproduction.experiment import Experiment
 from reproduction.methods import Outcome, Proof
 from reproduction.splits import Realised, Split
+from reproduction.svm_path import svm_path
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,6 @@ SHOWN_ELSEWHERE = {
     "Row": "what crosscheck yields, which shows it",
     "Run": "what column_generation returns, which shows it",
     "SVMSolution": "what solve_additive_svm and solve_blockwise return, which show it",
-    "SVMPath": "what svm_path returns, which shows it",
     "Sample": "what crosscheck takes, which shows it",
     "Samples": "what load_samples returns, which shows it",
     "Side": "half of a Row",

@@ -58,7 +58,8 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     may have `nu` in its place, and support vector machines. Every fit starts from the one at the price before, and all
     folds share the hypotheses of the oracle, on the whole sample's features, or the kernel, so that it takes less than
     GridSearchCV does. Of several classes one price is chosen for all sub-problems; of C="auto", which is this search
-    with what it has by default, one for each.
+    with what it has by default, one for each, among 30,000 samples where there are more, each of which counts as the
+    root of the share that it stands for.
 
     Without `prices`, those of an ensemble are found on the way: from its own price, or one that serves, up while higher
     ones score clearly better, then down until they score clearly worse, within about ten fits. Its own price stays
@@ -80,7 +81,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         The prices to try, of `C`, or of `nu` where the estimator has one: the answer is the first of the best.
     cv : int, splitter or iterable, optional
         The folds, as scikit-learn has them; by default three, of samples in an order of chance, which is the same in
-        every fit, of a classifier with classes in proportion.
+        every fit, of a classifier with classes in proportion; of 30,000 samples and more the first of these alone.
     scoring : str or callable, optional
         What chooses, as scikit-learn has it; by default the loss that is minimised, on samples held out: the log loss
         where there are probabilities, else the hinge loss, which move where the accuracy stands still; of a regressor

@@ -29,7 +29,6 @@ from cvxens.solvers.rho_svm import (
     update_bound,
 )
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
-from cvxens.solvers.svm_path import SVMPath, svm_path
 from cvxens.solvers.svm_solution import Ending, SVMSolution, solve_svm_path
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "LowRankRhoSVM",
     "PartialSVMEnsemble",
     "RegAdaBoostRound",
-    "SVMPath",
     "SVMSolution",
     "Update",
     "adaptive_updates",
@@ -62,6 +60,5 @@ __all__ = [
     "solve_svm_dual",
     "solve_svm_path",
     "solve_svm_primal",
-    "svm_path",
     "update_bound",
 ]

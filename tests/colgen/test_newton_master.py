@@ -14,7 +14,7 @@ from cvxens.colgen.masters.newton_masters import find_hessian
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, RowNorms, SquaredL2
-from cvxens.solvers.newton import QuadraticModel, SmoothProblem, SparseProblem, find_root
+from cvxens.solvers.newton import KeptCurvature, QuadraticModel, SmoothProblem, SparseProblem, find_root
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 
 SHAPES = st.tuples(st.integers(3, 30), st.integers(1, 40))
@@ -86,6 +86,21 @@ def test_models_are_minimised(seed, shape, shared, nonnegative):
     pull = -slope[~inside, 0] if nonnegative else np.linalg.norm(slope[~inside], axis=1)
     assert (pull <= size[~inside] + 1e-8 * scale).all()
     assert not nonnegative or V.min() >= 0
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_products_that_are_kept_are_those_of_all_columns(seed, intercept):
+    random, kept = np.random.default_rng(seed), KeptCurvature()
+    rows, D = random.normal(size=(9, 20)), random.uniform(0.5, 1.0, 20)
+    # as many columns as there are by then, curvatures that are near, and some that are not
+    for n, drift in ((4, 0.0), (4, 0.01), (9, 0.01), (9, 1.0), (9, 0.01)):
+        if drift == 1.0:
+            D = 2 * D
+        kept.follow(D * (1 + drift % 1 * random.uniform(-1, 1, 20)))
+        j = np.append(random.permutation(n - 1)[: n // 2], n - 1)
+        X = np.vstack([rows[j], np.ones((int(intercept), 20))])
+        assert_allclose(kept.find(rows[:n], j, intercept), (X * D) @ X.T, atol=1e-12)
+        assert kept.is_exact == (drift % 1 == 0)
 
 
 @of_every

@@ -112,6 +112,35 @@ def test_pairs_are_taken_where_they_score_better(tmp_path):
     assert_array_equal(again.predict_proba(A), product.predict_proba(A))
 
 
+def test_of_many_samples_a_share_is_searched(monkeypatch):
+    """The rare class is in it, and its prices are those of the whole sample by the root of their sizes."""
+    rows, seen = np.random.default_rng(0).integers(0, 60, 400), []
+    A, y = X[rows] + np.random.default_rng(1).normal(size=(400, 6)), np.where(np.arange(400) < 9, "rare", Y[rows])
+    generate = prices.column_generation
+    monkeypatch.setattr(prices, "MANY", 100)
+    monkeypatch.setattr(
+        prices, "column_generation", lambda *given, **told: seen.append(given) or generate(*given, **told)
+    )
+    model = AdditiveClassifier(oracle="stumps").fit(A, y == "rare")
+    assert max(len(signs) for _, _, signs in seen) == 101
+    assert all((signs > 0).any() for _, _, signs in seen)
+    assert "split1_test_score" not in model.cv_results_
+    assert model.C_ in model.cv_results_["param_C"]
+    assert model.certificate_.holds(model.tol)
+    # a sample costs as if it were the root of 400 / 101
+    costs = {float(formulation.loss.C[0]) / 400**0.5 * 101**0.5 for formulation, _, signs in seen if len(signs) == 101}
+    assert_allclose(sorted(costs), sorted(set(model.cv_results_["param_C"].tolist())))
+
+
+def test_no_higher_price_is_tried_where_the_scores_of_many_samples_bend():
+    random = np.random.default_rng(0)
+    A = random.integers(0, 9, (3000, 3)).astype(float)
+    model = AdditiveClassifier(oracle="stumps").fit(A, A @ [1, 1, -1] + 4 * random.normal(size=3000) > 4)
+    before, last = np.diff(model.cv_results_["mean_test_score"][-3:])
+    assert max(model.cv_results_["param_C"]) == model.C_
+    assert 0 < last <= before / 3
+
+
 def test_folds_are_of_samples_as_they_were_given():
     # 40 samples of two kinds, each with both classes: folds of samples that are merged would have one class of a kind
     A = np.repeat([[0.0], [1.0]], 20, axis=0)

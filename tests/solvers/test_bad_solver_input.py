@@ -18,6 +18,7 @@ from cvxens.problems import (
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import KernelSVM, solve_blockwise
 from cvxens.solvers.rho_svm import uniform
+from reproduction.svm_path import svm_path
 
 X = np.arange(6.0)[:, None]
 Y = np.array([1.0, 1.0, -1.0, 1.0, -1.0, -1.0])
@@ -27,7 +28,7 @@ MEMBERS = np.full((6, 2), True)
 LOW_RANK = solvers.incomplete_cholesky(Laplacian(0.5), X, 3)
 ADDITIVE = AdditiveSVM.of(X, Y, 0.1)
 MODEL = AdditiveModel.of(solve_additive_svm(ADDITIVE))
-PATH = solvers.svm_path(K, Y, C_max=0.1)
+PATH = svm_path(K, Y, C_max=0.1)
 BLOCKS = KernelSVM.of(K, Y, 1.0)
 
 PROBLEMS = {
@@ -73,10 +74,10 @@ FACTORED = {"kernel": Laplacian(0.5), "X": np.linspace(0, 6, 100)[:, np.newaxis]
 STUMPS = {"X": X, "y": Y, "C": 1.0}
 
 REFUSED = [
-    (solvers.svm_path, {"K": K, "y": Y}, "C_max", [0, -1.0, np.nan, -np.inf, "far", None, [1.0], np.ones(2)]),
-    (solvers.svm_path, {"K": K, "y": Y}, "max_breakpoints", [0]),
-    (solvers.svm_path, {"y": Y}, "K", [K[:5], 1 - np.eye(6)]),
-    (solvers.svm_path, {"K": K}, "y", [np.ones(6)]),
+    (svm_path, {"K": K, "y": Y}, "C_max", [0, -1.0, np.nan, -np.inf, "far", None, [1.0], np.ones(2)]),
+    (svm_path, {"K": K, "y": Y}, "max_breakpoints", [0]),
+    (svm_path, {"y": Y}, "K", [K[:5], 1 - np.eye(6)]),
+    (svm_path, {"K": K}, "y", [np.ones(6)]),
     (PATH.at, {}, "C", [0.0]),
     (PATH.scores, {}, "rows", [np.ones((2, 3))]),
     (PATH.best, {"rows": K}, "y", [Y[:-1]]),

@@ -13,9 +13,10 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import SolverFallbackWarning
 from cvxens.kernels import Gaussian, Linear, SimplifiedPerceptron, SimplifiedStump, Stump
 from cvxens.problems import DenseColumns, InfiniteSVM, StumpColumns, SVMDual, SVMPrimal
-from cvxens.solvers import Ending, blockwise, solve_svm_dual, solve_svm_path, solve_svm_primal, svm_path
+from cvxens.solvers import Ending, blockwise, solve_svm_dual, solve_svm_path, solve_svm_primal
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import KernelRows, KernelSVM, solve_blockwise
+from reproduction.svm_path import svm_path
 
 X, Y = make_twonorm(40, 3, random_state=0)
 LARGE, SIDES = make_threenorm(300, 5, random_state=0)

@@ -21,7 +21,15 @@ from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
-from cvxens.solvers.newton import HeldRows, Iterate, RowPenalty, SmoothProblem, SparsePoint, SparseProblem
+from cvxens.solvers.newton import (
+    HeldRows,
+    Iterate,
+    KeptCurvature,
+    RowPenalty,
+    SmoothProblem,
+    SparsePoint,
+    SparseProblem,
+)
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.types import Array, Point
 
@@ -123,6 +131,8 @@ class NewtonMaster(FastMaster):
             size, square = (asked, 0.0) if self.way.penalty == "edge_limit" else asked
         self.sizes = RowPenalty(size, square, self.way.penalty == "row_sizes", formulation.nonnegative)
         self.is_smoothed = self.way.loss == "smoothed"
+        is_one = formulation.outputs is None and not self.is_smoothed and self.loss.hessian is None
+        self.kept = KeptCurvature() if is_one and not self.sizes.by_rows else None
         self.width, self.damping = WIDEST, LEAST_DAMPING if self.is_smoothed else 0.0
         if self.way.loss == "linear_dual":
             self.stack = stack = stack_dual(formulation, y)
@@ -190,8 +200,11 @@ class NewtonMaster(FastMaster):
         at = over = under = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b), smooth)
         # from warm starts a handful is usual, or a few for each width
         for _ in range(200):
-            if over.objective - under.bound <= tol * abs(over.objective) or not pace.allows_step():
+            gap = over.objective - under.bound
+            if gap <= tol * abs(over.objective) or not pace.allows_step():
                 break
+            if self.kept is not None:
+                self.kept.follow(self.loss.curvature(at.U[:, 0]))
             try:
                 point, step, decrease, self.prices = problem.step(
                     at.point, at.U, at.edges, self.damping, self._hold(at.point)
@@ -216,6 +229,10 @@ class NewtonMaster(FastMaster):
                 self.width, self.damping = SHARPER * self.width, max(self.damping * CALMER**4, LEAST_DAMPING)
                 smooth = self.loss.smoothed(self.width)
                 problem, at = self._state_problem(smooth), self._evaluate(at.point, smooth)
+            elif self.kept is not None and not self.kept.is_exact:
+                # where the gap is not halved, curvatures of another point may be why
+                if over.objective - under.bound > gap / 2:
+                    self.kept.D = np.zeros(0)
             elif not has_kinks and not is_better and decrease < np.inf:
                 break
         # new columns move scores further than the last steps did
@@ -271,7 +288,8 @@ class NewtonMaster(FastMaster):
             return float(smooth.value(z) + self.penalty.value(at.W.reshape(-1, *outputs)))
 
         rows, y_column = self.restricted.H.T, y.reshape(-1, 1)
-        return SparseProblem(rows, y_column, self.sizes, self.restricted.formulation.intercept, evaluate, differentiate)
+        intercept = self.restricted.formulation.intercept
+        return SparseProblem(rows, y_column, self.sizes, intercept, evaluate, differentiate, self.kept)
 
     def _hold(self, at: SparsePoint) -> HeldRows | None:
         """Return what side constraints leave of room for the weights, if there are any."""

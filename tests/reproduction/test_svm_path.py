@@ -11,9 +11,9 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import SimplifiedStump, Stump
 from cvxens.problems import SVMDual
-from cvxens.solvers import solve_svm_dual, svm_path
+from cvxens.solvers import solve_svm_dual
 from cvxens.solvers.active_set import BoxProgram
-from cvxens.solvers.svm_path import count_exposed
+from reproduction.svm_path import count_exposed, svm_path
 
 X, Y = make_threenorm(60, 3, random_state=0)
 K = Stump()(X)
