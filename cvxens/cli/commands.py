@@ -526,3 +526,10 @@ def list_all() -> None:
     from cvxens.cli.names import print_names, read_names
 
     print_names(read_names())
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def warmup(*, names: Sequence[str]) -> None:
+    """Compile what first fits would wait for, once for an installation: of estimators by NAME, or of all."""
+    click.echo(f"ready after {cvxens.warmup(*names):.0f} s")
