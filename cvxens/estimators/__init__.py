@@ -1,12 +1,14 @@
 """Estimators as scikit-learn knows them, each fitted with a certificate."""
 
 import warnings
+from collections.abc import Mapping
 from time import perf_counter
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens.estimators.additive import AdditiveClassifier, AdditiveRegressor
+from cvxens.estimators.base import Learner
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.estimators.classifiers import (
     CGEnsClassifier,
@@ -48,22 +50,6 @@ __all__ = [
     "certify_model", "load_model", "reweight", "warmup",
 ]  # fmt: skip
 
-# what is compiled varies with the weak learners and with the size of the sample, by which fast paths are chosen
-_FITS = (
-    (LPBoostClassifier, {}, (60, 300, 1000, 20000)),
-    (LPBoostClassifier, {"oracle": "boxes", "max_columns": 9}, (60,)),
-    (LPBoostClassifier, {"oracle": "perceptrons", "max_columns": 9}, (60,)),
-    (AdditiveClassifier, {"C": 1.0}, (60,)),
-    (AdditiveRegressor, {"C": 1.0}, (60,)),
-    (LPBoostRegressor, {}, (60,)),
-    (LPBoostRanker, {"max_columns": 9}, (60, 800)),
-    (ColumnGenerationSurvival, {}, (60,)),
-    (AdaBoostMHClassifier, {}, (60,)),
-    (InfiniteEnsembleSVC, {}, (60, 3000)),
-    (InfiniteEnsembleSVC, {"kernel": "perceptron"}, (3000,)),
-    (SupervisedKernelRLSClassifier, {}, (60,)),
-)
-
 
 def warmup(*names: str) -> float:
     """Compile what first fits would wait for, by fits to small samples, and return the seconds that it took.
@@ -87,16 +73,31 @@ def warmup(*names: str) -> float:
     >>> warmup("LPBoostRegressor") > 0
     True
     """
+    # what is compiled varies with the weak learners and with the size of the sample, by which fast paths are chosen
+    fits: tuple[tuple[type[Learner], Mapping[str, object], tuple[int, ...]], ...] = (
+        (LPBoostClassifier, {}, (60, 300, 1000, 20000)),
+        (LPBoostClassifier, {"oracle": "boxes", "max_columns": 9}, (60,)),
+        (LPBoostClassifier, {"oracle": "perceptrons", "max_columns": 9}, (60,)),
+        (AdditiveClassifier, {"C": 1.0}, (60,)),
+        (AdditiveRegressor, {"C": 1.0}, (60,)),
+        (LPBoostRegressor, {}, (60,)),
+        (LPBoostRanker, {"max_columns": 9}, (60, 800)),
+        (ColumnGenerationSurvival, {}, (60,)),
+        (AdaBoostMHClassifier, {}, (60,)),
+        (InfiniteEnsembleSVC, {}, (60, 3000)),
+        (InfiniteEnsembleSVC, {"kernel": "perceptron"}, (3000,)),
+        (SupervisedKernelRLSClassifier, {}, (60,)),
+    )
     start, random = perf_counter(), np.random.default_rng(0)
     for name in names:
-        one_of("names", name, dict.fromkeys(kind.__name__ for kind, *_ in _FITS))
-    for kind, parameters, sizes in _FITS:
+        one_of("names", name, dict.fromkeys(kind.__name__ for kind, *_ in fits))
+    for kind, parameters, sizes in fits:
         for n in sizes if kind.__name__ in (names or [kind.__name__]) else ():
             X = random.normal(size=(n, 3))
             score = X[:, 0] * X[:, 1] + X[:, 2]
             y = score if kind in (AdditiveRegressor, LPBoostRegressor) else np.digitize(score, [0.0])
             if kind is ColumnGenerationSurvival:
-                y = np.rec.fromarrays([score < 1, np.exp(-score)], names="event,time")
+                y = np.array([(f < 1, np.exp(-f)) for f in score], dtype=[("event", bool), ("time", float)])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 kind(**parameters).fit(X, y)
