@@ -22,7 +22,7 @@ class Shaped(Protocol):
         """Rows, and columns."""
 
 
-SampleLike: TypeAlias = ArrayLike | Shaped
+Data: TypeAlias = ArrayLike | Shaped
 """Samples as people have them; what reads them says what it takes."""
 
 Point: TypeAlias = Mapping[str, Array]

@@ -160,7 +160,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         # steps from one quantile to the next go up
         return formulation if self._n_scores == 1 else replace(formulation, nonnegative=True)
 
-    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: object) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         if self._n_scores == 1:
             return oracle
@@ -200,7 +200,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         return np.maximum.accumulate(F, axis=1) if F.ndim > 1 else F
 
 
-def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
+def absolute_errors(_: object, t: Array, weights: Array) -> Formulation:
     """Return least absolute deviations with an l1 penalty, as `LPBoostRegressor` has them by default."""
     return Formulation(AbsoluteError(t, weights / weights.sum() ** 0.5), L1(), intercept=True)
 

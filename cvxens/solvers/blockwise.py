@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens import validation
 from cvxens.certificates import relative
@@ -132,7 +132,7 @@ class KernelRows(KernelMap):
         return cls(between, len(X), kernel, X)
 
     @classmethod
-    def of_matrix(cls, K: Any) -> KernelRows:
+    def of_matrix(cls, K: ArrayLike) -> KernelRows:
         """Return the rows of a symmetric matrix."""
         return cls._of_values(validation.symmetric(K))
 

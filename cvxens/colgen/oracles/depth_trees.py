@@ -381,7 +381,7 @@ class DepthThreeTrees(AnytimeOracle):
 
     source: ClassVar[str] = "Demirovic et al. 2022; Brita et al. 2025"
 
-    def __post_init__(self, *given: Any) -> None:
+    def __post_init__(self, *given: object) -> None:
         super().__post_init__(*given)
         self._layout = _lay_out(self.readings, self.together)
         n_cells = int(self._layout.offsets[-1])
