@@ -353,7 +353,7 @@ def fit_tree(
 
 def fit_forest(
     X: Any,
-    y: Any,
+    y: ArrayLike,
     n_trees: int = 100,
     *,
     max_features: int | None = None,

@@ -279,7 +279,7 @@ class Path:
             left.decide,
         )
 
-    def _check(self, prices: Any) -> Array:
+    def _check(self, prices: ArrayLike) -> Array:
         given = np.asarray(validation.finite_array("prices", np.atleast_1d(prices), ndim=1))
         low, high = self.points[0].price, self.points[-1].price
         if given.min() < low or given.max() > high:

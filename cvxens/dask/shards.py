@@ -362,7 +362,7 @@ def _evaluate(shard: Shard, hypothesis: Hypothesis) -> Array:
     return np.asarray(evaluate(hypothesis, shard.values.T.astype(np.float64)), np.float64)
 
 
-def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
+def align(X: Any, y: ArrayLike, sample_weight: ArrayLike) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
     """Return the pieces of X, y and weights shard by shard, the number of features, and their names."""
     for name, values, n_dims in (("X", X, 2), ("y", y, 1), ("sample_weight", sample_weight, 1)):
         if values is None and name == "sample_weight":
@@ -415,7 +415,7 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
     return list(values.to_delayed(optimize_graph=True).ravel())
 
 
-def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
+def read_part(X: Any, y: ArrayLike, weights: Any = None) -> ReadRows:
     """Return rows by feature; numbers of other types than float32 become float64."""
     rows = read_numbers("X", X)
     kind = np.float32 if rows.dtype == np.float32 else np.float64

@@ -446,7 +446,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """
         return self._fit_given(X, y, sample_weight=sample_weight)
 
-    def _fit_given(self, X: Any, y: Any, **given: Any) -> Self:
+    def _fit_given(self, X: Any, y: ArrayLike, **given: Any) -> Self:
         """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
@@ -511,7 +511,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             ]
         )
 
-    def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
+    def _read_again(self, X: Any, y: ArrayLike, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
         # rankers take no weights
@@ -568,7 +568,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return found
 
     @abstractmethod
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         """Certify weights of the one problem on a sample, with the best intercept where none is given."""
 
     def _raw_scores(self, X: Data) -> Array:

@@ -16,7 +16,7 @@ from math import exp, inf
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.special import softmax
 from sklearn.metrics import accuracy_score
@@ -286,7 +286,7 @@ class Boosting(Classifier):
             "dual_weights_": sample.spread(pairs.lay_out(boosted.u)),
         }
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: ArrayLike) -> Certificate:
         refuse_intercept(intercept)
         W, pairs = check_shape("weights", weights, self.weights_.shape), self._pairs(sample)
         z = pairs.margins(sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_)))

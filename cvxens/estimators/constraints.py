@@ -733,7 +733,13 @@ class FeatureBudget(RunConstraint):
         return run, {"feature budget": price}
 
     def certify(
-        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+        self,
+        model: Any,
+        sample: Weighted,
+        formulation: Formulation,
+        hypotheses: Sequence[Hypothesis],
+        w: ArrayLike,
+        b: ArrayLike,
     ) -> Certificate:
         """Certify an ensemble by the bound of a run within the budget, and by what it uses of that."""
         run, _ = self.solve(model, sample, formulation, hypotheses)

@@ -453,7 +453,7 @@ class Ensemble(Learner):
             master=SOLVERS[self._check_solver()],
         )
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         formulation = self._formulation(sample)
         if (held := find_run_constraint(self.constraints)) is not None:
             return held.certify(self, sample, formulation, self.weak_learners_, weights, intercept)
@@ -462,7 +462,7 @@ class Ensemble(Learner):
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
     def _prove(
-        self, sample: Any, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
+        self, sample: Any, u: ArrayLike, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
     ) -> Proof:
         """Prove an ensemble, by its multipliers where they are given, else one of a new run."""
         formulation = self._formulation(sample)

@@ -20,7 +20,7 @@ from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
@@ -150,7 +150,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
     max_rank: int = 500
     tol: float = 1e-4
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: ArrayLike) -> Certificate:
         refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
         checked = replace(sample, X=validation.samples(sample.X))

@@ -352,7 +352,7 @@ def _find_library(model: object) -> Library:
 
 
 def _read_vote(
-    library: Library, model: Any, X: Any, y: Any, formulation: Formulation
+    library: Library, model: Any, X: Any, y: ArrayLike, formulation: Formulation
 ) -> tuple[Array, Array, ForeignVote]:
     """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
     X = finite_array("X", X, ndim=2)
@@ -382,7 +382,7 @@ def _find_signs(classes: Any, y: Any) -> Array:
     return np.where(y == classes[1], 1.0, -1.0)
 
 
-def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificate:
+def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: ArrayLike) -> Certificate:
     check_is_fitted(model)
     signs = _find_signs(model.classes_, y)
     weights = check_weights(sample_weight, X)

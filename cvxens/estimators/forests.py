@@ -166,7 +166,7 @@ class SupervisedKernelExperts(Learner):
         trees = fit_forest(decode_table(features, X), y, random_state=seed, n_jobs=self.n_jobs)
         return OwnTrees(trees, coded=True)
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         """Certify the expert with the largest gap, on a sample.
 
         Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,

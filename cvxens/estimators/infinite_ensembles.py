@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -441,7 +441,7 @@ class InfiniteEnsemble(KernelMachine):
         if self._is_precomputed:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against the bound of a new solution."""
         self._refuse_precomputed()
         v = check_shape("weights", weights, self.dual_coef_.shape)
@@ -731,7 +731,7 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
     def _find_bound(self, solution: Solved) -> float:
         return solution.certificate.dual
 
-    def _certify(self, sample: TargetSample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: TargetSample, weights: Any, intercept: ArrayLike) -> Certificate:
         # the deviation that costs nothing is that of the fit
         at = copy(self)
         at.epsilon = self.epsilon_

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -181,7 +182,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         learners, weights, intercepts = add_up(steps, w, float(b), self._n_scores)
         return {"weak_learners_": learners, "weights_": weights, "intercept_": intercepts}
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         if self._n_scores == 1:
             return super()._certify(sample, weights, intercept)
         W = check_shape("weights", weights, self.weights_.shape)

@@ -301,7 +301,7 @@ class Sample(Weighted):
 
 
 def keep_weighted(
-    estimator: Any, X: Any, masses: Array, weights: Array | None = None, **of_samples: NDArray
+    estimator: object, X: Any, masses: Array, weights: Array | None = None, **of_samples: NDArray
 ) -> dict[str, Any]:
     """Return the fields of a sample without the given samples of weight 0."""
     weights = masses if weights is None else weights
@@ -323,7 +323,7 @@ def label(formulation: Formulation, sample: Any) -> Array | None:
     return None if formulation.on_scores else sample.signs
 
 
-def check_weights(sample_weight: Any, X: Any) -> Array:
+def check_weights(sample_weight: ArrayLike, X: Any) -> Array:
     """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
     n_samples = X.shape[0]
     return (

@@ -490,7 +490,7 @@ class PairDisplay(Display):
 
     @classmethod
     def from_effects(
-        cls, effects: Effects, pair: str | None = None, X: Any = None, *, output: Any = None, ax: Axes | None = None
+        cls, effects: Effects, pair: str | None = None, X: Any = None, *, output: object = None, ax: Axes | None = None
     ) -> Self:
         """Draw a pair, such as "age x dose", by default the most important, over the range of a sample X or its cuts.
 

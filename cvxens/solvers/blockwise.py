@@ -123,7 +123,7 @@ class KernelRows(KernelMap):
         """Return the rows of a kernel on a sample (n_samples, n_features)."""
         X = np.asarray(X, np.float64)
 
-        def between(left: Any, right: Any) -> Tile:
+        def between(left: object, right: object) -> Tile:
             of_left, of_right = X[left], X[right]
             if isinstance(kernel, Kernel):
                 return kernel.tile(of_left, of_right)

@@ -295,7 +295,7 @@ class BinnedOracle:
     sample_weight: InitVar[ArrayLike] = None
     nominal: Collection[int] = ()
 
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
+    def __post_init__(self, X: Any, sample_weight: ArrayLike) -> None:
         X = check_features(X, gaps=True)
         columns = range(X.shape[1]) if count_missing(X).any() else None
         given: Any = {"n_bins": self.n_bins, "sample_weight": sample_weight, "uncut": self.nominal}

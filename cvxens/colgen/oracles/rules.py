@@ -117,7 +117,7 @@ class PairRules(BinnedOracle):
             return not any(self.sides[i.feature] for i in hypothesis.intervals if not isinstance(i, Among))
         return isinstance(hypothesis, Constant)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best rule of every feature and pair of features and the constant, as `Oracle.price` says.
 
         Of equal edges those of one condition come first, the constant last. The bounds count what the rounding of `s`
@@ -273,7 +273,7 @@ class Boxes(AnytimeOracle):
         proper = n_bins * (n_bins + 1) // 2 * (1 + extra) + extra - 1
         return int(sum(proper[lists].prod(axis=1).sum() for lists in self._by_length)) + self.constant
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best boxes that were found, as `Oracle.price` says, and bounds on all.
 
         Where the search came to its end they exceed the largest edges by what the rounding of `s` to fixed point can
