@@ -50,6 +50,7 @@ from .estimators import SupervisedKernelRLSRegressor as SupervisedKernelRLSRegre
 from .estimators import certify_model as certify_model
 from .estimators import load_model as load_model
 from .estimators import reweight as reweight
+from .estimators import warmup as warmup
 from .problems import certify as certify
 from .problems import certify_problem as certify_problem
 

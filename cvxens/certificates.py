@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -355,7 +356,7 @@ def _prove_evaluated(problem: Certifiable, evaluated: Evaluation) -> Any:
     return PROVERS[0](problem, evaluated)
 
 
-def _array(problem: Certifiable, name: str, values: Any) -> Array:
+def _array(problem: Certifiable, name: str, values: ArrayLike) -> Array:
     if name not in problem.shapes:
         known = f"give some of {', '.join(problem.shapes)}"
         raise InvalidInput(name, "found an array that the problem does not have", known)

@@ -11,6 +11,7 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from cvxens import validation
@@ -81,7 +82,7 @@ class Sample:
     note: str = ""  # how it was cut down, empty where it was not
 
     @classmethod
-    def from_arrays(cls, X: Any, y: Any, random_state: int = 0) -> Sample:
+    def from_arrays(cls, X: Any, y: ArrayLike, random_state: int = 0) -> Sample:
         """Scale (X, y); above 600 samples or 25,000 entries, draw a stratified subsample that fits."""
         y = validation.signs(y)
         X = X if len(getattr(X, "shape", ())) == 2 else validation.finite_array("X", X, ndim=2)

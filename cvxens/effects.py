@@ -12,7 +12,7 @@ from math import comb, inf, isfinite, nan, prod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator, lsmr
 from sklearn.utils._optional_dependencies import check_pandas_support
 
@@ -34,12 +34,12 @@ from cvxens.hypotheses import (
     find_step,
 )
 from cvxens.tables import Feature
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 __all__ = ["Effects", "Interaction", "MainEffect", "purify", "purify_further"]
 
 
-def find_cells(x: Any, cuts: Array) -> NDArray[np.intp]:
+def find_cells(x: ArrayLike, cuts: Array) -> NDArray[np.intp]:
     """Return the cell of every value (n,): 0 below the first cut, k from the k-th one on; the last if it is missing."""
     x = np.asarray(x, np.float64)
     # missing values, NaN, are sorted behind the last cut
@@ -126,7 +126,7 @@ class MainEffect:
         """True if it is constant between cuts."""
         return not self.slopes.any()
 
-    def at(self, x: Any) -> Array:
+    def at(self, x: ArrayLike) -> Array:
         """Evaluate at values of the feature (n,); returns (n, n_outputs)."""
         x = np.asarray(x, np.float64)
         cells = find_cells(x, self.cuts)
@@ -148,7 +148,7 @@ class MainEffect:
         ends = np.stack([np.nextafter(inner, -inf), inner], axis=1).ravel()
         return np.concatenate([[low], np.repeat(inner, 2), [high]]), self.at(np.concatenate([[low], ends, [high]]))
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
         return self.at(column(X, self.feature))
 
@@ -207,12 +207,12 @@ class Interaction:
         tables = [one.table[np.ix_(*at)] for one, at in zip(own, cells, strict=True)]
         return [cls(own[0].features, cuts, np.sum(tables, axis=0))]
 
-    def at(self, values: Any) -> Array:
+    def at(self, values: ArrayLike) -> Array:
         """Evaluate at values of its features (n, n_own_features); returns (n, n_outputs)."""
         values = np.asarray(values, np.float64)
         return self.expect(dict(zip(self.features, values.T, strict=True)))
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
         return self.expect({feature: column(X, feature) for feature in self.features})
 
@@ -234,7 +234,7 @@ class Interaction:
         averaged: Array = np.tensordot(weights, self.table, axes=(range(len(others)), others))
         return averaged
 
-    def share(self, X: Any) -> Array:
+    def share(self, X: Data) -> Array:
         """Return the exact Shapley values of its features (n, n_own_features, n_outputs), interventional.
 
         phi_j = sum_S |S|! (k - |S| - 1)! / k! (E[f(x_S, x_j, B)] - E[f(x_S, B)]) over the sets S of other features,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -209,3 +210,21 @@ class WorkersLost(CvxensError, RuntimeError):
 
 class SolverFallbackWarning(UserWarning):
     """A solver failed and the next one in the chain answered instead."""
+
+
+def warn_of_change(was: str, now: str, gone: str) -> None:
+    """Warn whoever called the caller that it is called otherwise now, and in which version the former way goes.
+
+    Parameters
+    ----------
+    was, now : str
+        The former way and the new one, as they are written.
+    gone : str
+        The version without the former one.
+
+    Examples
+    --------
+    >>> def solve_prices(problem):
+    ...     warn_of_change("solve_prices(problem)", "solve_svm_path(problem)", gone="2.0")
+    """
+    warnings.warn(f"{was} goes in cvxens {gone}: use {now}", FutureWarning, stacklevel=3)

@@ -13,7 +13,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -65,7 +65,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def array(self, values: Any) -> str:
+    def array(self, values: ArrayLike) -> str:
         """Add a constant, numbers of the type that they have, or text; returns its name."""
         name = f"constant {len(self.constants)}"
         self.constants.append(import_onnx().numpy_helper.from_array(np.asarray(values), name))
@@ -383,7 +383,7 @@ def _add_functions(model: BaseEstimator, graph: Graph) -> Scores:
     return graph.add_shapes(functions, float(model.intercept_)), _find_box(model.kernel_, model.n_features_in_)
 
 
-def _find_box(kernel: Any, n_features: int) -> Array:
+def _find_box(kernel: object, n_features: int) -> Array:
     """Return the lowest and the highest value of each feature, (2, n_features): those of a kernel, or any number."""
     box = kernel.domain(n_features) if isinstance(kernel, Kernel) else np.outer([-inf, inf], np.ones(n_features))
     largest = np.finfo(float).max

@@ -17,13 +17,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, issparse
 
 from cvxens.errors import InvalidInput
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import sample_prices, samples, signed_weights, whole
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -438,7 +438,7 @@ class Listed(NamedTuple):
     rests: Ints  # (n_features,), the code of all samples that are not listed; -1 if all of known values are
 
     @classmethod
-    def join(cls, parts: Iterable[Sequence[Any]], n_samples: int, kind: Any) -> Listed:
+    def join(cls, parts: Iterable[Sequence[Any]], n_samples: int, kind: object) -> Listed:
         """Join the codes, the samples and the codes of the rest, each of which comes feature by feature."""
         codes, rows, rests = parts
         listed = np.array(list(map(len, codes)), np.int64)
@@ -480,7 +480,7 @@ class FixedPoint(NamedTuple):
     error: int  # a bound on |sum_i s_i h_i - sum_i integers_i h_i| for every h in {-1, +1}, in units of 2**exponent
 
     @classmethod
-    def from_weights(cls, s: Any, n_samples: int) -> FixedPoint:
+    def from_weights(cls, s: ArrayLike, n_samples: int) -> FixedPoint:
         """Round signed weights of shape (n_samples,) or (n_samples, n_outputs)."""
         weights = np.ascontiguousarray(signed_weights(s, n_samples).T)
         with np.errstate(over="ignore"):
@@ -809,12 +809,12 @@ def count_missing(X: Any) -> NDArray[np.int64]:
     return np.bincount(of_entries[find_missing(X.data)], minlength=X.shape[1])
 
 
-def check_features(X: Any, *, gaps: bool = False) -> Any:
+def check_features(X: Data, *, gaps: bool = False) -> Any:
     """Return X (n_samples, n_columns) as an array or a `csc_array` of numbers, with NaN if there may be `gaps`."""
     return _check_sparse(X, gaps) if issparse(X) else _check_dense(X, gaps)
 
 
-def _check_dense(X: Any, gaps: bool) -> Any:
+def _check_dense(X: Data, gaps: bool) -> Any:
     """Return `X` as it is if its type can be kept, else as float64; without infinity, and without gaps if so."""
     try:
         array = np.asarray(X)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from cvxens.errors import InvalidInput
@@ -31,7 +31,7 @@ from cvxens.features import column, find_missing
 from cvxens.limits import map_slices, threads_for
 from cvxens.tables import Feature
 from cvxens.trees import Table, Tree
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 FEATURE = re.compile(r"x\[(\d+)\]")
 """Matches a feature in the text of a hypothesis."""
@@ -49,7 +49,7 @@ FeatureShares: TypeAlias = tuple[NDArray[np.intp], Array]
 class Hypothesis(Hashable, Protocol):
     """A function from samples to the reals: hashable, with a readable `str` in which feature j is x[j]."""
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
 
 
@@ -79,7 +79,7 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
     return FEATURE.sub(lambda found: names.get(int(found[1]), found[0]), text)
 
 
-def find_step(hypothesis: Any) -> OneStep | None:
+def find_step(hypothesis: object) -> OneStep | None:
     """Return the step of one feature that a hypothesis is; None of one that is none."""
     step: OneStep | None = getattr(hypothesis, "step", None)
     return step
@@ -147,7 +147,7 @@ class Scaled:
     hypothesis: Any
     factor: float
 
-    def __call__(self, X: Any, /) -> Any:
+    def __call__(self, X: Data, /) -> Any:
         return self.factor * self.hypothesis(X)
 
     def __neg__(self) -> Any:
@@ -188,7 +188,7 @@ class Constant(_Tested):
     sign: int
     test = "always"
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return np.full(np.shape(X)[0], float(self.sign))
 
     @property
@@ -232,7 +232,7 @@ class Stump(_Tested):
     sign: int
     missing: int = 0
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         values, sign = column(X, self.feature), float(self.sign)
         return _fill(np.where(values >= np.float64(self.threshold), sign, -sign), values, sign * self.missing)
 
@@ -281,7 +281,7 @@ class LevelStump(_OfOneFeature, _Tested):
     missing: int = 0
     names: tuple[str, ...] = ()
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         values, sign = column(X, self.feature), float(self.sign)
         return _fill(np.where(np.isin(values, self.levels), sign, -sign), values, sign * self.missing)
 
@@ -335,7 +335,7 @@ class Branch(_Tested):
     below: Hypothesis
     missing: int = 0  # +1 where a missing value counts as above, -1 as below, 0 where h is 0 for it
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         values = column(X, self.feature)
         above, gone = values >= np.float64(self.threshold), find_missing(values)
         found = np.where(above | gone if self.missing > 0 else above, self.above(X), self.below(X))
@@ -377,7 +377,7 @@ class Interval(NamedTuple):
     high: float
     missing: bool = False  # True if it holds for a missing value
 
-    def holds(self, X: Any) -> NDArray[np.bool_]:
+    def holds(self, X: Data) -> NDArray[np.bool_]:
         """Return True for the samples of X (n_samples, n_features) that it holds for."""
         values = column(X, self.feature)
         found = (values >= np.float64(self.low)) & (values < np.float64(self.high))
@@ -420,7 +420,7 @@ class Among(NamedTuple):
     inside: bool = True
     missing: bool = False  # True if it holds for a missing value
 
-    def holds(self, X: Any) -> NDArray[np.bool_]:
+    def holds(self, X: Data) -> NDArray[np.bool_]:
         """Return True for the samples of X (n_samples, n_features) that it holds for."""
         values = column(X, self.feature)
         gone = find_missing(values)
@@ -452,14 +452,14 @@ class Rule(_Signed):
     intervals: tuple[Interval | Among, ...]  # of different features
     sign: int  # +1 or -1
 
-    def holds(self, X: Any, /) -> NDArray[np.bool_]:
+    def holds(self, X: Data, /) -> NDArray[np.bool_]:
         """Return True for the samples of X (n_samples, n_features) that all conditions hold for."""
         found = np.full(np.shape(X)[0], True)
         for condition in self.intervals:
             found &= condition.holds(X)
         return found
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return np.where(self.holds(X), float(self.sign), 0.0)
 
     @property
@@ -476,7 +476,7 @@ class Rule(_Signed):
         return f"{self.test} -> {self.sign:+d}, else 0"
 
 
-def _list_tests(hypothesis: Any, share: float) -> Iterator[tuple[int, float]]:
+def _list_tests(hypothesis: object, share: float) -> Iterator[tuple[int, float]]:
     """Yield the features of the tests of a tree, each with its share before all are divided by their sum."""
     if isinstance(hypothesis, Branch):
         yield hypothesis.feature, share
@@ -539,7 +539,7 @@ class Indicator(_Signed):
     value: float = 1.0  # what h is above
     signed = "value"
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return np.where(column(X, self.feature) >= np.float64(self.threshold), self.value, 0.0)
 
     @property
@@ -572,7 +572,7 @@ class Ramp(_OfOneFeature, _Signed):
     slope: float  # above 0 for a convex ramp
     signed = "slope"
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         beyond = np.asarray(column(X, self.feature), np.float64) - self.threshold
         values = self.slope * (np.maximum(self.side * beyond, 0.0) if self.side else beyond)
         return np.where(np.isnan(beyond), 0.0, values)
@@ -598,7 +598,7 @@ class Perceptron(_Tested):
     alpha: float  # the threshold; a sample on it counts as above
     sign: int  # +1 or -1
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
 
     @property
@@ -621,7 +621,7 @@ class Wave:
     kappa: float  # phase in [0, 2 pi); another half turn negates h
     amplitude: float = 1.0  # above 0
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return self.amplitude * np.cos(np.asarray(X, np.float64) @ np.array(self.theta) - self.kappa)
 
     def __neg__(self) -> Wave:
@@ -647,7 +647,7 @@ class LinearForm(_Signed):
     weights: tuple[float, ...]
     signed = "weights"
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return np.asarray(X, np.float64)[:, list(self.features)] @ np.array(self.weights)
 
     def __str__(self) -> str:
@@ -670,7 +670,7 @@ class KernelColumn(_Signed):
     center: tuple[float, ...]
     sign: int  # +1 or -1
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         values = np.asarray(self.kernel(np.asarray(X, np.float64), np.array([self.center])))
         return self.sign * values[:, 0].astype(np.float64)
 
@@ -720,7 +720,7 @@ class KernelExpansion(_Signed):
     coefficients: tuple[float, ...]
     signed = "coefficients"
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         coefficients = np.array(self.coefficients)
         kept = np.flatnonzero(coefficients)
         if not kept.size:
@@ -748,7 +748,7 @@ class Staircase(_OfOneFeature, _Signed):
     weights: tuple[float, ...]
     signed = "weights"
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         rises = np.append(0.0, 2 * np.cumsum(self.weights)) - np.sum(self.weights)
         at = np.searchsorted(self.thresholds, np.asarray(column(X, self.feature), np.float64), "right")
         values: Array = rises[at]
@@ -776,7 +776,7 @@ class TabulatedColumn(_Signed):
     n_columns: int
     sign: int  # +1 or -1
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         """Evaluate on a table `X` (n_samples, n_columns) of hypothesis values; returns (n_samples,)."""
         if len(np.shape(X)) != 2 or np.shape(X)[1] != self.n_columns:
             found = f"found shape {np.shape(X)} for a hypothesis known only as a column of a table"
@@ -822,7 +822,7 @@ class FittedClassifier:
 
     estimator: Any
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         """Evaluate on `X`, whatever the classifier predicts for; returns (n_samples,) of -1 and +1."""
         return np.where(self.estimator.predict(X) > 0, 1.0, -1.0)
 
@@ -894,7 +894,7 @@ class Formula(_Signed):
         return text if self.sign > 0 else f"not ({text})"
 
 
-def decode_table(features: Sequence[Feature], X: Any) -> Table:
+def decode_table(features: Sequence[Feature], X: Data) -> Table:
     """Make a table of an array X (n_samples, n_features) of numbers and of codes of categories."""
     return Table(tuple(features), np.ascontiguousarray(np.asarray(X, dtype=np.float64).T))
 
@@ -918,7 +918,7 @@ def linear_form(weights: Sequence[float], features: Sequence[int] | None = None,
     return text + (f" + {len(weights) - len(largest)} more" if len(weights) > len(largest) else "")
 
 
-def project(X: Any, directions: Any) -> Array:
+def project(X: Data, directions: ArrayLike) -> Array:
     """Return ``X @ directions.T`` (n_samples, n_directions), equal for equal rows to the last bit.
 
     Blocked matrix products round equal rows differently, and a threshold may then fall in between; here

@@ -238,7 +238,7 @@ def heed_interrupts() -> Iterator[None]:
         yield
         return
 
-    def note(_number: int, _frame: Any) -> None:
+    def note(_number: int, _frame: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         # that of what is computed just now, and those around it, which it may be alone of
         for each in (_DEADLINE.get(), clock):

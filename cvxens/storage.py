@@ -13,7 +13,7 @@ import zlib
 from io import BytesIO
 from pathlib import Path
 from stat import S_ISDIR
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from zipfile import BadZipFile
 
 from cvxens.errors import DataFileError, InvalidInput
@@ -109,7 +109,7 @@ def write_whole(argument: str, path: Path, content: bytes, ending: str = "partia
         raise DataFileError(argument, found, "make room, or name another file") from error
 
 
-def as_path(argument: str, path: Any) -> Path:
+def as_path(argument: str, path: object) -> Path:
     """Return the path of a file, its "~" expanded; `InvalidInput` for what is none."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(argument, f"found {path!r}", "give the path of a file")
@@ -119,7 +119,7 @@ def as_path(argument: str, path: Any) -> Path:
         raise InvalidInput(argument, f"found {str(path)!r} ({error})", "name a file by its whole path") from None
 
 
-def check_place(argument: str, path: Any) -> Path:
+def check_place(argument: str, path: object) -> Path:
     """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
     path = as_path(argument, path)
     try:

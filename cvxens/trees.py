@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from cvxens.errors import InvalidInput, refusing
 from cvxens.limits import check_time, map_in_threads
 from cvxens.tables import Feature, Table, match
-from cvxens.types import Array, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly
 from cvxens.validation import RandomState, generator, labels, positive, weights, whole
 from cvxens.validation import n_jobs as checked_jobs
 
@@ -163,7 +163,7 @@ class Tree(FieldsOnly):
             depths[node] = depths[self.parents[node]] + 1
         return int(depths.max())
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Return class probabilities, (n_samples, n_classes), in the order of `classes`.
 
         `X` is a table of the features of training, or what `match` makes one of. A sample without the value that a
@@ -353,7 +353,7 @@ def fit_tree(
 
 def fit_forest(
     X: Any,
-    y: Any,
+    y: ArrayLike,
     n_trees: int = 100,
     *,
     max_features: int | None = None,
@@ -410,7 +410,7 @@ def fit_forest(
     return tuple(map_in_threads(fit, seeds.tolist(), effective_n_jobs(checked_jobs(n_jobs))))
 
 
-def _read_training(X: Any, y: Any) -> tuple[Table, Training, tuple[Any, ...]]:
+def _read_training(X: Data, y: ArrayLike) -> tuple[Table, Training, tuple[Any, ...]]:
     """Return the samples as a table, the same with class codes, and the classes."""
     table = Table.read(X)
     y = labels("y", y, len(table))

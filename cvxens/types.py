@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 """A float64 array; its shape is said where it is used."""
+
+
+class Shaped(Protocol):
+    """What has rows and columns and need not be an array: a data frame, a sparse matrix."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows, and columns."""
+
+
+Data: TypeAlias = ArrayLike | Shaped
+"""Samples as people have them; what reads them says what it takes."""
 
 Point: TypeAlias = Mapping[str, Array]
 """Named arrays: a primal and dual point of a problem, or as much of it as somebody has."""

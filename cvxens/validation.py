@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
@@ -34,7 +34,7 @@ def prices(argument: str, value: Any) -> float | Array:
     return array
 
 
-def sample_prices(argument: str, value: Any, n_samples: int) -> Array:
+def sample_prices(argument: str, value: object, n_samples: int) -> Array:
     """Return `value`, a number above 0 for all samples or one for each, as an array (n_samples,)."""
     array = np.asarray(prices(argument, value))
     if array.ndim:
@@ -42,7 +42,7 @@ def sample_prices(argument: str, value: Any, n_samples: int) -> Array:
     return np.broadcast_to(array, n_samples).copy()
 
 
-def limit(argument: str, value: Any) -> float:
+def limit(argument: str, value: object) -> float:
     """Return `value` as a float if it is a number above 0, perhaps infinity."""
     return inf if isinstance(value, float) and value == inf else positive(argument, value)
 
@@ -72,7 +72,7 @@ def n_jobs(value: Any) -> int | None:
     return int(value)
 
 
-def one_of(argument: str, value: Any, names: Iterable[str]) -> str:
+def one_of(argument: str, value: object, names: Iterable[str]) -> str:
     """Return `value` if it is one of the names."""
     known = list(names)
     if not isinstance(value, str) or value not in known:
@@ -92,20 +92,20 @@ def generator(random_state: RandomState) -> np.random.Generator:
         ) from None
 
 
-def instance(argument: str, value: Any, *kinds: type) -> None:
+def instance(argument: str, value: object, *kinds: type) -> None:
     """Raise unless `value` is an instance of one of the classes."""
     if not isinstance(value, kinds):
         raise InvalidInput(argument, f"found {value!r:.100}", f"give a {' or '.join(kind.__name__ for kind in kinds)}")
 
 
-def made(argument: str, value: Any) -> None:
+def made(argument: str, value: object) -> None:
     """Raise if `value` is a class where an object of it is meant."""
     if isinstance(value, type):
         found, remedy = f"found the class {value.__name__}", f"give an object of it, made by {value.__name__}(...)"
         raise InvalidInput(argument, found, remedy)
 
 
-def offers(argument: str, value: Any, *members: str) -> None:
+def offers(argument: str, value: object, *members: str) -> None:
     """Raise unless `value` is an object, not a class, with those members."""
     missing = [name for name in members if not hasattr(value, name)]
     if isinstance(value, type) or missing:
@@ -120,18 +120,18 @@ def random_state(value: Any) -> RandomState:
     return value
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     try:
         return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
     except OverflowError:
         return False
 
 
-def feature_index(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
+def feature_index(argument: str, feature: object, names: Sequence[str], n_features: int) -> int:
     """Return the index of a feature that is given by its name or by its index.
 
     Examples
@@ -150,7 +150,7 @@ def feature_index(argument: str, feature: Any, names: Sequence[str], n_features:
 
 
 def finite_array(
-    argument: str, values: Any, ndim: int | None = None, infinite: bool = False, gaps: bool = False
+    argument: str, values: ArrayLike, ndim: int | None = None, infinite: bool = False, gaps: bool = False
 ) -> Array:
     """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN and infinity, unless allowed."""
     if hasattr(values, "toarray"):
@@ -204,7 +204,7 @@ def signs(y: Any, n_samples: int | None = None, argument: str = "y") -> Array:
     return y
 
 
-def labels(argument: str, values: Any, n_samples: int | None = None) -> NDArray[Any]:
+def labels(argument: str, values: ArrayLike, n_samples: int | None = None) -> NDArray[Any]:
     """Return labels of any type as an array of shape (n_samples,)."""
     try:
         array = np.asarray(values)
@@ -228,7 +228,7 @@ def one_each(argument: str, values: Any, n: int, of: str) -> None:
         raise InvalidInput(argument, f"found {len(values)} values for {n} {of}s", f"give one per {of}")
 
 
-def weights(argument: str, values: Any, n: int, of: str = "sample") -> Array:
+def weights(argument: str, values: ArrayLike, n: int, of: str = "sample") -> Array:
     """Return one finite number of at least 0 for each of what `of` names, not all of them 0."""
     array = finite_array(argument, values, ndim=1)
     one_each(argument, array, n, of)
@@ -237,7 +237,7 @@ def weights(argument: str, values: Any, n: int, of: str = "sample") -> Array:
     return array
 
 
-def positive_each(argument: str, values: Any, n: int, of: str) -> Array:
+def positive_each(argument: str, values: ArrayLike, n: int, of: str) -> Array:
     """Return one finite number above 0 for each of what `of` names."""
     array = finite_array(argument, values, ndim=1)
     one_each(argument, array, n, of)
@@ -252,7 +252,7 @@ def count_rows(values: Any) -> int:
     return int(shape[0]) if shape else len(values)
 
 
-def signed_weights(s: Any, n_samples: int) -> Array:
+def signed_weights(s: ArrayLike, n_samples: int) -> Array:
     """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
     s = finite_array("s", s)
     if s.ndim not in {1, 2}:
@@ -261,7 +261,7 @@ def signed_weights(s: Any, n_samples: int) -> Array:
     return s.reshape(n_samples, -1)
 
 
-def symmetric(K: Any, argument: str = "K") -> Array:
+def symmetric(K: ArrayLike, argument: str = "K") -> Array:
     """Return `K` as a square symmetric float64 array."""
     K = finite_array(argument, K, ndim=2)
     if K.shape[0] != K.shape[1]:

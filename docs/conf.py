@@ -1,5 +1,6 @@
 """The site: `make docs` writes it to docs/_build/html; it is read from disk, without a network."""
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
+import architecture  # noqa: E402
 import catalogues  # noqa: E402
 import checking  # noqa: E402
 import mathematics  # noqa: E402
@@ -83,6 +85,31 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def write_switcher(home: str, file: Path) -> None:
+    """Write where each version that the changelog has a chapter of is to be read, and the one in work."""
+    chapters = re.findall(r"^## ([\d.]+)(?: \((\w+)\))?", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    released = [number for number, note in chapters if note != "unreleased"]
+    versions = [{"name": "development", "version": "dev", "url": f"{home}/dev/"}]
+    for k, number in enumerate(released):
+        newest = {"preferred": True} if k == 0 else {}
+        versions.append({"name": number, "version": number, "url": f"{home}/v{number}/"} | newest)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(versions, indent=1) + "\n")
+
+
+# browsers read no list of versions from disk: where the site has a home, all versions share the one there
+if home := os.environ.get("CVXENS_DOCS_HOME", "").rstrip("/"):
+    write_switcher(home, MADE / "switcher.json")
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{home}/switcher.json",
+            "version_match": release if os.environ.get("GITHUB_REF_TYPE") == "tag" else "dev",
+        },
+        "check_switcher": False,
+        "navbar_end": ["version-switcher", "theme-switcher"],
+    }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "install": []}
 llms_txt_summary = (
@@ -120,6 +147,7 @@ write_notebooks(quick)
 reference.write(HERE / "api")
 catalogues.write(HERE / "know")
 pictures.draw_all(HERE / "_static" / "pictures")
+architecture.draw_all(HERE / "_static" / "pictures")
 python = checking.write(MADE / "check", checking.fetch(ROOT / "build" / "pyodide"))
 
 

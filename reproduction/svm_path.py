@@ -14,6 +14,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
@@ -78,13 +79,13 @@ class SVMPath:
         share = (C - self.C[k]) / (self.C[k + 1] - self.C[k])
         return (1 - share) * self.u[k] + share * self.u[k + 1], float((1 - share) * self.b[k] + share * self.b[k + 1])
 
-    def scores(self, rows: Any) -> Array:
+    def scores(self, rows: ArrayLike) -> Array:
         """Evaluate at every breakpoint from `rows` (n_new, n_samples) of k(x, x_i); returns (n_new, n_breakpoints)."""
         rows = validation.finite_array("rows", rows, ndim=2)
         validation.same_length("rows", rows.T, len(self.y))
         return rows @ (self.y * self.u).T + self.b
 
-    def best(self, rows: Any, y: Any) -> float:
+    def best(self, rows: ArrayLike, y: ArrayLike) -> float:
         """TK07's SVM(BEST): the smallest C among the breakpoints with the fewest errors on new samples.
 
         Parameters
@@ -109,7 +110,7 @@ class SVMPath:
         bounds[0] = 1.0
         return bounds
 
-    def stability_bounds(self, K: Any) -> Array:
+    def stability_bounds(self, K: ArrayLike) -> Array:
         """Count the samples with u_i K_ii >= y_i f(x_i), as a share of all, at every breakpoint.
 
         Evgeniou, Pontil & Elisseeff (Machine Learning 55, 2004), for one machine: without sample i its margin falls by
@@ -151,7 +152,7 @@ def count_exposed(u: Array, diagonal: Array, z: Array) -> Array:
     return np.asarray((u * diagonal >= z.T).mean(axis=-1))
 
 
-def svm_path(K: Any, y: Any, *, C_max: float = inf, max_breakpoints: int = 100_000) -> SVMPath:
+def svm_path(K: ArrayLike, y: ArrayLike, *, C_max: float = inf, max_breakpoints: int = 100_000) -> SVMPath:
     """Follow the solutions of LL08 P2 from C = 0 on.
 
     Hastie, Rosset, Tibshirani & Zhu, *The entire regularization path for the support vector machine*, JMLR 5 (2004),

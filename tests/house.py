@@ -1,13 +1,17 @@
 """Counts of the package and of whole fits: what a maintainer holds in mind; `python tests/house.py` prints them."""
 
 import ast
+import inspect
 import io
+import re
 import sys
 import tokenize
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+from test_architecture import PUBLIC
 
 import cvxens
 from cvxens.limits import limit_threads
@@ -50,7 +54,22 @@ def count_house():
                 count["module constants"] += sum(isinstance(part, ast.Name) and part.id.isupper() for part in parts)
     count["class names used twice"] = sum(n > 1 for n in names.values())
     count["test lines"] = sum(path.read_text().count("\n") for path in TESTS.rglob("*.py"))
+    count["Any in public"] = count_public_any()
     return count
+
+
+def count_public_any():
+    """The annotations with Any of what rooms export: of functions, and of attributes and methods of classes."""
+    rooms = [import_module(f"cvxens.{name}") for name in PUBLIC]
+    things = [getattr(room, name) for room in rooms for name in room.__all__]
+    kinds = {kind for it in things for kind in getattr(it, "__mro__", ()) if kind.__module__.startswith("cvxens")}
+    members = [it for kind in kinds for name, it in vars(kind).items() if name[0] != "_" or name == "__call__"]
+    noted = {}
+    for it in [*things, *kinds, *members]:
+        of = next((getattr(it, name) for name in ("__func__", "fget", "func", "fn") if hasattr(it, name)), it)
+        if inspect.isclass(of) or inspect.isfunction(of):
+            noted |= {(of, name): str(text) for name, text in inspect.get_annotations(of).items() if name[0] != "_"}
+    return sum("Any" in re.findall(r"\w+", text) for text in noted.values())
 
 
 def trace(run):

@@ -153,26 +153,10 @@ WITHIN = {
 NOT_NAMES = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
 
 PUBLIC = [
-    "certificates",
-    "colgen",
-    "colgen.masters",
-    "colgen.oracles",
-    "crosscheck",
-    "dask",
-    "datasets",
-    "effects",
-    "estimators",
-    "export",
-    "kernels",
-    "plotting",
-    "problems",
-    "proofs",
-    "report",
-    "solvers",
-    "solvers.additive",
-    "solvers.blockwise",
-    "trees",
-]
+    "certificates", "colgen", "colgen.masters", "colgen.oracles", "crosscheck", "dask", "datasets", "effects",
+    "estimators", "export", "kernels", "plotting", "problems", "proofs", "report", "solvers", "solvers.additive",
+    "solvers.blockwise", "trees",
+]  # fmt: skip
 
 SHOWN_ELSEWHERE = {
     "BallMaster": "made by column_generation over balls, as KernelBalls shows",

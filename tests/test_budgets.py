@@ -10,7 +10,8 @@ HOUSE = {
     "class names used twice": 3,
     "module constants": 292,
     "hasattr + getattr": 80,
-    "Any": 1724,
+    "Any": 1268,
+    "Any in public": 332,
     "test lines": 45256,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""

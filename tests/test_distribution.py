@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "tests", ".ci")
+FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "tests", "recipe", ".ci", ".github")
 PINS = ("constraints.txt", "constraints-oldest.txt")
-FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", *PINS)
+OTHERS = "CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md SECURITY.md"
+FILES = (*OTHERS.split(), *PINS)
 CACHES = re.compile(r"(^|/)(_build|__pycache__|\.ipynb_checkpoints|\.hypothesis|\.pytest_cache)/|\.(py[cod]|nb[ic])$")
 
 
@@ -50,6 +51,16 @@ def test_what_installing_gives_is_in_the_readme():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     readme = (ROOT / "README.md").read_text()
     assert [extra for extra in extras if f"`{extra}`" not in readme] == []
+
+
+def test_the_recipe_and_the_citation_are_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = (ROOT / "recipe" / "meta.yaml").read_text().partition("  run:")[2].partition("test:")[0]
+    # of cvxpy the part without other people's solvers; ecos is for Pythons whose wheels are built nowhere else
+    found = {line.strip(" -").replace("cvxpy-base", "cvxpy") for line in recipe.splitlines() if line.strip()}
+    wanted = [each.replace(">=", " >=") for each in project["dependencies"] if ";" not in each]
+    assert found == {*wanted, f"python {project['requires-python']}"}
+    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_oldest_versions_are_the_lower_bounds():

@@ -71,3 +71,12 @@ def test_solver_failed_lists_every_attempt():
     assert isinstance(error, RuntimeError)
     assert error.attempts == ATTEMPTS
     assert "[CLARABEL: error (out of luck); SCS: optimal_inaccurate]" in str(error)
+
+
+def test_what_goes_names_the_new_way_where_it_was_called():
+    def rename():
+        errors.warn_of_change("old(x)", "new(x)", gone="2.0")
+
+    with pytest.warns(FutureWarning, match=r"^old\(x\) goes in cvxens 2\.0: use new\(x\)$") as caught:
+        rename()
+    assert caught[0].filename == __file__

@@ -13,26 +13,9 @@ import cvxens
 from cvxens.problems import Problem
 
 ROOMS = [
-    "certificates",
-    "cli",
-    "colgen",
-    "crosscheck",
-    "dask",
-    "datasets",
-    "errors",
-    "estimators",
-    "export",
-    "features",
-    "kernels",
-    "plotting",
-    "problems",
-    "solvers",
-    "storage",
-    "tables",
-    "trees",
-    "types",
-    "validation",
-]
+    "certificates", "cli", "colgen", "crosscheck", "dask", "datasets", "errors", "estimators", "export", "features",
+    "kernels", "plotting", "problems", "solvers", "storage", "tables", "trees", "types", "validation",
+]  # fmt: skip
 
 RELIED_ON = {
     "cvxens": "Certificate Formulation Run certify column_generation __version__"

@@ -23,6 +23,7 @@ from cvxens.cli.options import (
     writing,
 )
 from cvxens.errors import InvalidInput
+from cvxens.types import Data
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -40,7 +41,7 @@ INTERRUPTED = 130
 @click.option("--test", metavar="FILE", help="The test part.")
 @table_options
 @json_option("a report")
-def info(*, data: str, test: str | None, json_file: Path | None, **options: Any) -> None:
+def info(*, data: str, test: str | None, json_file: Path | None, **options: object) -> None:
     """Say what is in DATA, and how `cvxens fit` would take it.
 
     DATA is a file or a name, as for `cvxens fit`. Of a table every column is listed with its kind, the number of its
@@ -89,7 +90,7 @@ def fit(
     test_share: float | None,
     n_folds: int | None,
     json_file: Path | None,
-    **options: Any,
+    **options: object,
 ) -> int:
     """Fit a model to DATA, certify it, and save it to FILE.
 
@@ -295,7 +296,7 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     write_json(json_file, report | {named[kind]: values for kind, values in added.items()})
 
 
-def _by_class(fitted: BaseEstimator, option: str, method: str, X: Any) -> dict[str, list[float]]:
+def _by_class(fitted: BaseEstimator, option: str, method: str, X: Data) -> dict[str, list[float]]:
     """Return the columns of what a method returns, under the names of the classes that they are of."""
     evaluate = getattr(fitted, method, None)
     if evaluate is None:
@@ -526,3 +527,10 @@ def list_all() -> None:
     from cvxens.cli.names import print_names, read_names
 
     print_names(read_names())
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def warmup(*, names: Sequence[str]) -> None:
+    """Compile what first fits would wait for, once for an installation: of estimators by NAME, or of all."""
+    click.echo(f"ready after {cvxens.warmup(*names):.0f} s")

@@ -91,7 +91,7 @@ def write(option: str, path: Path | None, text: str) -> None:
             path.write_text(text)
 
 
-def write_json(path: Path | None, document: Any) -> None:
+def write_json(path: Path | None, document: object) -> None:
     """Write what the option --json asks for, if it does."""
     import json
 

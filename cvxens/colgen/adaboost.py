@@ -16,13 +16,14 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle, relative_gap, skip_squares
 from cvxens.errors import InvalidInput
 from cvxens.rounding import sum_error
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
 """The largest edge that has a finite weight; u may be so concentrated that a hypothesis with errors exceeds it."""
@@ -102,7 +103,7 @@ class Boosted:
     u: Array
     history: tuple[BoostingRound, ...]
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """Evaluate H w on new samples; returns (n_samples,)."""
         f = np.zeros(np.shape(X)[0])
         for hypothesis, weight in zip(self.hypotheses, self.weights.tolist(), strict=True):
@@ -238,7 +239,7 @@ def sum_weights(history: Sequence[BoostingRound]) -> dict[Hypothesis, float]:
     return weights
 
 
-def adaboost(oracle: Oracle, y: Any, *, n_rounds: int = 100) -> Boosted:
+def adaboost(oracle: Oracle, y: ArrayLike, *, n_rounds: int = 100) -> Boosted:
     """AdaBoost: coordinate descent on the exponential loss, one hypothesis of the oracle a round.
 
     Freund & Schapire (1997), as LL08 and SL compare with; KIE06 (5)-(6), and TK07 Algorithm 2 with a target edge of 0
@@ -269,7 +270,7 @@ def adaboost(oracle: Oracle, y: Any, *, n_rounds: int = 100) -> Boosted:
     return gathered(islice(boosting_steps(oracle, y), validation.whole("n_rounds", n_rounds)), len(y))
 
 
-def adaboost_star(oracle: Oracle, y: Any, nu: float, *, n_rounds: int | None = None) -> Boosted:
+def adaboost_star(oracle: Oracle, y: ArrayLike, nu: float, *, n_rounds: int | None = None) -> Boosted:
     """AdaBoost*_nu: boosting to within nu of the largest margin.
 
     Raetsch & Warmuth, *Efficient margin maximizing with boosting*, JMLR 6 (2005): it aims at the smallest edge so far

@@ -207,7 +207,7 @@ def mismatch_error(found: str) -> DataFileError:
     return DataFileError("checkpoint", f"found the file of a run with {found}", remedy)
 
 
-def _find_generators(part: Any) -> Iterator[np.random.Generator]:
+def _find_generators(part: object) -> Iterator[np.random.Generator]:
     """Yield the generators in an oracle's attributes, and in those of the oracles there."""
     match part:
         case np.random.Generator():
@@ -220,7 +220,7 @@ def _find_generators(part: Any) -> Iterator[np.random.Generator]:
                 yield from _find_generators(item)
 
 
-def encode(value: Any, functions: dict[str, Any]) -> Any:
+def encode(value: object, functions: dict[str, Any]) -> Any:
     """Turn numbers, strings, tuples, dicts, arrays, and dataclasses and named tuples of such into JSON.
 
     Of a function there is the name, by which it is put into `functions`; TypeError for anything else.
@@ -263,7 +263,7 @@ def encode(value: Any, functions: dict[str, Any]) -> Any:
     raise TypeError(f"{type(value).__name__} is not made of numbers, strings, tuples and arrays")
 
 
-def decode(written: Any, functions: Mapping[str, Any]) -> Any:
+def decode(written: object, functions: Mapping[str, Any]) -> Any:
     """Turn what `encode` wrote back into the value; KeyError, TypeError or ValueError for anything else."""
     match written:
         case {"array": list(parts), "dtype": str(dtype), "shape": list(shape) | tuple(shape)}:

@@ -60,7 +60,7 @@ from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.proofs.forms import Statement
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 PATIENCE = 20
 """Rounds without progress after which a run without a bound ends: linear programs stand still for a few at a time."""
@@ -420,7 +420,7 @@ def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
     return row_sizes(edges, solution.row_norm, one_sided=not solution.is_free)
 
 
-def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
+def _evaluate(hypothesis: Hypothesis, sample: object, n_samples: int) -> Column:
     """Evaluate a hypothesis of the start on the sample."""
     column = Column(hypothesis, sample, 0.0)
     try:
@@ -537,14 +537,14 @@ class Run:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "origin": None}
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """Evaluate H w + b on new samples, or what the formulation's `decide` makes of that and its own variables.
 
         Returns (n_samples,) or (n_samples, n_outputs), unless `decide` returns something else.
         """
         return apply(self.decide, self._evaluate_scores(X), X, self.variables)
 
-    def _evaluate_scores(self, X: Any) -> Array:
+    def _evaluate_scores(self, X: Data) -> Array:
         """Evaluate H w + b."""
         used = np.flatnonzero(self.weights.any(axis=tuple(range(1, self.weights.ndim))))
         if not used.size:

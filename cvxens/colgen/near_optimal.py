@@ -58,7 +58,7 @@ from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 N_POINTS = 10
 """Values of a feature at which its band is found where nobody says how many: each is two programs."""
@@ -304,7 +304,7 @@ class NearEnsemble(NamedTuple):
     u: Array
 
     @classmethod
-    def from_run(cls, run: Run, formulation: Formulation, X: Any) -> NearEnsemble:
+    def from_run(cls, run: Run, formulation: Formulation, X: Data) -> NearEnsemble:
         """Read that of a run on a sample X, h with a weight below 0 as -h.
 
         Raises

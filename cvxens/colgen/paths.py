@@ -31,6 +31,7 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
@@ -233,7 +234,7 @@ class Path:
                 found.append(price)
         return np.array(found)
 
-    def bounds(self, prices: Any) -> tuple[Array, Array]:
+    def bounds(self, prices: ArrayLike) -> tuple[Array, Array]:
         """Return what the optimum is not below, and what it is not above, at any prices of the interval.
 
         The one is the objective of the best ensemble there, the other is proven; which is which depends on the sense.
@@ -278,7 +279,7 @@ class Path:
             left.decide,
         )
 
-    def _check(self, prices: Any) -> Array:
+    def _check(self, prices: ArrayLike) -> Array:
         given = np.asarray(validation.finite_array("prices", np.atleast_1d(prices), ndim=1))
         low, high = self.points[0].price, self.points[-1].price
         if given.min() < low or given.max() > high:

@@ -38,7 +38,7 @@ def evaluate(hypothesis: Hypothesis, sample: Any) -> Array:
     return hypothesis(sample) if own is None else own(hypothesis)
 
 
-def find_way(sample: Any, name: str) -> Any:
+def find_way(sample: object, name: str) -> Any:
     """Return the method of a sample that has one to `evaluate` hypotheses, or to `make_column`; None where it has not.
 
     The values of hypotheses on other samples are what the hypotheses say, and no machine has all of those of a sample
@@ -128,7 +128,7 @@ class Column:
     edge: float
 
     @classmethod
-    def with_values(cls, hypothesis: Hypothesis, sample: Any, edge: float, values: Array) -> Self:
+    def with_values(cls, hypothesis: Hypothesis, sample: object, edge: float, values: Array) -> Self:
         """Return a column whose values an oracle knows already."""
         column = cls(hypothesis, sample, edge)
         vars(column)["kept"] = as_bytes(values)
@@ -150,7 +150,7 @@ class Column:
         return edge_of(self.values, s)
 
 
-def make_column(hypothesis: Hypothesis, sample: Any, edge: float) -> Column:
+def make_column(hypothesis: Hypothesis, sample: object, edge: float) -> Column:
     """Return a column, as the sample makes it where no machine has the values of all samples."""
     make = find_way(sample, "make_column")
     return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
@@ -278,7 +278,7 @@ DECLARED: dict[str, Any] = {
 """What an oracle may declare beside its sample, and what is believed of one that does not."""
 
 
-def declared(oracle: Any, name: str) -> Any:
+def declared(oracle: object, name: str) -> Any:
     """Return what an oracle declares under one of the names of `DECLARED`."""
     return getattr(oracle, name, DECLARED[name])
 
@@ -385,7 +385,7 @@ class Master(Protocol):
         """Bound the optimum over ALL hypotheses from a master's dual and an oracle's answer to it."""
 
 
-def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: Any) -> Priced:
+def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: object) -> Priced:
     """Ask an oracle; InvalidInput if its `price` does not take what it is called with, or returns something else."""
     try:
         priced: Any = oracle.price(s, exclude=exclude, **options)
@@ -461,7 +461,7 @@ class BothSigns(OracleOver):
         super().__init__(oracle)
         self.negations, self.votes = True, declared(oracle, "votes")
 
-    def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
+    def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: object) -> Priced:
         """Return the best hypotheses by the sizes of their edges."""
         s = np.asarray(s, np.float64)
         rising, falling = (ask(self.oracle, signed, exclude, **options) for signed in (s, -s))

@@ -62,7 +62,7 @@ from cvxens.estimators.classifiers import (
 from cvxens.features import find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems.losses import SumOverSamples
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 WITHOUT_CHOICES: Mapping[str, Any] = {
     "cv_results_": None,
@@ -208,7 +208,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Return the fitted attributes of the estimator of one machine, of two classes."""
         return {name: value for name, value in vars(self).items() if name in self.local.fitted}
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Data) -> Any:
         """Score samples, lazily where they are a collection.
 
         Parameters

@@ -479,7 +479,7 @@ class Vertex(NamedTuple):
     doubts: tuple[Doubt, ...]
 
 
-def split_samples(shard: Shard, vote: Vote, loss: Any, reach: float, exponent: int) -> Split:
+def split_samples(shard: Shard, vote: Vote, loss: object, reach: float, exponent: int) -> Split:
     """Split the rows of a shard by their margins."""
     codes, z = vote.margins(shard)
     prices = np.ldexp(of_shard(loss, shard).C, -exponent).astype(np.int64)

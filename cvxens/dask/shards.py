@@ -22,7 +22,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
 from cvxens.dask.tallies import Codes, Ints, Places, add, find_cells, find_extremes, sum_exactly, to_float
@@ -176,7 +176,7 @@ def combine_extremes(parts: Sequence[Array]) -> Array:
 class ShardedColumn(Column):
     """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
 
-    def edge_under(self, s: Any) -> Array:
+    def edge_under(self, s: ArrayLike) -> Array:
         """Return the edge that it was priced with."""
         return np.asarray(self.edge)
 
@@ -281,7 +281,7 @@ class ShardedSample:
         )
         return Places(np.concatenate([np.zeros(0), *lists]), cells, first, np.maximum(first, last))
 
-    def remember(self, find: Callable[..., Any], *told: Any) -> Any:
+    def remember(self, find: Callable[..., Any], *told: object) -> Any:
         """Return what a function finds in the sample, once for the problems of all classes: it may not look at y.
 
         Examples
@@ -329,7 +329,7 @@ class ShardedSample:
     def map_reduce(
         self,
         question: Callable[..., Any],
-        *told: Any,
+        *told: object,
         combine: Callable[[Sequence[Any]], Any] = add,
         each: Iterable[Any] | None = None,
     ) -> Any:
@@ -350,11 +350,11 @@ class ShardedSample:
         return question if self._positive is None else partial(_ask_against_rest, question, self._positive)
 
 
-def _ask_against_rest(question: Callable[..., Any], positive: int, shard: Shard, *told: Any) -> Any:
+def _ask_against_rest(question: Callable[..., Any], positive: int, shard: Shard, *told: object) -> Any:
     return question(shard.against_rest(positive), *told)
 
 
-def _answer(question: Callable[..., Any], shard: Any, alone: tuple[Any, ...], told: tuple[Any, ...] = ()) -> Any:
+def _answer(question: Callable[..., Any], shard: object, alone: tuple[Any, ...], told: tuple[Any, ...] = ()) -> Any:
     return question(shard.read() if isinstance(shard, Stored) else shard, *alone, *told)
 
 
@@ -362,7 +362,7 @@ def _evaluate(shard: Shard, hypothesis: Hypothesis) -> Array:
     return np.asarray(evaluate(hypothesis, shard.values.T.astype(np.float64)), np.float64)
 
 
-def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
+def align(X: Any, y: ArrayLike, sample_weight: ArrayLike) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
     """Return the pieces of X, y and weights shard by shard, the number of features, and their names."""
     for name, values, n_dims in (("X", X, 2), ("y", y, 1), ("sample_weight", sample_weight, 1)):
         if values is None and name == "sample_weight":
@@ -415,7 +415,7 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
     return list(values.to_delayed(optimize_graph=True).ravel())
 
 
-def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
+def read_part(X: Any, y: ArrayLike, weights: Any = None) -> ReadRows:
     """Return rows by feature; numbers of other types than float32 become float64."""
     rows = read_numbers("X", X)
     kind = np.float32 if rows.dtype == np.float32 else np.float64

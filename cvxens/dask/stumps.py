@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.oracles.bins import BinnedOracle
 from cvxens.colgen.protocols import Priced
@@ -208,7 +208,7 @@ class DaskStumps:
         # a stump between other values has the values of a middle stump, or of a constant
         return isinstance(hypothesis, Stump) or (self.constant and isinstance(hypothesis, Constant))
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says."""
         weights = read_weights(s, self.sample)
         bins = Segments.of_bins(self.sample, weights)
@@ -363,7 +363,7 @@ class DaskQuantileStumps:
     def __contains__(self, hypothesis: Hypothesis) -> bool:
         return isinstance(hypothesis, Stump | Constant) and replace(hypothesis, sign=1) in self.hypotheses
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says."""
         weights = read_weights(s, self.sample)
         sums, totals = weights.ask(self.sample, sum_edges, self.stumps.places)

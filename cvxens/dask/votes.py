@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.dask.shards import Shard, ShardedSample, mix
 from cvxens.dask.tallies import (
@@ -327,7 +327,7 @@ class GivenWeights(FixedPoint):
         return self.integers[0]
 
 
-def read_weights(s: Any, sample: ShardedSample) -> Any:
+def read_weights(s: ArrayLike, sample: ShardedSample) -> Any:
     """Return signed weights that shards can be asked about: multipliers, or those of an array."""
     return s if isinstance(s, Multipliers) else GivenWeights.from_weights(s, len(sample))
 
@@ -345,7 +345,7 @@ class ShardEvaluation(NamedTuple):
     pairs: Ints  # the curvatures by pairs of cells
 
 
-def evaluate_shard(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[Ints, ...]:
+def evaluate_shard(shard: Shard, u: Multipliers, loss: object, exponent: int) -> tuple[Ints, ...]:
     """Return the `ShardEvaluation` of one shard; curvatures are in units of 2**exponent."""
     codes, z = u.vote.margins(shard)
     smooth, own, cells = of_shard(u.loss, shard), of_shard(loss, shard), u.vote.places.cells
@@ -374,32 +374,32 @@ def sum_of_classes(codes: Codes, cells: Ints, signed: Ints) -> tuple[Ints, Ints]
     return sum_by_cells(codes, cells, signed)[::-1], sum_of_signs(signed)
 
 
-def evaluate_along(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> Ints:
+def evaluate_along(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: object) -> Ints:
     """Return exact sums of losses at each of several steps along a change of a vote."""
     codes, z = at.margins(shard)
     dz, loss = shard.y * change.scores(codes), of_shard(smooth, shard)
     return np.stack([sum_exactly(loss.terms(z + step * dz)) for step in steps])
 
 
-def sum_losses(shard: Shard, vote: Vote, loss: Any) -> Ints:
+def sum_losses(shard: Shard, vote: Vote, loss: object) -> Ints:
     """Return the exact sum of the losses at a vote."""
     return sum_exactly(of_shard(loss, shard).terms(vote.margins(shard)[1]))
 
 
-def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
+def sum_slopes(shard: Shard, at: Vote, smooth: object) -> tuple[Ints, Ints]:
     """Return exact sums of the multipliers and of the curvatures at a vote, by which units are chosen."""
     loss = of_shard(smooth, shard)
     u = loss.multipliers(at.margins(shard)[1])
     return sum_exactly(u), sum_exactly(loss.curvature(u))
 
 
-def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:
+def sum_dual(shard: Shard, u: Multipliers, loss: object, factor: float) -> Ints:
     """Return the exact sum of the loss's dual values at the multipliers times a factor."""
     units = np.abs(u.evaluate(shard)).astype(np.float64)
     return sum_exactly(np.asarray(of_shard(loss, shard).dual_terms(factor * np.ldexp(units, u.exponent))))
 
 
-def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: float) -> Array:
+def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: object, factor: float) -> Array:
     """Return minus the largest complementary slackness of the rows, and minus what it is relative to, (2,)."""
     if not shard.n_rows:
         return np.zeros(2)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.tables import NUMBER, TableEncoder
@@ -84,7 +84,7 @@ class Dataset:
         return replace(self, X=csr_array(self.X, dtype=np.float64), X_test=X_test)
 
 
-def clean_labels(y: Any) -> NDArray:
+def clean_labels(y: ArrayLike) -> NDArray:
     """Return labels as int64 if all are whole numbers, float64 if all are numbers, text otherwise.
 
     Text that spells numbers counts as numbers. `InvalidInput` if `y` is empty, not one-dimensional, or holds missing
@@ -112,7 +112,7 @@ def clean_labels(y: Any) -> NDArray:
     return numbers.astype(np.int64) if whole else numbers
 
 
-def as_signs(y: Any, *, classes: Any = None) -> Array:
+def as_signs(y: ArrayLike, *, classes: object = None) -> Array:
     """Turn the labels of two classes into signs: +1 for the larger label, -1 for the smaller.
 
     Numbers are compared as numbers (also where text spells them), text in alphabetical order.

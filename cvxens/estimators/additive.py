@@ -57,11 +57,11 @@ class AdditiveEnsemble(Ensemble):
             return [{"pairs": bool(self.pairs)}]
         return [{"pairs": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
 
-    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: object) -> Oracle:
         pairs = self.pairs_ if isinstance(self.pairs, str) else bool(self.pairs)
         return super()._oracle(sample, formulation, pairs=pairs, **more)
 
-    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> Attributes:
+    def _appraise(self, sample: object, formulation: Formulation, run: Run) -> Attributes:
         return {"pairs_": bool(self.pairs)}
 
 
@@ -94,7 +94,7 @@ class AdditiveClassifier(AdditiveEnsemble, Classifier):
 
     C: float | str = AUTO
     _: KW_ONLY
-    class_weight: Any = None
+    class_weight: object = None
     n_jobs: int | None = None
 
     _link = staticmethod(link_logistic)

@@ -25,7 +25,7 @@ from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from scipy.special import expit, softmax
@@ -46,7 +46,7 @@ from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.proofs import Layout, Proof
-from cvxens.types import Array, Attempt
+from cvxens.types import Array, Attempt, Data
 
 T = TypeVar("T")
 
@@ -259,7 +259,7 @@ AUTO = "auto"
 """The value of a parameter that is chosen from the sample."""
 
 
-def is_open(name: str, value: Any) -> bool:
+def is_open(name: str, value: object) -> bool:
     """Return True of a price that is chosen from the sample; `InvalidInput` for other words."""
     return isinstance(value, str) and validation.one_of(name, value, [AUTO]) == AUTO
 
@@ -307,7 +307,7 @@ def refuse_former(method: Callable[..., T]) -> Callable[..., T]:
     """Make a method raise `InvalidInput` for a parameter that is none any more, with what took its place."""
 
     @wraps(method)
-    def refusing(self: Any, *args: Any, **given: Any) -> T:
+    def refusing(self: Any, *args: object, **given: object) -> T:
         for name in FORMER.keys() & given.keys() - self.__dataclass_fields__.keys():
             raise InvalidInput(name, f"found {given[name]!r:.100} for what is no parameter any more", FORMER[name])
         return method(self, *args, **given)
@@ -390,7 +390,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
 
     @abstractmethod
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Data) -> Array:
         """Score checked samples by the one problem: (n_samples,), or (n_samples, n_outputs)."""
 
     def _check(self, sample: Any) -> None:
@@ -446,7 +446,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """
         return self._fit_given(X, y, sample_weight=sample_weight)
 
-    def _fit_given(self, X: Any, y: Any, **given: Any) -> Self:
+    def _fit_given(self, X: Any, y: ArrayLike, **given: Any) -> Self:
         """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
@@ -511,7 +511,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             ]
         )
 
-    def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
+    def _read_again(self, X: Any, y: ArrayLike, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
         # rankers take no weights
@@ -568,10 +568,10 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return found
 
     @abstractmethod
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         """Certify weights of the one problem on a sample, with the best intercept where none is given."""
 
-    def _raw_scores(self, X: Any) -> Array:
+    def _raw_scores(self, X: Data) -> Array:
         """Score checked samples by the one problem, or by every sub-problem, (n_samples, n_parts)."""
         parts = self._parts()
         return self._scores(X) if parts == [self] else np.stack([part._scores(X) for part in parts], axis=1)
@@ -650,7 +650,7 @@ class Classifier(ClassifierMixin, Learner):
     _prove: ClassVar[Any] = None
     """From a sample, its multipliers or None, a tolerance, seconds and a layout to a proof, if there is any."""
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """Score samples.
 
         Parameters
@@ -675,7 +675,7 @@ class Classifier(ClassifierMixin, Learner):
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
     @available_if(_has_link)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Return the probability of each class that the loss estimates: its mean is least at the scores under these.
 
         Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one with the exponential loss, and
@@ -880,7 +880,7 @@ def multipliers_of_fit(model: BaseEstimator, n_samples: int) -> Array:
     return u
 
 
-def check_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
+def check_shape(argument: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return foreign values as an array of the shape of the fitted ones."""
     array = validation.finite_array(argument, values)
     if array.shape != shape:
@@ -888,7 +888,7 @@ def check_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def refuse_intercept(intercept: Any) -> None:
+def refuse_intercept(intercept: ArrayLike) -> None:
     """Raise unless an intercept for a problem that has none is left out, or 0 as the fitted one is."""
     if intercept is not None and np.any(intercept):
         raise InvalidInput("intercept", f"found {intercept!r:.100} for a problem without one", "leave it out")

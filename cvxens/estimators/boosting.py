@@ -16,7 +16,7 @@ from math import exp, inf
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.special import softmax
 from sklearn.metrics import accuracy_score
@@ -57,7 +57,8 @@ from cvxens.estimators.base import (
 from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.solvers.byte_rows import as_bytes
-from cvxens.types import Array
+from cvxens.types import Array, Data
+from cvxens.validation import RandomState
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Coded:
     hypothesis: Hypothesis
     code: tuple[int, ...]
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return np.multiply.outer(self.hypothesis(X), self.code)
 
     def __str__(self) -> str:
@@ -215,8 +216,8 @@ class Boosting(Classifier):
     dual_weights_: Array = field(init=False)
     oracle: str | OracleFactory = "stumps"
     _: KW_ONLY
-    class_weight: Any = None
-    random_state: Any = None
+    class_weight: object = None
+    random_state: RandomState = None
     max_time: float | None = None
     verbose: int = 0
 
@@ -227,7 +228,7 @@ class Boosting(Classifier):
     _list_terms = list_votes_of
     _link = staticmethod(link_exponential)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Data) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     @abstractmethod
@@ -285,7 +286,7 @@ class Boosting(Classifier):
             "dual_weights_": sample.spread(pairs.lay_out(boosted.u)),
         }
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: ArrayLike) -> Certificate:
         refuse_intercept(intercept)
         W, pairs = check_shape("weights", weights, self.weights_.shape), self._pairs(sample)
         z = pairs.margins(sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_)))
@@ -303,7 +304,7 @@ class Boosting(Classifier):
         aimed = self._target(sample) is not None
         return margin_certificate(margin, bound, n_terms=2 * len(y), proven=bounded, unproven=unproven, aimed=aimed)
 
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+    def staged_decision_function(self, X: Data) -> Iterator[Array]:
         """Score samples after every round.
 
         A round adds a hypothesis, or raises the weight of one: after round k the ensemble is the one of a fit with at
@@ -321,7 +322,7 @@ class Boosting(Classifier):
         """
         yield from map(self._to_scores, self._staged(X))
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray]:
+    def staged_predict(self, X: Data) -> Iterator[NDArray]:
         """Yield the class of each sample of X (n_samples, n_features) after every round; the last as by `predict`.
 
         Examples
@@ -336,7 +337,7 @@ class Boosting(Classifier):
         yield from map(self._classes, self.staged_decision_function(X))
 
     @available_if(lambda self: callable(self.predict_proba))
-    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+    def staged_predict_proba(self, X: Data) -> Iterator[Array]:
         """Yield the probabilities (n_samples, n_classes) of X (n_samples, n_features) after every round.
 
         Ensembles without `predict_proba` lack it; after the last round they are its answer, up to rounding.
@@ -366,7 +367,7 @@ class Boosting(Classifier):
             yield np.stack(scores, axis=1)
 
 
-def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
+def sum_rounds(history: Iterable[BoostingRound], X: Data) -> Iterator[Array]:
     """Yield the raw scores of checked samples after every round, new arrays; a perfect hypothesis counts alone."""
     F: Any = 0.0
     for row in history:

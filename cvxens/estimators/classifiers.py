@@ -93,7 +93,7 @@ class LPBoostClassifier(Ensemble, Classifier):
     _: KW_ONLY
     C: float | str | None = None
     oracle: str | OracleFactory = "stumps"
-    class_weight: Any = None
+    class_weight: object = None
     n_jobs: int | None = None
 
     def _check(self, sample: Sample) -> None:
@@ -213,9 +213,9 @@ class CGEns(Ensemble):
 
     _: KW_ONLY
     min_edge: float | None = None
-    class_weight: Any = None
+    class_weight: object = None
 
-    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: object) -> Oracle:
         per_round = 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
         return super()._oracle(sample, formulation, columns_per_round=per_round, **more)
 
@@ -399,7 +399,7 @@ class ColumnGenerationClassifier(OfAnyFormulation, Classifier):
     formulation: Formulation | Callable[[Array], Formulation] = soft_margin
     oracle: str | OracleFactory = "stumps"
     _: KW_ONLY
-    class_weight: Any = None
+    class_weight: object = None
     n_jobs: int | None = None
 
     def _merges(self) -> bool:
@@ -489,7 +489,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
     C: float | str | None = None
     _: KW_ONLY
     oracle: str | OracleFactory = "stumps"
-    class_weight: Any = None
+    class_weight: object = None
 
     @staticmethod
     def _link(F: Array) -> Array:
@@ -497,7 +497,7 @@ class MultiBoostClassifier(Ensemble, Classifier):
         # their logarithm is 2 F_k(x) and a constant where the loss is least
         return softmax(2 * F, axis=1) if F.ndim > 1 else link_exponential(F)
 
-    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: object) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
 

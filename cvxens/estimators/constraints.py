@@ -27,7 +27,7 @@ from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -90,13 +90,19 @@ class RunConstraint(Constraint):
 
     @abstractmethod
     def solve(
-        self, model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
+        self, model: object, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
     ) -> tuple[Run, dict[str, float]]:
         """Return the last run of an estimator, certified under the constraint, and multipliers by what they bound."""
 
     @abstractmethod
     def certify(
-        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+        self,
+        model: object,
+        sample: Weighted,
+        formulation: Formulation,
+        hypotheses: Sequence[Hypothesis],
+        w: ArrayLike,
+        b: ArrayLike,
     ) -> Certificate:
         """Certify an ensemble from anywhere under the constraint."""
 
@@ -283,7 +289,7 @@ def _name(oracle: OracleFactory) -> str:
     return repr(names[0]) if names else f"{oracle!r:.100}"
 
 
-def check_constraints(constraints: Any) -> Sequence[Constraint]:
+def check_constraints(constraints: object) -> Sequence[Constraint]:
     """Return constraints, or raise where they are none."""
     if constraints is None:
         return ()
@@ -297,14 +303,14 @@ def check_constraints(constraints: Any) -> Sequence[Constraint]:
     raise InvalidInput("constraints", f"found {constraints!r:.100}", remedy)
 
 
-def refuse_bounds(constraints: Any, kinds: Collection[str], found: str, remedy: str) -> None:
+def refuse_bounds(constraints: object, kinds: Collection[str], found: str, remedy: str) -> None:
     """Raise where constraints are about what an estimator has no bounds on."""
     for one in check_constraints(constraints):
         if one.bounds in kinds:
             raise InvalidInput("constraints", f"found {type(one).__name__} {found}", remedy)
 
 
-def narrow(oracle: str | OracleFactory, constraints: Any, sample: Weighted) -> OracleFactory:
+def narrow(oracle: str | OracleFactory, constraints: object, sample: Weighted) -> OracleFactory:
     """Return what makes an oracle of the weak learners that keep all constraints on a sample."""
     factory: Any = ORACLES.get(oracle, oracle) if isinstance(oracle, str) else oracle
     for one in check_constraints(constraints):
@@ -313,14 +319,14 @@ def narrow(oracle: str | OracleFactory, constraints: Any, sample: Weighted) -> O
     return factory
 
 
-def constrain(formulation: Formulation, constraints: Any, sample: Weighted) -> Formulation:
+def constrain(formulation: Formulation, constraints: object, sample: Weighted) -> Formulation:
     """Return a formulation under all constraints on a sample."""
     for one in check_constraints(constraints):
         formulation = one.constrain(formulation, sample)
     return formulation
 
 
-def find_run_constraint(constraints: Any) -> RunConstraint | None:
+def find_run_constraint(constraints: object) -> RunConstraint | None:
     """Return the constraint that takes several runs, of which there is at most one."""
     for one in check_constraints(constraints):
         if isinstance(one, RunConstraint):
@@ -500,7 +506,7 @@ def _bound_loss(name: str, sample: Weighted, members: NDArray[np.bool_], limit: 
     return SideRow(name, np.zeros(len(masses)), masses / masses.sum(), limit)
 
 
-def find_groups(sample: Weighted, name: Any) -> list[tuple[str, NDArray[np.bool_]]]:
+def find_groups(sample: Weighted, name: object) -> list[tuple[str, NDArray[np.bool_]]]:
     """Return the groups of a sample by a column of its sensitive features, by all of them, or by a feature of X.
 
     Each is what it is called, with True for the samples that are in it.
@@ -539,7 +545,7 @@ def _check_classes(sample: Weighted, name: str) -> Sample:
     return sample
 
 
-def _find_class(sample: Weighted, name: Any) -> NDArray[np.bool_]:
+def _find_class(sample: Weighted, name: object) -> NDArray[np.bool_]:
     """Mark the samples of a class."""
     of_classes = _check_classes(sample, f"the class {name!r:.100}")
     known = of_classes.classes.tolist()
@@ -719,7 +725,7 @@ class FeatureBudget(RunConstraint):
     prices: Mapping[Any, float] | None = None
 
     def solve(
-        self, model: Any, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
+        self, model: object, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
     ) -> tuple[Run, dict[str, float]]:
         """Return the last of several runs, with weights within the budget, and the multiplier of that."""
         at_most = check_limit(self, least=0.0)
@@ -727,7 +733,13 @@ class FeatureBudget(RunConstraint):
         return run, {"feature budget": price}
 
     def certify(
-        self, model: Any, sample: Weighted, formulation: Formulation, hypotheses: Sequence[Hypothesis], w: Any, b: Any
+        self,
+        model: Any,
+        sample: Weighted,
+        formulation: Formulation,
+        hypotheses: Sequence[Hypothesis],
+        w: ArrayLike,
+        b: ArrayLike,
     ) -> Certificate:
         """Certify an ensemble by the bound of a run within the budget, and by what it uses of that."""
         run, _ = self.solve(model, sample, formulation, hypotheses)

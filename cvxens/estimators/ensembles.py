@@ -12,6 +12,7 @@ from math import inf, nan
 from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -71,7 +72,8 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
 from cvxens.problems.sides import SideLoss
 from cvxens.proofs import Layout, Proof, prove
-from cvxens.types import Array
+from cvxens.types import Array, Data
+from cvxens.validation import RandomState
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
 """The solvers of the restricted masters of a run."""
@@ -140,7 +142,7 @@ class Ensemble(Learner):
     solver: str = "fast"
     warm_start: bool = False
     constraints: Sequence[Constraint] | None = None
-    random_state: Any = None
+    random_state: RandomState = None
     max_time: float | None = None
     verbose: int = 0
     history_: tuple[Any, ...] = field(init=False)
@@ -205,7 +207,7 @@ class Ensemble(Learner):
     def _accepts(self) -> Accepts:
         return find_accepted(self.oracle)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Data) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     def _check(self, sample: Sample) -> None:
@@ -318,7 +320,7 @@ class Ensemble(Learner):
         return {}
 
     def _ensemble_of(
-        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: ArrayLike, own: Own
     ) -> Attributes:
         """Return the attributes by which columns of these weights score samples; `own` values are the formulation's."""
         learners = tuple(column.hypothesis for column in columns)
@@ -451,7 +453,7 @@ class Ensemble(Learner):
             master=SOLVERS[self._check_solver()],
         )
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         formulation = self._formulation(sample)
         if (held := find_run_constraint(self.constraints)) is not None:
             return held.certify(self, sample, formulation, self.weak_learners_, weights, intercept)
@@ -460,7 +462,7 @@ class Ensemble(Learner):
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
     def _prove(
-        self, sample: Any, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
+        self, sample: Any, u: ArrayLike, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
     ) -> Proof:
         """Prove an ensemble, by its multipliers where they are given, else one of a new run."""
         formulation = self._formulation(sample)
@@ -511,12 +513,12 @@ class OfAnyFormulation(Ensemble):
     _decide: Any = field(init=False)
 
     def _ensemble_of(
-        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Any, own: Own
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: ArrayLike, own: Own
     ) -> Attributes:
         found = super()._ensemble_of(formulation, columns, w, b, own)
         return {**found, "variables_": dict(own()), "_decide": formulation.decide}
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Data) -> Array:
         return apply(self._decide, super()._scores(X), X, self.variables_)
 
 
@@ -572,7 +574,7 @@ def price_sides(formulation: Formulation, u: Array) -> dict[str, float]:
     return dict(zip(loss.names, prices, strict=True))
 
 
-def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Run]) -> Run:
+def average(formulation: Formulation, oracle: Oracle, sample: object, run: Run, members: Sequence[Run]) -> Run:
     """Return a run with the mean of some ensembles in place of its own, certified by the bound that it has found.
 
     Loss and penalty are convex, so the mean costs at most what the ensembles cost on average, and satisfies what all of

@@ -20,7 +20,7 @@ from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
@@ -69,7 +69,7 @@ from cvxens.solvers.rho_svm import (
     make_margins,
     take_until,
 )
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
@@ -82,12 +82,12 @@ LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 """Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
 
 
-def prepare(kernel: KernelFunction, X: Any) -> tuple[KernelFunction, Any]:
+def prepare(kernel: KernelFunction, X: Data) -> tuple[KernelFunction, Any]:
     """Return a kernel and features of its own with the same matrix on a sample, sooner evaluated many times."""
     return kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
 
 
-def sort_additive(kernel: KernelFunction, X: Any) -> AdditiveKernel | None:
+def sort_additive(kernel: KernelFunction, X: Data) -> AdditiveKernel | None:
     """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
     return AdditiveKernel.from_kernel(*prepare(kernel, X))
 
@@ -145,12 +145,12 @@ class ExpansionClassifier(KernelMachine, Classifier):
 
     kernel: Any = "middle-stump"
     _: KW_ONLY
-    class_weight: Any = None
+    class_weight: object = None
     n_jobs: int | None = None
     max_rank: int = 500
     tol: float = 1e-4
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: ArrayLike) -> Certificate:
         refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
         checked = replace(sample, X=validation.samples(sample.X))

@@ -14,7 +14,7 @@ from textwrap import indent
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +36,7 @@ from cvxens.hypotheses import (
     find_step,
     with_names,
 )
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 
 class Terms(NamedTuple):
@@ -227,7 +227,7 @@ def list_rules(hypothesis: Hypothesis) -> Iterator[tuple[Conditions | Ramp, floa
             raise InvalidInput("get_rules", found, "fit with stumps, ramps, trees of depth 2 or 3, rules or boxes")
 
 
-def weigh_rules(learners: Sequence[Any], weights: Array, X: Any, masses: Array) -> list[WeightedRule]:
+def weigh_rules(learners: Sequence[Any], weights: Array, X: Data, masses: Array) -> list[WeightedRule]:
     """Return the rules of weak learners of weights (n_weak_learners, ...), the largest first, on samples with masses.
 
     Rules of equal conditions are one. Of two that part the samples, as the sides of a stump do, one is listed, with
@@ -263,7 +263,7 @@ def _about(condition: Interval | Among) -> tuple | None:
     return (condition.feature, *ends) if len(ends) == 1 else None
 
 
-def average(values: Any, held: Array) -> float:
+def average(values: ArrayLike, held: Array) -> float:
     """Return the mean of values over the samples that a rule holds for; NaN where there are none."""
     covered = float(held.sum())
     return float(held @ np.asarray(values, np.float64)) / covered if covered else np.nan
@@ -370,7 +370,7 @@ def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None
     return pd.DataFrame(rows, columns=None if rows else columns)
 
 
-def _list_rules(ensemble: BaseEstimator, sample: Any) -> Iterator[dict[str, Any]]:
+def _list_rules(ensemble: BaseEstimator, sample: object) -> Iterator[dict[str, Any]]:
     """Yield the rows of `get_rules`, on the samples of the sub-problems."""
     names, classifies = _names(ensemble), "classes_" in vars(ensemble)
     parts = enumerate(zip(_list_problems(ensemble), ensemble._problems(sample), strict=True))

@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import logit
@@ -36,7 +37,7 @@ from cvxens.problems import SVMDual
 from cvxens.problems.duality import centres
 from cvxens.proofs import Proof, prove, prove_kernel
 from cvxens.rounding import dot
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import finite_array
 
 Leaves: TypeAlias = tuple[int, float, float, float]
@@ -61,7 +62,7 @@ class ForeignVote:
     weights: Array
 
     @classmethod
-    def read(cls, library: Library, model: Any, X: Array) -> ForeignVote:
+    def read(cls, library: Library, model: object, X: Array) -> ForeignVote:
         """Take a model apart, and hold the vote against the model's own raw scores on X (n_samples, n_features)."""
         vote = cls.of(library.parts(model))
         told = np.asarray(library.raw_scores(model, X), dtype=np.float64)
@@ -300,7 +301,9 @@ def _prove_vote(
     return prove(formulation, X, y, hypotheses, vote.weights, b, u=run.proof, over=over, as_given=True)
 
 
-def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float = 1e-6, max_time: float = inf) -> Run:
+def reweight(
+    model: object, X: Data, y: ArrayLike, formulation: Formulation, *, tol: float = 1e-6, max_time: float = inf
+) -> Run:
     """Return the optimal weights for the stumps of a fitted model of another library.
 
     Parameters
@@ -338,7 +341,7 @@ def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float
     return column_generation(formulation, Pool.of(vote.hypotheses, X), signs, tol=tol, max_time=max_time)
 
 
-def _find_library(model: Any) -> Library:
+def _find_library(model: object) -> Library:
     """Return what reads models of this class; InvalidInput if nothing does."""
     validation.made("model", model)
     kind = _find_kind(model, LIBRARIES)
@@ -349,7 +352,7 @@ def _find_library(model: Any) -> Library:
 
 
 def _read_vote(
-    library: Library, model: Any, X: Any, y: Any, formulation: Formulation
+    library: Library, model: Any, X: Any, y: ArrayLike, formulation: Formulation
 ) -> tuple[Array, Array, ForeignVote]:
     """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
     X = finite_array("X", X, ndim=2)
@@ -366,7 +369,7 @@ def _read_vote(
     return X, signs, vote
 
 
-def _find_kind(model: Any, known: Collection[str]) -> str | None:
+def _find_kind(model: object, known: Collection[str]) -> str | None:
     """Return the name of a model's class, or of a class that it is derived from, if known; no library is imported."""
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(model).__mro__)
     return next((name for name in names if name in known), None)
@@ -379,7 +382,7 @@ def _find_signs(classes: Any, y: Any) -> Array:
     return np.where(y == classes[1], 1.0, -1.0)
 
 
-def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificate:
+def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: ArrayLike) -> Certificate:
     check_is_fitted(model)
     signs = _find_signs(model.classes_, y)
     weights = check_weights(sample_weight, X)

@@ -10,6 +10,7 @@ from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
@@ -29,7 +30,8 @@ from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
 from cvxens.solvers.experts import WIDTH
 from cvxens.tables import Feature
 from cvxens.trees import fit_forest
-from cvxens.types import Array
+from cvxens.types import Array, Data
+from cvxens.validation import RandomState
 
 WRITTEN_OUT = 1000
 """Up to so many samples the kernel matrix is written out, and experts are solved in closed form."""
@@ -101,10 +103,10 @@ class SupervisedKernelExperts(Learner):
     n_experts: int = 100
     sample_share: Any = (0.5, 0.9)
     tol: float = 1e-4
-    random_state: Any = None
+    random_state: RandomState = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: ArrayLike) -> Self:
         """Fit the estimator to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
         return super().fit(X, y)
 
@@ -116,7 +118,7 @@ class SupervisedKernelExperts(Learner):
     def _merges(self) -> bool:
         return False
 
-    def _learn(self, X: Array, y: Any, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
+    def _learn(self, X: Array, y: ArrayLike, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
         """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
         validation.n_jobs(self.n_jobs)
@@ -146,7 +148,7 @@ class SupervisedKernelExperts(Learner):
                 warn(f"{failure.attempts[0].message}; solved in closed form", SolverFallbackWarning, stacklevel=4)
         return least_squares_experts(kernel(X), Y, gamma, members, n_jobs=self.n_jobs)
 
-    def _grow_forest(self, X: Array, y: Any, seed: int) -> Any:
+    def _grow_forest(self, X: Array, y: ArrayLike, seed: int) -> Any:
         if self.forest is None:
             return self.default_forest(random_state=seed, n_jobs=self.n_jobs).fit(X, y)
         if not isinstance(self.forest, BaseEstimator):
@@ -164,7 +166,7 @@ class SupervisedKernelExperts(Learner):
         trees = fit_forest(decode_table(features, X), y, random_state=seed, n_jobs=self.n_jobs)
         return OwnTrees(trees, coded=True)
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         """Certify the expert with the largest gap, on a sample.
 
         Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
@@ -291,7 +293,7 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         )
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Return the shares of the votes (n_samples, n_classes) of X (n_samples, n_features), which sum to 1."""
         F = self.decision_function(X)
         shares = np.stack([1 - F, 1 + F], axis=1) if F.ndim == 1 else F

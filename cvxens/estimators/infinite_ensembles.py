@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -58,7 +58,7 @@ from cvxens.rounding import sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, StumpEnsemble, solve_additive_svm
 from cvxens.solvers.blockwise import WHOLE, KernelRows, KernelSVM, KernelSVR, expand, solve_blockwise, solve_prices
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import RandomState
 
 SCALE = "scale"
@@ -82,7 +82,7 @@ Solutions: TypeAlias = Sequence[Any]
 """Solutions along a path of prices; those of a compiled loop have coefficients, intercept and gap alone."""
 
 
-def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
+def scale_price(kernel: TrainingKernel, X: Data, masses: Array) -> float:
     """Return the C that is `PRICE` for a kernel and a sample of variance 1; `PRICE` itself where there is none."""
     trace = kernel.measure_variance(X, masses)
     # a kernel so small that 1 / trace overflows learns nothing at any price that is a number
@@ -383,19 +383,19 @@ class InfiniteEnsemble(KernelMachine):
         return self._find_unit(sample) * scale_price(kernel, sample.X, sample.masses)
 
     @abstractmethod
-    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Data, solver: str | None = None) -> Trainer:
         """Choose how the problem is solved on a sample, by another solver than that of the fit where one is named."""
 
     def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
         return MachinePath(search, others)
 
-    def _solve_at(self, trainer: Trainer, sample: Any, C: float) -> Solved:
+    def _solve_at(self, trainer: Trainer, sample: object, C: float) -> Solved:
         """Solve the problem of a sample within the limits of the parameters."""
         tol, seed = validation.positive("tol", self.tol), validation.random_state(vars(self).get("random_state"))
         (solution,) = trainer.solve_path(self._pose(trainer, sample), [C], tol, time_limit(self), seed)
         return solution
 
-    def _solve_prices(self, trainer: Trainer, sample: Any, prices: Sequence[float]) -> Solutions:
+    def _solve_prices(self, trainer: Trainer, sample: object, prices: Sequence[float]) -> Solutions:
         """Solve the problem of a sample at ascending prices, as `Trainer.solve_prices`."""
         tol, seed = validation.positive("tol", self.tol), validation.random_state(vars(self).get("random_state"))
         return trainer.solve_prices(self._pose(trainer, sample), prices, tol, seed)
@@ -441,7 +441,7 @@ class InfiniteEnsemble(KernelMachine):
         if self._is_precomputed:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against the bound of a new solution."""
         self._refuse_precomputed()
         v = check_shape("weights", weights, self.dual_coef_.shape)
@@ -479,7 +479,7 @@ class InfiniteEnsemble(KernelMachine):
             rounding=solution.certificate.rounding,
         )
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Data) -> Array:
         self._kernel.check(X)
         return self._predictor(X)
 
@@ -556,8 +556,8 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
     solver_: str = field(init=False)
     _: KW_ONLY
     solver: str = "auto"
-    random_state: Any = None
-    class_weight: Any = None
+    random_state: RandomState = None
+    class_weight: object = None
     n_jobs: int | None = None
 
     def _list_shapes(self) -> Any:
@@ -568,7 +568,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         """The averaged stumps of LL08 Theorem 8 with their weights; as `shape_functions_`."""
         return self._view_additive(lambda model: model.cells)
 
-    def sample_ensemble(self, k: int, random_state: Any = None) -> StumpEnsemble | list[StumpEnsemble]:
+    def sample_ensemble(self, k: int, random_state: RandomState = None) -> StumpEnsemble | list[StumpEnsemble]:
         """Draw stumps whose average tends to the classifier; of additive kernels only.
 
         Parameters
@@ -633,7 +633,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         # the optimum of P1 is minus that of P2
         return -solution.objective
 
-    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Data, solver: str | None = None) -> Trainer:
         return make_trainer(kernel, X, solver or self.solver, find_room(self.cache_size))
 
     def _view_additive(self, view: Callable[[AdditiveModel], Any]) -> Any:
@@ -731,14 +731,14 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
     def _find_bound(self, solution: Solved) -> float:
         return solution.certificate.dual
 
-    def _certify(self, sample: TargetSample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: TargetSample, weights: Any, intercept: ArrayLike) -> Certificate:
         # the deviation that costs nothing is that of the fit
         at = copy(self)
         at.epsilon = self.epsilon_
         return super(InfiniteEnsembleSVR, at)._certify(sample, weights, intercept)
 
-    def _make_trainer(self, kernel: TrainingKernel, X: Any, solver: str | None = None) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Data, solver: str | None = None) -> Trainer:
         return make_trainer(kernel, X, "blockwise", find_room(self.cache_size))
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Data) -> Array:
         return super()._scores(np.ascontiguousarray(X))

@@ -35,7 +35,7 @@ from cvxens.kernels import (
 from cvxens.kernels.kernel import Kernel, check_inside
 from cvxens.rounding import EPSILON
 from cvxens.solvers.blockwise import KernelFunction, expand
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -55,7 +55,7 @@ KERNELS: Mapping[str, Callable[[Any], Kernel]] = {
 """Kernels that have a name, made on the training sample."""
 
 
-def measure_spread(X: Any, masses: Array | None = None) -> float:
+def measure_spread(X: Data, masses: Array | None = None) -> float:
     """Return the standard deviation of all numbers of X, rows counted by their masses; 1 if it is 0.
 
     Examples
@@ -164,7 +164,7 @@ class TrainingKernel:
         return np.array_equal(self.scale, other.scale)
 
 
-def find_gamma(name: str, gamma: Any, X: Any, masses: Array | None) -> float:
+def find_gamma(name: str, gamma: object, X: Data, masses: Array | None) -> float:
     """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
     if gamma is None:
         return KERNELS_OF_GAMMA[name][1](X, masses)
@@ -176,7 +176,7 @@ def find_gamma(name: str, gamma: Any, X: Any, masses: Array | None) -> float:
     return validation.positive("gamma", gamma)
 
 
-def _take_values(X: Any, _Z: Any) -> Any:
+def _take_values(X: Data, _Z: object) -> Any:
     """Return the samples: the kernel is precomputed."""
     return X
 
@@ -282,7 +282,7 @@ class Expansion:
     coefficients: Array  # u_i y_i, (n_support,)
     intercept: float  # b
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Evaluate on X (n, n_features), some samples at a time; returns (n,)."""
         return expand(self.kernel, np.asarray(X, np.float64), self.vectors, self.coefficients) + self.intercept
 

@@ -25,7 +25,7 @@ from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score
 from cvxens.estimators.saving import Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
 from cvxens.tables import TableEncoder
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 
 def _hand_on(best: BaseEstimator, choices: Sequence[Choice], sample: Any) -> None:
@@ -222,13 +222,13 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
     @available_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Data) -> Array:
         """Score samples, as the best estimator does."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Return the probabilities of classes, as the best estimator does."""
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, is_classifier
@@ -42,7 +42,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
 from cvxens.estimators.samples import Accepts, Sample, TargetSample, label
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -432,7 +432,7 @@ class EnsemblePath(PricePath):
         search.tell(f"{self.name}={price:.3g}, {n_learners} weak learners, score {trial.score:.4g}")
         return trial
 
-    def _formulate(self, problem: Any, price: float) -> Formulation:
+    def _formulate(self, problem: object, price: float) -> Formulation:
         """Return the formulation of a problem at a price."""
         at = copy(self.estimator)
         vars(at)[self.name] = price
@@ -554,7 +554,7 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
 class AsTheyAre(Accepts):
     """Samples that have been checked."""
 
-    def read(self, estimator: Any, X: Any, *y: Any, reset: bool = False, **more: Any) -> Any:
+    def read(self, estimator: object, X: Data, *y: ArrayLike, reset: bool = False, **more: object) -> Any:
         """Return the samples as they were given."""
         return X
 

@@ -180,7 +180,10 @@ class LPBoostRanker(Ensemble, Predictor):
         pairs, C = sample.pairs, self._price(sample)
         if sample.lists_pairs:
             return Formulation(Hinge(C * pairs.list_all()[2]), L1(), scores=True)
-        return Formulation(PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares), L1())
+        loss = PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares)
+        # flows are compiled before the clock of `max_time` starts
+        loss.violation(loss.repair(np.zeros(len(pairs.y)), None))
+        return Formulation(loss, L1())
 
     def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
         return Rows(super()._oracle(sample, formulation, **more), sample.combinations)

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -160,7 +161,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         # steps from one quantile to the next go up
         return formulation if self._n_scores == 1 else replace(formulation, nonnegative=True)
 
-    def _oracle(self, sample: Weighted, formulation: Formulation, **more: Any) -> Oracle:
+    def _oracle(self, sample: Weighted, formulation: Formulation, **more: object) -> Oracle:
         oracle = super()._oracle(sample, formulation, **more)
         if self._n_scores == 1:
             return oracle
@@ -181,7 +182,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         learners, weights, intercepts = add_up(steps, w, float(b), self._n_scores)
         return {"weak_learners_": learners, "weights_": weights, "intercept_": intercepts}
 
-    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
         if self._n_scores == 1:
             return super()._certify(sample, weights, intercept)
         W = check_shape("weights", weights, self.weights_.shape)
@@ -200,7 +201,7 @@ class LPBoostRegressor(Ensemble, Regressor):
         return np.maximum.accumulate(F, axis=1) if F.ndim > 1 else F
 
 
-def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
+def absolute_errors(_: object, t: Array, weights: Array) -> Formulation:
     """Return least absolute deviations with an l1 penalty, as `LPBoostRegressor` has them by default."""
     return Formulation(AbsoluteError(t, weights / weights.sum() ** 0.5), L1(), intercept=True)
 

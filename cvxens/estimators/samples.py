@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, compute_sample_weight, get_tags
@@ -40,7 +40,7 @@ from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, LevelStump, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Accepts:
     missing: bool = False  # NaN as a missing value
     nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
-    def read(self, estimator: Any, X: Any, *y: Any, reset: bool = False, **more: Any) -> Any:
+    def read(self, estimator: object, X: Data, *y: ArrayLike, reset: bool = False, **more: object) -> Any:
         """Check X, and y if given, as scikit-learn's `validate_data` does; short types of numbers are kept.
 
         Unless `reset`, features have to be those that the estimator was fitted to.
         """
         return self._checked(estimator, self._coded(estimator, X, reset=reset), *y, reset=reset, **more)
 
-    def _coded(self, estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    def _coded(self, estimator: BaseEstimator, X: Data, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
 
         The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
@@ -141,7 +141,7 @@ class Sensitive:
         """Return what is known of some of the samples."""
         return Sensitive(self.codes[rows], self.levels, self.names)
 
-    def find_groups(self, name: Any) -> tuple[list[str], NDArray[np.intp]] | None:
+    def find_groups(self, name: object) -> tuple[list[str], NDArray[np.intp]] | None:
         """Return what the groups of a column are called, of all columns where no name is given, and those of samples.
 
         None for the name of no column.
@@ -176,7 +176,7 @@ class Weighted:
     strata: ClassVar[Any] = None
     """The labels, of which folds have as many of each as the sample has; None where folds are any."""
 
-    def tell_apart(self, given: Any) -> Self:
+    def tell_apart(self, given: object) -> Self:
         """Return the sample with what its samples are told apart by beside their features."""
         kept = np.flatnonzero(self.shares)
         return replace(self, sensitive=Sensitive.read(given, len(self.places)).take(kept))
@@ -186,7 +186,7 @@ class Weighted:
         """The fitted attributes that the sample says by itself."""
         return {}
 
-    def _take(self, rows: NDArray[np.intp], **others: Any) -> Self:
+    def _take(self, rows: NDArray[np.intp], **others: object) -> Self:
         """Return the kept samples of these numbers, with other values of some fields."""
         taken = {name: vars(self)[name][rows] for name in ("X", "weights", "masses", *self.of_samples)}
         sensitive = None if self.sensitive is None else self.sensitive.take(rows)
@@ -301,7 +301,7 @@ class Sample(Weighted):
 
 
 def keep_weighted(
-    estimator: Any, X: Any, masses: Array, weights: Array | None = None, **of_samples: NDArray
+    estimator: object, X: Any, masses: Array, weights: Array | None = None, **of_samples: NDArray
 ) -> dict[str, Any]:
     """Return the fields of a sample without the given samples of weight 0."""
     weights = masses if weights is None else weights
@@ -323,7 +323,7 @@ def label(formulation: Formulation, sample: Any) -> Array | None:
     return None if formulation.on_scores else sample.signs
 
 
-def check_weights(sample_weight: Any, X: Any) -> Array:
+def check_weights(sample_weight: ArrayLike, X: Any) -> Array:
     """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
     n_samples = X.shape[0]
     return (
@@ -331,7 +331,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     )
 
 
-def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
+def class_factors(class_weight: object, y: NDArray, masses: Array) -> Array:
     """Return the factor that `class_weight` has for each sample, (n_samples,).
 
     "balanced" gives all classes of positive mass the same sum of mass times factor, and leaves the sum over all samples
@@ -361,7 +361,7 @@ def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
         raise InvalidInput("class_weight", f"found {class_weight!r:.100}: {error}", "name the classes of y") from None
 
 
-def _keys(X: Any) -> NDArray:
+def _keys(X: Data) -> NDArray:
     """Return keys (n_samples,) that are equal exactly where rows of X are, and ascend as the rows do; -0 is 0.
 
     So the order of rows depends neither on the sparsity of X nor on the scale of its features.
@@ -513,7 +513,7 @@ def offers(oracle: str | OracleFactory, parameter: str) -> bool:
 
 
 def make_oracle(
-    oracle: str | OracleFactory, sample: Weighted, *, columns_per_round: int | None = None, **offered: Any
+    oracle: str | OracleFactory, sample: Weighted, *, columns_per_round: int | None = None, **offered: object
 ) -> Oracle:
     """Make an oracle over a training sample.
 

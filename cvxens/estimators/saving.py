@@ -79,7 +79,7 @@ def load_as(kind: type[T], path: str | os.PathLike[str], *, trusted: Trusted = (
     return model
 
 
-def is_ours(value: Any) -> bool:
+def is_ours(value: object) -> bool:
     """Return True for estimators that files are written of."""
     return getattr(type(value), "save", None) is save_model
 
@@ -173,7 +173,7 @@ def _name_types(content: bytes) -> list[str]:
     return list(get_untrusted_types(data=content))
 
 
-def _write(value: Any) -> bytes | Exception:
+def _write(value: object) -> bytes | Exception:
     """Return a file of skops that has been read again, or the error that one of the two raised."""
     from skops.io import dumps, loads
 
@@ -186,7 +186,7 @@ def _write(value: Any) -> bytes | Exception:
     return content
 
 
-def _leave_out(value: Any) -> Any:
+def _leave_out(value: object) -> Any:
     """Return an estimator, or what is in one, as a file keeps it."""
     if is_ours(value):
         kept = copy(value)

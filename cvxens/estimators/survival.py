@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Run
@@ -16,7 +16,7 @@ from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 PENALTIES: dict[str, Penalty] = {"l1": L1(), "l2": SquaredL2()}
 """The penalties of `ColumnGenerationSurvival` by their names."""
@@ -46,7 +46,7 @@ class StepFunction:
     y: Array
     before: float
 
-    def __call__(self, t: Any) -> Array:
+    def __call__(self, t: ArrayLike) -> Array:
         """Return the values at times t, of any shape.
 
         Raises
@@ -234,7 +234,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
             f += w * column.values
         return find_baseline(self._loss(sample), f)
 
-    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> Any:
+    def predict_cumulative_hazard_function(self, X: Data, return_array: bool = False) -> Any:
         """Predict the cumulative hazard of samples over the time.
 
         Parameters
@@ -252,7 +252,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         values = np.exp(self.predict(X))[:, np.newaxis] * self.cumulative_hazard_
         return values if return_array else self._make_steps(values, 0.0)
 
-    def predict_survival_function(self, X: Any, return_array: bool = False) -> Any:
+    def predict_survival_function(self, X: Data, return_array: bool = False) -> Any:
         """Predict the share of samples like these that have had no event, over the time.
 
         Parameters

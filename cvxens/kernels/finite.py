@@ -17,7 +17,7 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.stumps import as_tuple
 from cvxens.kernels.tiles import Tile, check_features, check_pair
 from cvxens.problems import DenseColumns
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import RandomState
 
 
@@ -25,18 +25,18 @@ class InnerProduct(Kernel):
     """K(x, x') = phi(x)'phi(x')."""
 
     @abstractmethod
-    def embed(self, X: Any, origin: Any = None) -> Array:
+    def embed(self, X: Data, origin: object = None) -> Array:
         """Return phi(x), or phi(x) - phi(origin) with the digits of differences; (n_samples, n_coordinates)."""
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         left = self.embed(X)
         right = left if Z is X else self.embed(Z)
         return lambda rows, columns: left[rows] @ right[columns].T
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         return (self.embed(X) ** 2).sum(axis=1)
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         """Measure from a sample in the middle of each feature: what an offset adds to all samples, it has too."""
         X = np.asarray(X, np.float64)
         return Centred(self, np.partition(X, len(X) // 2, axis=0)[len(X) // 2])
@@ -77,10 +77,10 @@ class Linear(InnerProduct):
             raise InvalidInput("V", f"found the eigenvalue {values[0]:.3g}", "give a PSD matrix")
         return vectors * np.sqrt(np.maximum(values, 0))
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         return super().tile(*check_pair(X, Z))
 
-    def embed(self, X: Any, origin: Any = None) -> Array:
+    def embed(self, X: Data, origin: object = None) -> Array:
         # phi(x) = F'x
         X, _ = check_pair(X)
         if origin is not None:
@@ -174,11 +174,11 @@ class WeakLearner(InnerProduct):
         drawn = kernel.sample(n, random_state)
         return cls(drawn, mass=kernel.total_mass())
 
-    def cells(self, X: Any) -> DenseColumns:
+    def cells(self, X: Data) -> DenseColumns:
         """Return one column sqrt(mass pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""
         return DenseColumns(self.embed(X))
 
-    def embed(self, X: Any, origin: Any = None) -> Array:
+    def embed(self, X: Data, origin: object = None) -> Array:
         # phi_j(x) = sqrt(mass pi_j) h_j(x)
         values = self._evaluate(X)
         if origin is not None:
@@ -230,10 +230,10 @@ class Centred(InnerProduct):
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", as_tuple(self.origin))
 
-    def embed(self, X: Any, origin: Any = None) -> Array:
+    def embed(self, X: Data, origin: object = None) -> Array:
         return self.kernel.embed(X, self.origin)
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         return self
 
 
@@ -265,12 +265,12 @@ class Precomputed(Kernel):
     def _matrix(self) -> Array:
         return validation.symmetric(self.K)
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         X, Z = check_pair(X, Z)
         left, right = self._indices(X, "X"), self._indices(Z, "Z")
         return lambda rows, columns: self._matrix[np.ix_(left[rows], right[columns])]
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         return self._matrix.diagonal()[self._indices(check_pair(X)[0], "X")]
 
     def _indices(self, X: Array, argument: str) -> NDArray[np.intp]:

@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
 from cvxens.kernels.tiles import SingleKernel, Tile, assemble, check_pair
-from cvxens.types import Array, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly
 from cvxens.validation import RandomState
 
 OPEN = 2.0**-10
@@ -95,14 +95,14 @@ class Kernel(FieldsOnly, ABC):
         return True
 
     @abstractmethod
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         """Check two samples, which may be one and the same, and return what computes parts of their matrix."""
 
     def round_to_single(self, X: Array) -> SingleKernel | None:
         """Return the kernel on a sample in single precision, with a bound on its error; None where there is none."""
         return None
 
-    def prepare(self, X: Any) -> tuple[Kernel, Any]:
+    def prepare(self, X: Data) -> tuple[Kernel, Any]:
         """Return a kernel and features with the same matrix on a sample, for which what it takes of each is done."""
         return self, X
 
@@ -120,7 +120,7 @@ class Kernel(FieldsOnly, ABC):
         dtype = np.dtype(np.float32 if single else np.float64)
         return assemble(tile, (len(X), len(Z)), dtype, symmetric=X is Z)
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         """Compute K(x_i, x_i) for every row of `X`, shape (n_samples,): the total mass where hypotheses are +-1."""
         X, _ = check_pair(X)
         return np.full(len(X), self.total_mass(X))
@@ -135,7 +135,7 @@ class Kernel(FieldsOnly, ABC):
         """
         raise InvalidInput("kernel", f"found {self!r}, which embodies no set of hypotheses", "take one that does")
 
-    def with_ranges_of(self, X: Any) -> Self:
+    def with_ranges_of(self, X: Data) -> Self:
         """Return the kernel with all that was left open, such as ranges, taken from the sample `X`."""
         return self
 
@@ -149,7 +149,7 @@ class Kernel(FieldsOnly, ABC):
         """
         raise InvalidInput("kernel", f"found {self!r}, which embodies no set of hypotheses", "take one that does")
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         """Return a kernel with the same P2 solutions on `X` that needs no range: ``K(x, x') + a(x) + a(x')``.
 
         What it adds is cancelled by y'u = 0 (LL08 after Theorem 4); the intercept goes with it. Where the kernel allows
@@ -158,7 +158,7 @@ class Kernel(FieldsOnly, ABC):
         """
         return close_ranges(self, X)
 
-    def additive_scales(self, X: Any) -> Array | None:
+    def additive_scales(self, X: Data) -> Array | None:
         """Return scale (n_features,) if K(x, x') is ``-sum_d scale_d |x_d - x'_d| + a(x) + a(x')`` on `X`, else None.
 
         P2 is then solved without a kernel matrix, and its solution is a sum of functions of single features.
@@ -207,7 +207,7 @@ class Kernel(FieldsOnly, ABC):
         return KernelSum((self,), (validation.positive("factor", factor),))
 
 
-def check_ranges_known(kernel: Kernel, X: Any, Z: Any) -> None:
+def check_ranges_known(kernel: Kernel, X: Data, Z: Data) -> None:
     """Raise if a kernel that reads its ranges off the sample is to be evaluated between two."""
     if X is not Z and not kernel.is_data_independent:
         raise InvalidInput(
@@ -262,14 +262,14 @@ class Compound(Kernel):
     def is_data_independent(self) -> bool:
         return all(part.is_data_independent for part in self.parts)
 
-    def with_ranges_of(self, X: Any) -> Self:
+    def with_ranges_of(self, X: Data) -> Self:
         return self.replace_parts(lambda part: part.with_ranges_of(X))
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         tiles = [part.tile(X, Z) for part in self.parts]
         return lambda rows, columns: self.combine([tile(rows, columns) for tile in tiles])
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         diagonal: Array = self.combine([part.diag(X) for part in self.parts])
         return diagonal
 
@@ -315,10 +315,10 @@ class KernelSum(Compound):
         drawn = zip(self.parts, counts, strict=True)
         return tuple(h for part, count in drawn if count for h in part.sample(int(count), random))
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         return self.replace_parts(lambda part: part.range_free_equivalent(X))
 
-    def additive_scales(self, X: Any) -> Array | None:
+    def additive_scales(self, X: Data) -> Array | None:
         scales = [scale for part in self.parts if (scale := part.additive_scales(X)) is not None]
         return self.combine(scales) if len(scales) == len(self.parts) else None
 
@@ -362,7 +362,7 @@ class Product(Compound):
     def combine(self, values: Sequence[Any]) -> Any:
         return reduce(mul, values)
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         check_ranges_known(self, X, Z)
         return super().tile(X, Z)
 
@@ -374,7 +374,7 @@ class Product(Compound):
         columns = [[h[k] for k in order] for h, order in zip(drawn, orders, strict=True)]
         return tuple(Formula(XOR, parts) for parts in zip(*columns, strict=True))
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         # what P2 cancels of a part, it does not cancel of a product
         return self.replace_parts(lambda part: close_ranges(part, X))
 
@@ -387,7 +387,7 @@ class Simplified(Kernel):
 
     psd = False
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         return np.zeros(len(check_pair(X)[0]))
 
 
@@ -411,14 +411,14 @@ class Clipped(Kernel):
     def psd(self) -> bool:
         return self.kernel.psd
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         inside = self._clip("X", X)
         return self.kernel.tile(inside, inside if Z is X else self._clip("Z", Z))
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         return self.kernel.diag(self._clip("X", X))
 
-    def prepare(self, X: Any) -> tuple[Kernel, Any]:
+    def prepare(self, X: Data) -> tuple[Kernel, Any]:
         return self.kernel.prepare(self._clip("X", X))
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:

@@ -13,6 +13,7 @@ from math import exp, sqrt
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from cvxens import validation
@@ -23,6 +24,7 @@ from cvxens.kernels.kernel import OPEN, Compound, Kernel, Product, check_ranges_
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair
+from cvxens.types import Data
 from cvxens.validation import RandomState
 
 
@@ -53,7 +55,7 @@ class Logical(Compound):
         # of the masses, the mass
         return 4 * values[0] * values[1]
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         check_ranges_known(self, X, Z)
         first, second = (part.tile(X, Z) for part in self.parts)
         delta_1, delta_2 = (part.total_mass(X, Z) for part in self.parts)
@@ -125,7 +127,7 @@ class Constants(Kernel):
     source = "LL08 after Definition 17"
     neutral = True
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         shape = tuple(map(len, check_pair(X, Z)))
         return lambda rows, columns: np.broadcast_to(self.mass, shape)[rows, columns]
 
@@ -148,14 +150,14 @@ class OfStumps(Ranged):
         return Stump(self.low, self.high)
 
     @abstractmethod
-    def combine(self, K: Any, delta: float) -> Any:
+    def combine(self, K: ArrayLike, delta: float) -> Any:
         """Compute g(K, Delta_S) for values of the stump kernel, a number or an array."""
 
     def stump_mass(self, X: Any = None, Z: Any = None) -> float:
         """Compute Delta_S, or raise an InvalidInput if there is no kernel with it."""
         return self.stump.total_mass(X, Z)
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         check_ranges_known(self, X, Z)
         stumps, delta = self.stump.tile(X, Z), self.stump_mass(X, Z)
         return lambda rows, columns: self.combine(stumps(rows, columns), delta)
@@ -193,8 +195,8 @@ class StumpRegion(OfStumps):
     """
 
     level: int
-    low: Any = None
-    high: Any = None
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
     equation = "(K_{L-1} + Delta_{L-1}) (K_S + Delta_S)"
     source = "LL08 Definition 17, Theorem 16"
 
@@ -251,8 +253,8 @@ class DecisionTree(OfStumps):
     """
 
     gamma: float
-    low: Any = None
-    high: Any = None
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
     equation = "exp(gamma (K_S + Delta_S)) - 1"
     source = "LL08 Theorem 18, footnote 5"
 
@@ -278,7 +280,7 @@ class DecisionTree(OfStumps):
         signs = random.choice([1, -1], size=n).tolist()
         return tuple(Formula(XOR, tuple(islice(stumps, k)), sign) for k, sign in zip(sizes, signs, strict=True))
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
         if self.low is not None or self.high is not None:
             return close_ranges(self, X)

@@ -16,7 +16,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
 from cvxens.kernels.tiles import SQUARE, Profile, SingleKernel, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import RandomState
 
 ROUNDING = 1 + 1e-12
@@ -60,7 +60,7 @@ class Perceptron(Kernel):
     def is_data_independent(self) -> bool:
         return self.radius is not None
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         X, Z = check_pair(X, Z)
         return measure(SQUARE, X, Z, None, np.sqrt, partial(np.subtract, self.total_mass(X, Z)))
 
@@ -82,7 +82,7 @@ class Perceptron(Kernel):
         drawn = zip(thetas.tolist(), random.uniform(-radius, radius, n).tolist(), strict=True)
         return tuple(hypotheses.Perceptron(tuple(theta), alpha, 1) for theta, alpha in drawn)
 
-    def cells(self, X: Any, n_directions: int, random_state: RandomState = None) -> StumpColumns:
+    def cells(self, X: Data, n_directions: int, random_state: RandomState = None) -> StumpColumns:
         """Return cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.
 
         Each direction theta contributes the gaps between the projections theta'x_i, within [-radius, radius]. The
@@ -97,7 +97,7 @@ class Perceptron(Kernel):
         ends = np.stack([np.full(n_directions, -radius), np.full(n_directions, radius)])
         return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         # the constant goes (LL08 Theorem 10); with a radius, samples are bound to it
         return SimplifiedPerceptron() if self.radius is None else close_ranges(self, X)
 
@@ -137,7 +137,7 @@ class SimplifiedPerceptron(Simplified):
     homogeneity = 1.0
     statement = ("perceptron", None)
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         return measure(SQUARE, *check_pair(X, Z), None, np.sqrt, np.negative)
 
     def round_to_single(self, X: Array) -> SingleKernel | None:

@@ -16,7 +16,7 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
 from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Profile, SingleKernel, Tile, check_pair, measure
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import RandomState
 
 
@@ -50,7 +50,7 @@ class OfDistance(Kernel):
     def statement(self) -> tuple[str, float | None]:
         return self.law.kernel, self.gamma
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         return measure(self.law.term, *check_pair(X, Z), None, partial(np.multiply, -self.gamma), self._exp)
 
 
@@ -93,7 +93,7 @@ class ExponentialOfDistance(OfDistance):
         # the square of a cosine is 1/2 on average over its phase, and K(x, x) is 1: hence the amplitude
         return tuple(Wave(tuple(theta), kappa, sqrt(2)) for theta, kappa in drawn)
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         return self.simplified(self.gamma)
 
 

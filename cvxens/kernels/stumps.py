@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens import hypotheses, validation
 from cvxens.docstrings import documented
@@ -23,7 +23,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
 from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import RandomState
 
 
@@ -39,8 +39,8 @@ class Ranged(Kernel):
     margin: ClassVar[float] = 0.0
     """The share of a sample's range by which an end that is not given is beyond it."""
 
-    low: Any
-    high: Any
+    low: ArrayLike | None
+    high: ArrayLike | None
 
     @property
     def ends(self) -> Mapping[str, Any]:
@@ -97,22 +97,22 @@ class AdditiveKernels(Kernel):
     homogeneity: float | None = 1.0
 
     @abstractmethod
-    def additive_scales(self, X: Any) -> Array:
+    def additive_scales(self, X: Data) -> Array:
         """Return the scale of each feature on `X`, shape (n_features,)."""
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         # what two samples agree on is the mass of all less twice that of the thresholds in between
         X, Z = check_pair(X, Z)
         return measure(DIFFERENCE, X, Z, self.additive_scales(X), partial(np.subtract, self.total_mass(X, Z)))
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
+    def range_free_equivalent(self, X: Data) -> Kernel:
         return SimplifiedStump.from_scales(self.additive_scales(X))
 
 
 class RangedStumps(Ranged, AdditiveKernels):
     """The inner product over stumps whose thresholds are within ranges."""
 
-    def cells(self, X: Any) -> StumpColumns:
+    def cells(self, X: Data) -> StumpColumns:
         """Return the cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
 
         Stumps of both signs share a gap. With features scaled by `additive_scales`, a gap of width v has the column
@@ -149,8 +149,8 @@ class Stump(RangedStumps):
            [-511.,  513.]])
     """
 
-    low: Any = None
-    high: Any = None
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
     equation = "Delta - |x - x'|_1"
     source = "LL08 Definition 3, Appendix A"
     neutral = True
@@ -190,14 +190,14 @@ class DecisionStump(RangedStumps):
            [-0.5,  1. ]])
     """
 
-    low: Any = None
-    high: Any = None
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
     equation = "1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d))"
     source = "KIE06 (12), (13)"
     neutral = True
     homogeneity = 0.0
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         check_ranges_known(self, X, Z)
         left, right = check_pair(X, Z)
         _check_varies("X", self.additive_scales(left))
@@ -212,7 +212,7 @@ class DecisionStump(RangedStumps):
         masses = np.sign(_check_varies("low", _uniform_scales(box)))
         return draw_signs(*draw_places(box, masses, n, random), random)
 
-    def additive_scales(self, X: Any) -> Array:
+    def additive_scales(self, X: Data) -> Array:
         return _uniform_scales(self.box_of(np.asarray(X, np.float64)))
 
 
@@ -238,7 +238,7 @@ class HistogramIntersection(Ranged, AdditiveKernels):
            [3., 4.]])
     """
 
-    high: Any = None
+    high: ArrayLike | None = None
     equation = "sum_d min(x_d, x'_d)"
     source = "LL08 section 4.1"
     is_data_independent = True
@@ -247,12 +247,12 @@ class HistogramIntersection(Ranged, AdditiveKernels):
     def ends(self) -> Mapping[str, Any]:
         return {"high": self.high}
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         X, Z = check_pair(X, Z)
         self.box_of(join_samples(X, Z))
         return measure(MINIMUM, X, Z)
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         X, _ = check_pair(X)
         self.box_of(X)
         return X.sum(axis=1)
@@ -316,7 +316,7 @@ class SimplifiedStump(Simplified, AdditiveKernels):
         """Make one of the scales of all features, which are left out if all are 1."""
         return cls() if (scales == 1).all() else cls(scales)
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         X, Z = check_pair(X, Z)
         return measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]), np.negative)
 
@@ -383,7 +383,7 @@ class MiddleStump(Kernel):
         """Return the stumps on their own sample, without the constant."""
         return self._columns
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         X, Z = check_pair(X, Z)
         kernel, ranks = self.prepare(X)
         return kernel.tile(ranks, ranks if Z is X else self._ranks(Z))
@@ -399,7 +399,7 @@ class MiddleStump(Kernel):
         drawn = random.integers(stumps.shape[1], size=validation.whole("n", n))
         return draw_signs(stumps.features[drawn], stumps.thresholds[drawn], random)
 
-    def cells(self, X: Any) -> StumpColumns:
+    def cells(self, X: Data) -> StumpColumns:
         """Return one column per group of stumps that are alike on `X`, scaled by the root of their number.
 
         The columns are stumps on the number of thresholds at or below each value; their inner products are the kernel.
@@ -437,7 +437,7 @@ class RankDifference(AdditiveKernels):
         return float(self.n_stumps)
 
 
-def as_tuple(values: Any) -> Any:
+def as_tuple(values: ArrayLike) -> Any:
     """Return an array or a list of numbers as a tuple, which is hashable, and anything else as it is."""
     return tuple(np.asarray(values).tolist()) if np.ndim(values) == 1 else values
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads, one_blas_thread
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 Tile: TypeAlias = Callable[[slice, slice], NDArray[Any]]
 """Maps a slice of rows and a slice of columns to that part of a matrix, in float64 unless both samples are rounded."""
@@ -105,7 +105,7 @@ def cut(length: int, size: int) -> list[slice]:
     return [slice(first, min(first + size, length)) for first in range(0, length, size)]
 
 
-def measure(term: int, X: Any, Z: Any, scale: Array | None = None, *functions: Callable[..., object]) -> Tile:
+def measure(term: int, X: Data, Z: Data, scale: Array | None = None, *functions: Callable[..., object]) -> Tile:
     """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1.
 
     It is computed in the precision of the samples. Functions of numpy are applied one after the other, in the memory of

@@ -24,7 +24,7 @@ from cvxens.hypotheses import Hypothesis, decode_table
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
-from cvxens.types import Array, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly
 from cvxens.validation import RandomState
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -99,7 +99,7 @@ class TreeEnsemble(Kernel):
         """Number of trees, T."""
         return len(self._paths)
 
-    def tile(self, X: Any, Z: Any) -> Tile:
+    def tile(self, X: Data, Z: Data) -> Tile:
         left = self._trees.leaves(X)
         right = left if Z is X else self._trees.leaves(Z)
 
@@ -122,7 +122,7 @@ class TreeEnsemble(Kernel):
         above, least, most = map(np.concatenate, of_trees)
         return TreeMatrix(above, least, most, first, left, right)
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Data) -> Array:
         # the share of the levels of each leaf whose nodes count
         found = zip(self._paths, self._trees.leaves(X), strict=True)
         return np.mean([(paths.passed[at] >= 0).sum(axis=1) / paths.depth[at] for paths, at in found], axis=0)
@@ -144,7 +144,7 @@ class TreeEnsemble(Kernel):
         drawn = random.choice(len(listed), size=validation.whole("n", n), p=weights / weights.sum())
         return tuple(PassesNode(self, *listed[k]) for k in drawn)
 
-    def passes(self, X: Any, tree: int, node: int, depth: int) -> Array:
+    def passes(self, X: Data, tree: int, node: int, depth: int) -> Array:
         """Return 1 for the samples that pass a node of a tree and end at most at a depth, else 0; (n_samples,)."""
         paths, leaves = self._paths[tree], self._trees.leaves(X)[tree]
         passes: Array = (paths.passed[leaves] == node).any(axis=1) & (paths.depth[leaves] <= depth)
@@ -163,7 +163,7 @@ class PassesNode:
     node: int
     depth: int
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         return self.kernel.passes(X, self.tree, self.node, self.depth)
 
     def __str__(self) -> str:
@@ -381,11 +381,11 @@ class FittedTrees(Protocol):
     def parents(self) -> Sequence[Indices]:
         """The parent of every node, for each tree; the root is its own parent."""
 
-    def leaves(self, X: Any) -> Indices:
+    def leaves(self, X: Data) -> Indices:
         """Find the leaf that each sample reaches, shape (n_trees, n_samples)."""
 
 
-def trees_of(forest: Any) -> FittedTrees:
+def trees_of(forest: object) -> FittedTrees:
     """Return the trees of a fitted estimator, or of a sequence of trees; trees as arrays are what they are."""
     if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
         return SklearnTrees(forest)
@@ -457,7 +457,7 @@ class ThresholdTrees(FieldsOnly):
     def parents(self) -> Sequence[Indices]:
         return [_invert_children(tree) for tree in self.trees]
 
-    def leaves(self, X: Any) -> Indices:
+    def leaves(self, X: Data) -> Indices:
         # in single precision, as scikit-learn descends
         X = np.asarray(X, np.float64)
         check_features("X", X, self.n_features, "the trees")
@@ -479,7 +479,7 @@ class OwnTrees(FieldsOnly):
     def parents(self) -> Sequence[Indices]:
         return [tree.parents for tree in self.trees]
 
-    def leaves(self, X: Any) -> Indices:
+    def leaves(self, X: Data) -> Indices:
         # the trees of a forest have the same features: samples are read once
         known = {tree.features for tree in self.trees}
         read = {features: (decode_table if self.coded else match)(features, X).columns for features in known}
@@ -487,7 +487,7 @@ class OwnTrees(FieldsOnly):
         return np.stack([_descend_branches(tree, read[tree.features]) for tree in self.trees])
 
 
-def _iterate_trees(forest: Any) -> Iterator[Any]:
+def _iterate_trees(forest: object) -> Iterator[Any]:
     for estimator in np.ravel(getattr(forest, "estimators_", [forest])).tolist():
         yield estimator.tree_
 

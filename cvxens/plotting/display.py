@@ -87,7 +87,7 @@ def new_axes(size: tuple[float, float], n_axes: int = 1, n_across: int = 1) -> l
     return axes
 
 
-def check_axes(ax: Any) -> Axes:
+def check_axes(ax: object) -> Axes:
     """Return `ax` if it is matplotlib Axes."""
     if not isinstance(ax, pyplot().Axes):
         raise InvalidInput("ax", f"found {type(ax).__name__}", "give matplotlib Axes, or None for a new figure")
@@ -192,7 +192,7 @@ class WeightedHypotheses:
         parts = ([part for _, part in take_apart(self.hypotheses[j])] for j in used.tolist())
         return [{f for part in each if not isinstance(part, float) for f in part.features} for each in parts]
 
-    def describe(self, hypothesis: Any) -> str:
+    def describe(self, hypothesis: object) -> str:
         """Return the text of a hypothesis in one line, with the names of features and of the class that it is for."""
         first, *others = str(hypothesis).splitlines() or [""]
         test, arrow, sign = with_names(first, self.names).rpartition(" -> ")

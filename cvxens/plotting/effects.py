@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.effects import Effects, Interaction, MainEffect, find_span
@@ -431,7 +432,9 @@ class EffectsDisplay(Display):
         validation.whole("n_shown", self.n_shown)
 
     @classmethod
-    def from_effects(cls, effects: Effects, *, output: Any = None, n_shown: int = 20, ax: Axes | None = None) -> Self:
+    def from_effects(
+        cls, effects: Effects, *, output: object = None, n_shown: int = 20, ax: Axes | None = None
+    ) -> Self:
         """Draw effects: of all scores together, or of the one that `output` names."""
         sizes = effects.importances if output is None else effects.sizes[:, find_output(effects, output)]
         return cls(sizes, effects.names, n_shown).plot(ax)
@@ -487,7 +490,7 @@ class PairDisplay(Display):
 
     @classmethod
     def from_effects(
-        cls, effects: Effects, pair: str | None = None, X: Any = None, *, output: Any = None, ax: Axes | None = None
+        cls, effects: Effects, pair: str | None = None, X: Any = None, *, output: object = None, ax: Axes | None = None
     ) -> Self:
         """Draw a pair, such as "age x dose", by default the most important, over the range of a sample X or its cuts.
 
@@ -566,10 +569,10 @@ class ExplanationDisplay(Display):
     def from_effects(
         cls,
         effects: Effects,
-        x: Any,
+        x: ArrayLike,
         *,
         shapley: bool = False,
-        output: Any = None,
+        output: object = None,
         n_shown: int = 10,
         ax: Axes | None = None,
     ) -> Self:
@@ -628,7 +631,7 @@ class ExplanationDisplay(Display):
         ax.set(xlabel=f"f: {ends[0]:.4g} on average, {ends[1]:.4g} here")
 
 
-def find_output(effects: Effects, output: Any) -> int:
+def find_output(effects: Effects, output: object) -> int:
     """Return which of several scores is named, by a class or what sub-problems tell apart; 0 where there is one."""
     if not effects.outputs and output is None:
         return 0

@@ -110,7 +110,7 @@ class Trace:
         return np.array(gaps)
 
 
-def read_traces(estimator: Any, name: str = "") -> list[Trace]:
+def read_traces(estimator: object, name: str = "") -> list[Trace]:
     """Return the traces of the ``history_`` of a fitted estimator, one for each sub-problem, by what it tells apart."""
     histories, names = read_fitted(estimator, "history_"), [name]
     if find_fitted(estimator, "estimators_") is not None:
@@ -159,7 +159,9 @@ class TraceDisplay(Display):
         return cls([Trace.from_history(run.history, name) for name, run in runs.items()], against).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: object, *, name: str = "", against: str = "rounds", ax: Axes | None = None
+    ) -> Self:
         """Draw the ``history_`` of a fitted estimator; of several classes, all sub-problems, by what they tell apart.
 
         Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.

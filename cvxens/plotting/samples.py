@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.inspection import DecisionBoundaryDisplay
 
@@ -24,7 +24,7 @@ from cvxens.plotting.display import (
     pyplot,
     read_fitted,
 )
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,12 +68,12 @@ class MarginDisplay(Display):
         }
 
     @classmethod
-    def from_run(cls, run: Run, X: Any, y: Any, *, name: str = "", ax: Axes | None = None) -> Self:
+    def from_run(cls, run: Run, X: Data, y: ArrayLike, *, name: str = "", ax: Axes | None = None) -> Self:
         """Draw one run's margins on a sample with labels -1 and +1; `ax` takes further ones, under names."""
         return cls.from_runs({name: run}, X, y, ax=ax)
 
     @classmethod
-    def from_runs(cls, runs: Mapping[str, Run], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+    def from_runs(cls, runs: Mapping[str, Run], X: Data, y: ArrayLike, *, ax: Axes | None = None) -> Self:
         """Draw the margins of several runs, by name, on a sample with labels -1 and +1."""
         validation.instance("runs", runs, Mapping)
         y = validation.signs(y, np.shape(X)[0])
@@ -81,7 +81,9 @@ class MarginDisplay(Display):
         return cls({name: y * run.decision_function(X) / sizes[name] for name, run in runs.items()}).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str = "", ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: object, X: Data, y: ArrayLike, *, name: str = "", ax: Axes | None = None
+    ) -> Self:
         """Draw the margins of a fitted binary classifier with ``weights_``; `y` holds labels of its ``classes_``."""
         classes, y = np.asarray(read_fitted(estimator, "classes_")), validation.labels("y", y)
         if len(classes) != 2 or not np.isin(y, classes).all():
@@ -139,7 +141,7 @@ class BoundaryDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
+        cls, estimator: object, X: Data, y: ArrayLike, *, grid_resolution: int = 200, ax: Axes | None = None
     ) -> Self:
         """Draw a fitted classifier on a sample, an array or data frame (n_samples, 2) with labels.
 
@@ -173,7 +175,7 @@ class BoundaryDisplay(Display):
         return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)
 
     @classmethod
-    def from_run(cls, run: Run, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None) -> Self:
+    def from_run(cls, run: Run, X: Data, y: ArrayLike, *, grid_resolution: int = 200, ax: Axes | None = None) -> Self:
         """Draw a run of column generation on a sample with labels -1 and +1; as `from_estimator` otherwise."""
         WeightedHypotheses.from_run(run)
         return cls.from_estimator(_RunAsClassifier(run), X, validation.signs(y), grid_resolution=grid_resolution, ax=ax)
@@ -246,7 +248,7 @@ class GramDisplay(Display):
         self.K_ = K[np.ix_(order, order)]
 
     @classmethod
-    def from_kernel(cls, kernel: Callable[[Any], Any], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+    def from_kernel(cls, kernel: Callable[[Any], Any], X: Data, y: ArrayLike, *, ax: Axes | None = None) -> Self:
         """Evaluate a kernel, one of `cvxens.kernels` or any callable that maps X to its Gram matrix, and draw it."""
         if isinstance(kernel, type) or not callable(kernel):
             raise InvalidInput("kernel", f"found {kernel!r:.100}", "give a function from X to its Gram matrix")
@@ -274,5 +276,5 @@ class _RunAsClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array([-1, 1])
         self.decision_function = run.decision_function
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Data, y: ArrayLike) -> Self:
         return self

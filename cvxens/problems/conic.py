@@ -92,7 +92,7 @@ def solve_cones(
     cost: Array,
     cones: Cones | Sequence[Cones],
     curvature: Array | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> ConicSolution:
     """Minimise ``cost'x + curvature'x^2 / 2`` with ``b - A x`` in the cones, one or some in turn, by Clarabel.
 

@@ -77,7 +77,7 @@ def read_constraints(constrain: Constrain, z: cp.Expression) -> tuple[cp.Constra
     return tuple(_flatten(found))
 
 
-def _flatten(found: Any) -> list[cp.Constraint]:
+def _flatten(found: object) -> list[cp.Constraint]:
     """Return one constraint, or a list of some, as a list; InvalidInput where one is no convex constraint."""
     if isinstance(found, (tuple, list)):
         return [one for each in found for one in _flatten(each)]
@@ -88,7 +88,7 @@ def _flatten(found: Any) -> list[cp.Constraint]:
     return [found]
 
 
-def _not_convex(found: Any) -> InvalidInput:
+def _not_convex(found: object) -> InvalidInput:
     remedy = "give a function from the cvxpy variable z to a list of constraints, convex by cvxpy's rules"
     return InvalidInput("constraints", f"found {found!r:.200}", remedy)
 

@@ -17,7 +17,7 @@ from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, read_pe
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.sides import read_sides
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 Decide: TypeAlias = Callable[[Array, Any, Mapping[str, Array]], Array]
 """From scores (n_samples,) or (n_samples, n_outputs), samples and own values to what there is one of per sample."""
@@ -240,7 +240,7 @@ class Formulation:
         return {**loss.own_values(z), **penalty.own_values(w)}
 
 
-def apply(decide: Decide | None, f: Array, X: Any, own: Mapping[str, Array]) -> Array:
+def apply(decide: Decide | None, f: Array, X: Data, own: Mapping[str, Array]) -> Array:
     """Return what is decided on samples with the scores f, these themselves where nobody says otherwise.
 
     Examples
@@ -257,7 +257,7 @@ def apply(decide: Decide | None, f: Array, X: Any, own: Mapping[str, Array]) -> 
     return decided
 
 
-def _holds_own(part: Any) -> bool:
+def _holds_own(part: object) -> bool:
     """Return whether a part is a user's own, or one of the library's that holds such a part."""
     if callable(part) or not type(part).__module__.startswith("cvxens.problems."):
         return True

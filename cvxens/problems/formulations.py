@@ -214,7 +214,7 @@ def ordinal(levels: ArrayLike, C: float = 1.0) -> Formulation:
     grades, price = _check_levels("levels", levels), validation.positive("C", C)
     above = np.where(grades[:, np.newaxis] > np.arange(grades.max()), 1.0, -1.0)
 
-    def loss(z: Any) -> Any:
+    def loss(z: ArrayLike) -> Any:
         theta = cp.Variable((1, above.shape[1]), name="thresholds")
         to_thresholds = (
             cp.reshape(z, (len(above), 1), order="C") @ np.ones(theta.shape) - np.ones((len(above), 1)) @ theta
@@ -270,7 +270,7 @@ def unlabelled(y: ArrayLike, pairs: ArrayLike, C: float = 1.0, gamma: float = 1.
     return Formulation(loss, L1(), intercept=True, scores=True)
 
 
-def _check_levels(argument: str, values: Any) -> NDArray[np.intp]:
+def _check_levels(argument: str, values: ArrayLike) -> NDArray[np.intp]:
     """Return whole numbers from 0, two or more, none left out."""
     levels = np.asarray(values)
     found = np.unique(levels)

@@ -38,20 +38,9 @@ from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array, Point
 
 __all__ = [
-    "CVaR",
-    "EntropicMinimumMargin",
-    "Exponential",
-    "HardMargin",
-    "Hinge",
-    "HuberizedHinge",
-    "Logistic",
-    "Loss",
-    "MulticlassExponential",
-    "Offset",
-    "SoftMinimumMargin",
-    "SquaredError",
-    "SquaredHinge",
-]
+    "CVaR", "EntropicMinimumMargin", "Exponential", "HardMargin", "Hinge", "HuberizedHinge", "Logistic", "Loss",
+    "MulticlassExponential", "Offset", "SoftMinimumMargin", "SquaredError", "SquaredHinge",
+]  # fmt: skip
 
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
@@ -245,7 +234,7 @@ class Loss(ABC):
         """Measure how far z and the auxiliary variables (slacks, ...) are from feasible."""
         return 0.0
 
-    def value_beside(self, z: Array, other: Any) -> float:
+    def value_beside(self, z: Array, other: object) -> float:
         """Evaluate with what a loss chooses itself, such as rho, as a loss of another price chooses it."""
         return self.value(z)
 

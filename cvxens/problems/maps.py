@@ -429,7 +429,7 @@ class LinearMap(ABC):
             w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
         return penalty.stationarity(w, edges) if w.size else 0.0
 
-    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+    def shift(self, w: ArrayLike, b: ArrayLike, sign: float = 1.0) -> Any:
         """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
         return b
 

@@ -56,7 +56,7 @@ class Parameter:
     def __get__(self, problem: Problem | None, owner: type) -> Any:
         return self if problem is None else problem.__dict__[self.name]
 
-    def __set__(self, problem: Problem, value: Any) -> None:
+    def __set__(self, problem: Problem, value: object) -> None:
         value = problem.admit(self.name, self.check(self.name, value))
         problem.__dict__[self.name] = value
         # what was evaluated or modelled at the last value
@@ -624,7 +624,7 @@ class Problem:
         return self._model.problem
 
     @final
-    def solve(self, solver: str | None = None, **options: Any) -> Solution:
+    def solve(self, solver: str | None = None, **options: object) -> Solution:
         """Solve with a solver of cvxpy's.
 
         Parameters

@@ -556,7 +556,7 @@ def _invert(loss: Loss, u: Array, z: Array) -> Array:
     return (low + high) / 2
 
 
-def _solve(term: Term, linear: Any, variable: Any) -> tuple[Array, float] | None:
+def _solve(term: Term, linear: object, variable: object) -> tuple[Array, float] | None:
     """Minimise a term and a linear function by a solver of cvxpy's; None where no solver finds a minimum."""
     model = Model(cp.Problem(cp.Minimize(term.expression + linear), list(term.constraints)), {"at": variable}, {})
     try:

@@ -19,6 +19,7 @@ from math import inf
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens.errors import InvalidInput
 from cvxens.problems import curves
@@ -161,7 +162,7 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     return found
 
 
-def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
+def read_sum(expression: object, z: ArrayLike) -> tuple[Curve, float] | None:
     """Return phi and c of an expression ``sum_i phi(z_i) + c`` in a cvxpy variable; None of any other."""
     try:
         found = _Reader(z).read(expression)
@@ -216,13 +217,13 @@ class _Reader:
 
     # sums and multiples
 
-    def _read_multiply(self, _: Any, *parts: _Node) -> _Node:
+    def _read_multiply(self, _: object, *parts: _Node) -> _Node:
         factor, other = sorted(parts, key=lambda part: not isinstance(part, float))
         if not isinstance(factor, float):
             raise Unrecognised("a product of weights")
         return _scale(other, factor)
 
-    def _read_DivExpression(self, _: Any, part: _Node, divisor: _Node) -> _Node:
+    def _read_DivExpression(self, _: object, part: _Node, divisor: _Node) -> _Node:
         if not isinstance(divisor, float):
             raise Unrecognised("a quotient of weights")
         return _scale(part, 1 / divisor)
@@ -236,12 +237,12 @@ class _Reader:
 
     # shapes
 
-    def _read_Promote(self, _: Any, part: _Node) -> _Node:
+    def _read_Promote(self, _: object, part: _Node) -> _Node:
         if isinstance(part, Structure):
             raise Unrecognised("a sum compared with single weights")
         return part
 
-    def _read_reshape(self, node: Any, part: _Node) -> _Node:
+    def _read_reshape(self, node: object, part: _Node) -> _Node:
         if isinstance(part, _Sizes):
             return replace(part, outputs_axis=None)
         return part
@@ -291,7 +292,7 @@ class _Reader:
             raise Unrecognised(f"a norm of order {order:g} of a function of the weights")
         return _Sizes(Curve.of(size=factor), order)
 
-    def _read_quad_over_lin(self, node: Any, part: _Node, divisor: _Node) -> _Node:
+    def _read_quad_over_lin(self, node: object, part: _Node, divisor: _Node) -> _Node:
         if not isinstance(divisor, float) or getattr(node, "axis", None) is not None:
             raise Unrecognised("a quotient of squares")
         return _scale(self._sum(_compose(part, Curve.squared)), 1 / divisor)

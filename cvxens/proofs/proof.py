@@ -125,7 +125,7 @@ class Layout:
                 table.writerow([*map(repr, row), positive if sign > 0 else negative])
 
 
-def _code(column: Any, texts: Sequence[str], values: Sequence[float]) -> Any:
+def _code(column: object, texts: Sequence[str], values: Sequence[float]) -> Any:
     """Return a feature of a proof: a column, with the numbers that texts stand for where these are not themselves."""
     codes = dict(zip(texts, values, strict=True))
     if any(codes[text] != value for text, value in zip(texts, values, strict=True)):
@@ -356,7 +356,7 @@ def prove_kernel(
     X: ArrayLike,
     y: ArrayLike,
     kernel: str,
-    u: Any,
+    u: ArrayLike,
     intercept: float = 0.0,
     *,
     gamma: float | None = None,
@@ -432,7 +432,9 @@ def _merge_stumps(X: Array, terms: Sequence[tuple[int | None, float | None, Any]
     return [(*key, weight) for key, weight in merged.items()]
 
 
-def _read_hypothesis(hypothesis: Any, over: str, readings: Sequence[Reading]) -> tuple[int | None, float | None, float]:
+def _read_hypothesis(
+    hypothesis: object, over: str, readings: Sequence[Reading]
+) -> tuple[int | None, float | None, float]:
     """Return feature, threshold and sign of a hypothesis of the set."""
     if "pool" in over and isinstance(hypothesis, TabulatedColumn):
         return hypothesis.index, None, float(hypothesis.sign)
@@ -577,7 +579,12 @@ def _balance(values: list[int], y: Array) -> None:
 
 
 def prove_inseparable(
-    formulation: Formulation, X: ArrayLike, y: Any, *, over: str = "stumps and constant", layout: Layout | None = None
+    formulation: Formulation,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    over: str = "stumps and constant",
+    layout: Layout | None = None,
 ) -> Proof:
     """Prove in rational numbers that no weighted vote over a set of hypotheses has a margin above 0 on every sample.
 

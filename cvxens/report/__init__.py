@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
@@ -153,7 +153,7 @@ class Report:
         self.given = Given.from_sample(self.model, self.X, self.y, self.sample_weight)
         self.unseen = None if self.held_out is None else Given.from_sample(self.model, *self.held_out, None)
 
-    def write(self, file: Any) -> None:
+    def write(self, file: object) -> None:
         """Write the page to a file, in UTF-8; `InvalidInput` if it cannot be written."""
         storage.check_place("file", file).write_text(self.to_html(), encoding="utf-8", newline="\n")
 
@@ -437,7 +437,7 @@ def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Cont
     }
 
 
-def _explain(model: BaseEstimator, effects: Effects, given: Given | None, explain: Any) -> Content | None:
+def _explain(model: BaseEstimator, effects: Effects, given: Given | None, explain: object) -> Content | None:
     """Return what each effect, and each feature by its Shapley value, adds to the scores of some samples."""
     if given is None:
         return None
@@ -491,7 +491,7 @@ def _with_others(values: Array, shown: NDArray[np.intp]) -> list[list[Any]]:
     return [[*_numbers(of_score[shown]), _number(other)] for of_score, other in zip(values.T, others, strict=True)]
 
 
-def _choose(scores: Array, explain: Any) -> NDArray[np.intp]:
+def _choose(scores: Array, explain: object) -> NDArray[np.intp]:
     """Return the rows that were asked for, or rows from the lowest to the highest score."""
     if explain is None:
         ranked = np.argsort(scores, kind="stable")
@@ -514,11 +514,11 @@ def _number(value: Any) -> float | None:
     return float(f"{number:.6g}") if isfinite(number) else None
 
 
-def _numbers(values: Any) -> list[float | None]:
+def _numbers(values: ArrayLike) -> list[float | None]:
     return [_number(value) for value in np.ravel(values)]
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     """Return an entry of a table: a number, or text."""
     if isinstance(value, bool | np.bool_):
         return str(value)

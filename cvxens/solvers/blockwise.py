@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens import validation
 from cvxens.certificates import relative
@@ -123,7 +123,7 @@ class KernelRows(KernelMap):
         """Return the rows of a kernel on a sample (n_samples, n_features)."""
         X = np.asarray(X, np.float64)
 
-        def between(left: Any, right: Any) -> Tile:
+        def between(left: object, right: object) -> Tile:
             of_left, of_right = X[left], X[right]
             if isinstance(kernel, Kernel):
                 return kernel.tile(of_left, of_right)
@@ -132,7 +132,7 @@ class KernelRows(KernelMap):
         return cls(between, len(X), kernel, X)
 
     @classmethod
-    def of_matrix(cls, K: Any) -> KernelRows:
+    def of_matrix(cls, K: ArrayLike) -> KernelRows:
         """Return the rows of a symmetric matrix."""
         return cls._of_values(validation.symmetric(K))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve
 from threadpoolctl import threadpool_limits
 
@@ -73,7 +74,7 @@ class LeastSquaresExperts:
         return (rows @ self.coefficients.reshape(n, -1)).reshape(-1, n_experts, n_outputs)
 
 
-def draw_members(n_samples: int, n_experts: int, sample_share: Any, random_state: RandomState = None) -> Members:
+def draw_members(n_samples: int, n_experts: int, sample_share: object, random_state: RandomState = None) -> Members:
     """Draw a sample without replacement for every expert.
 
     Parameters
@@ -119,7 +120,7 @@ def _range(share: Any) -> tuple[float, float]:
 
 
 def least_squares_experts(
-    K: Any, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
+    K: ArrayLike, Y: ArrayLike, gamma: float, members: ArrayLike, *, n_jobs: int | None = None
 ) -> LeastSquaresExperts:
     """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, on the m samples of every expert.
 
@@ -182,7 +183,7 @@ def least_squares_experts(
     return LeastSquaresExperts(coefficients, members, certificates)
 
 
-def check_shapes(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, Members]:
+def check_shapes(shape: tuple[int, int], Y: ArrayLike, members: ArrayLike) -> tuple[Array, Members]:
     """Return targets (n_samples, n_outputs) and members that fit to a kernel matrix of that shape, or raise."""
     Y, members = validation.finite_array("Y", Y), np.asarray(members)
     if shape[0] != shape[1]:
@@ -248,7 +249,7 @@ WIDTH = 16
 
 
 def iterated_least_squares_experts(
-    K: SupportsMatmul, Y: Any, gamma: float, members: Any, *, tol: float = GAP, n_jobs: int | None = None
+    K: SupportsMatmul, Y: ArrayLike, gamma: float, members: ArrayLike, *, tol: float = GAP, n_jobs: int | None = None
 ) -> LeastSquaresExperts:
     """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, by products with K alone, to a relative duality gap.
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import inf, log
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
@@ -434,7 +434,9 @@ class LowRankRhoSVM:
     n_newton_steps: int
 
 
-def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_updates: int = 1000) -> LowRankRhoSVM:
+def solve_low_rank_rho_svm(
+    K: LowRankKernel, y: ArrayLike, tol: float = 1e-6, *, max_updates: int = 1000
+) -> LowRankRhoSVM:
     """Minimise u'K~u on the simplex, never with an array of n_samples^2.
 
     By `growing_updates`, each in O(n_samples rank) time (TK07 section 3.3). With a ridge, the problem is that of the
@@ -583,7 +585,7 @@ class PartialSVMEnsemble:
         """
         return float(self.weights.sum()) if len(self.weights) > 1 else 0.0
 
-    def decision_function(self, rows: Any) -> Array:
+    def decision_function(self, rows: ArrayLike) -> Array:
         """Evaluate on new samples from `rows` (n_new, n_samples) of k(x, x_i); returns (n_new,)."""
         rows = validation.finite_array("rows", rows, ndim=2)
         validation.same_length("rows", rows.T, len(self.coefficients))
@@ -614,8 +616,8 @@ MAX_UPDATES = 10_000
 
 
 def partial_svms(
-    K: Any,
-    y: Any,
+    K: ArrayLike,
+    y: ArrayLike,
     *,
     epsilon: float = 0.1,
     least_epsilon: float = 0.005,
@@ -665,7 +667,7 @@ def partial_svms(
         return combine_updates(take_until(updates, tol, validation.whole("max_updates", max_updates)), y)
 
 
-def _check_kernel(K: Any) -> Array:
+def _check_kernel(K: ArrayLike) -> Array:
     K = validation.symmetric(K)
     if (least := float(K.diagonal().min())) < 0:
         raise InvalidInput("K", f"found {least:.3g} on the diagonal", "give the matrix of a PSD kernel")

@@ -10,7 +10,7 @@ of O(n J^2): at n = 20,000, J = 1,000 and d = 10 a hundredth.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class StepRows:
         self._is_stale = True
 
     @classmethod
-    def read(cls, hypothesis: Any, sign: float) -> StepRow | None:
+    def read(cls, hypothesis: object, sign: float) -> StepRow | None:
         """Return a hypothesis, times a sign, as a row; None where it is no step."""
         step = find_step(hypothesis)
         if step is None:

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import InvalidInput, refusing
 from cvxens.tables.numerals import (
@@ -30,30 +30,14 @@ from cvxens.tables.numerals import (
     recognise_numerals,
     tell_what_is_unread,
 )
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import one_each
 
 __all__ = [
-    "MOST_CATEGORIES",
-    "NUMBER",
-    "Dates",
-    "Feature",
-    "Numerals",
-    "OddCell",
-    "Table",
-    "TableColumn",
-    "TableEncoder",
-    "choose_decimal_mark",
-    "columns_of",
-    "encode",
-    "find_features",
-    "find_words",
-    "is_frame",
-    "match",
-    "read_cells",
-    "recognise_numerals",
-    "spell",
-]
+    "MOST_CATEGORIES", "NUMBER", "Dates", "Feature", "Numerals", "OddCell", "Table", "TableColumn", "TableEncoder",
+    "choose_decimal_mark", "columns_of", "encode", "find_features", "find_words", "is_frame", "match", "read_cells",
+    "recognise_numerals", "spell",
+]  # fmt: skip
 
 MISSING = frozenset({"", "?", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "NULL", "null", "NaT"})
 """Texts that stand for a missing value in files, as in pandas, and the question mark."""
@@ -79,7 +63,7 @@ class OddCell(InvalidInput):
         return type(self), (self.row, self.odd, self.column, self.remedy)
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: Data) -> bool:
     """Return True if `X` is a data frame, of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
@@ -169,7 +153,7 @@ def _unify(known: NDArray, named: bool) -> NDArray:
             moments = pd.to_datetime(pd.Series(known, dtype=object), utc=True)
             return np.asarray(moments.dt.tz_localize(None).to_numpy("datetime64[us]"))
 
-    def call(value: Any) -> Any:
+    def call(value: object) -> Any:
         # a truth value beside texts is called as Python calls it
         if isinstance(value, bool | np.bool_) or (named and not isinstance(value, str | Real)):
             return str(value)
@@ -187,7 +171,7 @@ def spell(cells: Any) -> NDArray:
     return texts
 
 
-def _spell(value: Any) -> str:
+def _spell(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.15g}" if isinstance(value, int | float) else str(value)
@@ -213,7 +197,7 @@ def read_numbers(name: str, cells: Any, writing: Numerals | Dates = PLAIN) -> Ar
     return values
 
 
-def find_levels(cells: Any, levels: Sequence[str]) -> NDArray[np.intp]:
+def find_levels(cells: ArrayLike, levels: Sequence[str]) -> NDArray[np.intp]:
     """Return the index of each cell among the levels, -1 for one not there; the level "?" is of missing ones."""
     # truth values are spelt in several ways: True, TRUE, true
     known = {level: i for i, level in enumerate(levels)}
@@ -247,7 +231,7 @@ class Feature:
         """The number of categories, 0 for a numeric feature."""
         return len(self.categories or ())
 
-    def encode(self, cells: Any) -> Array:
+    def encode(self, cells: ArrayLike) -> Array:
         """Return cells as numbers or codes of categories, NaN where missing or of no category.
 
         `InvalidInput` for what is no finite number, if the feature is numeric.
@@ -288,13 +272,13 @@ def _read_finite(name: str, cells: Any) -> Array | None:
     raise InvalidInput("X", f"found infinity in column {name!r}", "give finite numbers, None where missing")
 
 
-def find_words(frame: Any) -> tuple[str, ...]:
+def find_words(frame: Data) -> tuple[str, ...]:
     """Return the names of the columns of a data frame whose values are neither numbers nor truth values."""
     cells = read_columns(frame)[0].items()
     return tuple(name for name, each in cells if each.dtype.kind != "b" and _read_finite(name, each) is None)
 
 
-def find_features(X: Any) -> tuple[Feature, ...] | None:
+def find_features(X: Data) -> tuple[Feature, ...] | None:
     """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
 
     Examples
@@ -326,7 +310,7 @@ def learn_features(X: Any) -> tuple[tuple[Feature, ...] | None, Any]:
     return features, _encode_frame(features, X, cells, True)
 
 
-def encode(features: Sequence[Feature], X: Any) -> Any:
+def encode(features: Sequence[Feature], X: Data) -> Any:
     """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
 
     Examples
@@ -414,7 +398,7 @@ class Table:
         features = tuple(Feature.learn(*column) for column in cells.items())
         return cls(features, _encode_columns(features, cells, True))
 
-    def take(self, rows: Any) -> Table:
+    def take(self, rows: ArrayLike) -> Table:
         """Return the samples at `rows` (indices or a mask) under the same features."""
         return Table(self.features, self.columns[:, np.asarray(rows)])
 
@@ -527,7 +511,7 @@ def _learn(name: str, cells: Any, kept: bool, mark: str) -> TableColumn:
     return _learn_levels(name, cells, kept, texts, distinct)
 
 
-def _learn_numbers(name: str, cells: Any, kept: bool, numerals: Numerals) -> TableColumn:
+def _learn_numbers(name: str, cells: ArrayLike, kept: bool, numerals: Numerals) -> TableColumn:
     values = read_numbers(name, cells, numerals)
     numbers = values[~np.isnan(values)].tolist()
     identifying = len(set(numbers)) == len(numbers) >= FEWEST_IDENTIFIERS and all(n.is_integer() for n in numbers)
@@ -540,7 +524,7 @@ def _learn_numbers(name: str, cells: Any, kept: bool, numerals: Numerals) -> Tab
     return TableColumn(name, numerals, median, note="; ".join(filter(None, notes)))
 
 
-def _learn_dates(name: str, cells: Any, kept: bool, dates: Dates) -> TableColumn:
+def _learn_dates(name: str, cells: ArrayLike, kept: bool, dates: Dates) -> TableColumn:
     if not kept:
         return _leave_out(name, "dates", f" as days since 1970{f', read as {dates.format}' * bool(dates.format)}")
     notes = [dates.describe(), _describe_filling(cells, "the median")]
@@ -616,7 +600,7 @@ class TableEncoder:
     @classmethod
     def learn(
         cls,
-        frame: Any,
+        frame: Data,
         *,
         target: str = "",
         raw: bool = False,
@@ -696,7 +680,7 @@ class TableEncoder:
             return X
         return pd.DataFrame(np.asarray(X), columns=list(self.feature_names))
 
-    def remarks(self, frame: Any) -> tuple[str, ...]:
+    def remarks(self, frame: Data) -> tuple[str, ...]:
         """Say what in another table is not as it was where the columns were learnt."""
         found = columns_of(frame)
         expected = {self.target, *(column.name for column in self.columns)}

@@ -101,6 +101,7 @@ REFUSED = [
     (["certify", "damaged", "small.csv"], "truncated or damaged"),
     (["export", "small.csv", "--out", "made"], "model: found no model in small.csv; name another file"),
     (["export", "no", "--out", "made"], "cannot be read"),
+    (["warmup", "Stumps"], "names: found 'Stumps'; give one of 'LPBoostClassifier', 'AdditiveClassifier'"),
     (["export", "trees", "--out", "made"], "found a SignedTree as a weak learner, which is no stump, tree"),
     (["export", "gaussian", "--out", "made"], "found that the kernel 'gaussian' is not additive"),
     (["export", "rho", "--out", "made"], "found that shape_functions_: the kernel Laplacian"),

@@ -150,9 +150,9 @@ def test_the_model_to_begin_with_suits_the_target(capsys, tmp_path):
         assert f"so the model is {name}; --model names another\n" in err
 
 
-def test_the_chain_of_the_readme_takes_a_table_with_text_and_gaps(capsys, tmp_path, monkeypatch):
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    chain = [line.split("#")[0].split()[1:] for line in readme.splitlines() if line.startswith("cvxens ")]
+def test_the_chain_of_the_page_takes_a_table_with_text_and_gaps(capsys, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs/do/command_line.md").read_text()
+    chain = [line.split("#")[0].split()[2:] for line in page.splitlines() if line.startswith("$ cvxens ")]
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
     lines = []

@@ -70,18 +70,7 @@ def test_the_dual_value_is_that_of_the_program_at_multipliers(loss):
 
 
 def test_what_a_dual_is_bounded_by():
-    assert [loss.linear_dual.is_separable for loss in LOSSES] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert "".join("FT"[loss.linear_dual.is_separable] for loss in LOSSES) == "TTFFFTTTFF"
     assert [loss.linear_dual.is_bounded for loss in LOSSES] == [True] * 4 + [False] + [True] * 5
     # slacks that may not be at all have no largest price
     assert SideLoss(Hinge(1.0), PULLS, np.abs(PULLS), np.array([1.0, 0.0])).linear_dual is None

@@ -124,7 +124,7 @@ class LiveProgram:
         raise SolverFailed(attempts)
 
 
-def _check(status: Any, numbers: str) -> None:
+def _check(status: object, numbers: str) -> None:
     """Raise where HiGHS has refused a part of a program, without which it would solve another one."""
     if status == load_highs().HighsStatus.kError:
         raise SolverFailed([Attempt("HiGHS", "refused", 0.0, f"it takes no {numbers} of this size")])

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from cvxens.colgen.protocols import MasterSolution, Priced, relative_gap
@@ -283,7 +283,7 @@ class ConicMaster(FastMaster):
         differences, n_link, n_columns = Differences.from_columns(H), len(form.rows), H.shape[1]
         signs = sparse.csc_array(-y.reshape(-1, 1))
 
-        def spread(values: Any) -> Any:
+        def spread(values: ArrayLike) -> Any:
             # v, w and z are in the order of their rows, outputs within
             return sparse.kron(values, sparse.eye_array(k), format="csc")
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.protocols import Priced, make_column
 from cvxens.docstrings import documented
@@ -29,7 +29,7 @@ from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, Lev
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import limit, whole
 
 ClosedTrees: TypeAlias = dict[tuple[int, ...], set[tuple[int, ...]]]
@@ -110,7 +110,7 @@ class Readings:
             return LevelStump(feature, (), -sign, 1)
         return Stump(feature, threshold, sign, way)
 
-    def find_split(self, hypothesis: Any) -> tuple[int, int, int] | None:
+    def find_split(self, hypothesis: object) -> tuple[int, int, int] | None:
         """Return reading, place and sign of what `make_split` makes; None for any other hypothesis."""
         match hypothesis:
             case Stump(feature, threshold, sign, way):
@@ -150,7 +150,7 @@ class Readings:
         below = self.evaluate(halves[middle:-1], sign * (halves[-1] if halves else -1))
         return np.where(self.codes[root] >= place, above, below)
 
-    def find_tree(self, tree: Any, depth: int) -> tuple[tuple[int, ...], int] | None:
+    def find_tree(self, tree: object, depth: int) -> tuple[tuple[int, ...], int] | None:
         """Return how a tree of a depth is written, and its sign, as `make_tree` has both; None for no tree of it."""
         if isinstance(tree, Constant):
             written: tuple[int, ...] = (-1, 0)
@@ -285,17 +285,17 @@ class BinnedOracle:
     largest: ClassVar[float] = 1.0
     votes: ClassVar[bool] = True
 
-    X: InitVar[Any]
+    X: InitVar[Data]
     _: KW_ONLY
     n_bins: int = 64
     interactions: Groups | None = None
     forbidden: Groups = ()
     constant: bool = True
     columns_per_round: int | None = None
-    sample_weight: InitVar[Any] = None
+    sample_weight: InitVar[ArrayLike] = None
     nominal: Collection[int] = ()
 
-    def __post_init__(self, X: Any, sample_weight: Any) -> None:
+    def __post_init__(self, X: Any, sample_weight: ArrayLike) -> None:
         X = check_features(X, gaps=True)
         columns = range(X.shape[1]) if count_missing(X).any() else None
         given: Any = {"n_bins": self.n_bins, "sample_weight": sample_weight, "uncut": self.nominal}

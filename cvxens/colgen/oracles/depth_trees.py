@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.oracles.bins import (
     AnytimeOracle,
@@ -102,7 +102,7 @@ class DepthTwoTrees(BinnedOracle):
             count += int((2 * upper * lower - 1).sum())
         return count
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best trees of each root's reading and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
@@ -389,7 +389,7 @@ class DepthThreeTrees(AnytimeOracle):
 
     source: ClassVar[str] = "Demirovic et al. 2022; Brita et al. 2025"
 
-    def __post_init__(self, *given: Any) -> None:
+    def __post_init__(self, *given: object) -> None:
         super().__post_init__(*given)
         self._layout = _lay_out(self.readings, self.together)
         n_cells = int(self._layout.offsets[-1])
@@ -411,7 +411,7 @@ class DepthThreeTrees(AnytimeOracle):
                 count += 2 * upper * lower - 1
         return count
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best trees of the roots' features that were searched, as `Oracle.price` says, and bounds on all.
 
         Of equal edges the root that was searched first comes first, the constant last. Where the search came to its end

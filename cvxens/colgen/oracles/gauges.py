@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.colgen.protocols import Column, Priced
@@ -98,7 +99,7 @@ class KernelBalls:
     def _sizes(self) -> list[Array]:
         return [np.abs(K) for K in self.matrices]
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best atom of every kernel, as `Oracle.price` says; `exclude` makes no difference to them."""
         outputs = validation.signed_weights(s, len(self.sample)).T
         return answer([self._find_atom(m, outputs) for m in range(len(self.kernels))])
@@ -183,7 +184,7 @@ class FeatureGroups:
             for thresholds, ranks, weight in zip(self._thresholds, self._ranks, self.weights.tolist(), strict=True)
         ]
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best combination of every feature, as `Oracle.price` says; `exclude` makes no difference."""
         outputs = validation.signed_weights(s, len(self.sample)).T
         totals = [fsum(of_output) for of_output in outputs.tolist()]

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
@@ -35,7 +36,7 @@ class LearnerOracle(ABC):
     largest = 1.0
     votes = True
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Learn from signed weights s = y u, and return the distinct hypotheses or their negations, best first.
 
         An output of zeros gets no hypothesis, and `exclude` is ignored: a learner finds what it finds. `edge_bound` is

@@ -9,7 +9,7 @@ from math import fsum, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
@@ -57,7 +57,7 @@ def rank_edges(
     row_norm: float,
     *,
     embody: Callable[[int, int], Hypothesis],
-    sample: Any,
+    sample: object,
     limit: int,
 ) -> Priced:
     """Return an oracle's answer by the edges of all its hypotheses, (n_hypotheses, n_outputs), but for rounding.
@@ -211,7 +211,7 @@ class Pool:
         signs = (1, -1) if self.negations else (1,)
         return {self.embody(j, sign) for j in range(self.H.shape[1]) for sign in signs}
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
         Of equal edges the lowest index comes first.

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens.colgen.oracles.levels import Kinds, LevelTests
 from cvxens.colgen.oracles.pool import rank_edges
@@ -119,7 +120,7 @@ class QuantileStumps:
     def _names(self) -> set[Hypothesis]:
         return set(self.hypotheses)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
         s = signed_weights(s, self.sample.shape[0])
         # sum s - 2 sum_{x < threshold} s, the constant last

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.oracles.bins import price_constant
 from cvxens.colgen.oracles.levels import check_sides
@@ -83,7 +83,7 @@ class Ramps:
             return not (self.signs[hypothesis.feature] or (self.curvature[hypothesis.feature] and hypothesis.side))
         return isinstance(hypothesis, Constant)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best ramps and lines of every feature and the constant, as `Oracle.price` says.
 
         The bounds count rounding. Of the infinitely many ramps, those that are left have the same bound as all. A norm

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.oracles.bins import (
     AnytimeOracle,
@@ -43,6 +43,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.types import Data
 from cvxens.validation import whole
 
 Closed: TypeAlias = dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]
@@ -86,7 +87,7 @@ class PairRules(BinnedOracle):
     signs: InitVar[Any] = None
     columns_per_round: int = 50
 
-    def __post_init__(self, X: Any, sample_weight: Any, signs: Any) -> None:
+    def __post_init__(self, X: Data, sample_weight: ArrayLike, signs: ArrayLike) -> None:
         super().__post_init__(X, sample_weight)
         readings = self.readings
         varying = np.flatnonzero(readings.counts)
@@ -116,7 +117,7 @@ class PairRules(BinnedOracle):
             return not any(self.sides[i.feature] for i in hypothesis.intervals if not isinstance(i, Among))
         return isinstance(hypothesis, Constant)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best rule of every feature and pair of features and the constant, as `Oracle.price` says.
 
         Of equal edges those of one condition come first, the constant last. The bounds count what the rounding of `s`
@@ -246,7 +247,7 @@ class Boxes(AnytimeOracle):
     _: KW_ONLY
     columns_per_round: int = 20
 
-    def __post_init__(self, *given: Any) -> None:
+    def __post_init__(self, *given: object) -> None:
         super().__post_init__(*given)
         self.max_length = whole("max_length", self.max_length)
         n_features = self.binned.n_features
@@ -272,7 +273,7 @@ class Boxes(AnytimeOracle):
         proper = n_bins * (n_bins + 1) // 2 * (1 + extra) + extra - 1
         return int(sum(proper[lists].prod(axis=1).sum() for lists in self._by_length)) + self.constant
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best boxes that were found, as `Oracle.price` says, and bounds on all.
 
         Where the search came to its end they exceed the largest edges by what the rounding of `s` to fixed point can
@@ -540,7 +541,7 @@ def _search_lists(
     axes: Axes,
     shut: Shut,
     order: float | None,
-    floor: Any,
+    floor: object,
     answers: Answers,
 ) -> None:
     """Find the best open box of lists of features; one of an edge of at most `floor` need not be found."""
@@ -557,7 +558,7 @@ def _search_lists(
 
 @njit(cache=True)
 def _search_table(
-    table: Ints, features: Ints, axes: Axes, closed: Ints, order: float | None, floor: Any, best_box: Ints
+    table: Ints, features: Ints, axes: Axes, closed: Ints, order: float | None, floor: object, best_box: Ints
 ) -> Any:
     """Return the size and sign of the best open box of a table, into `best_box`; the floor if none is above it.
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
 from cvxens.colgen.oracles.pool import Pool, evaluate, rank, unite
@@ -55,7 +56,7 @@ class SampledOracle(ABC):
         self._fixed: list[Any] = []
         self.n_refined = 0
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says; the bounds over sampled ones are infinite."""
         s = signed_weights(s, len(self.sample))
         blocks: Iterable[Any] = self._fixed or self._draw_blocks()
@@ -158,7 +159,7 @@ class ParallelPerceptrons:
         limit = whole("columns_per_round", columns_per_round)
         self.stumps = Stumps(project(self.sample, self.directions), constant=False, columns_per_round=limit)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
         # the stumps of the projections that some of the hypotheses are
         perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._projection_of]
@@ -245,7 +246,7 @@ class Perceptrons(SampledOracle):
         self._constant = Pool(np.ones((len(self.sample), 1)), embody=_make_constant, sample=self.sample)
         self._fixed = [] if resample else list(self._draw_blocks())
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.
 
         The bounds over fixed directions are exact; those over sampled ones are infinite.

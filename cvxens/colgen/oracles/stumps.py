@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from cvxens.colgen.oracles.bins import measure_norms, price_constant
@@ -195,7 +195,7 @@ class Stumps:
         return isinstance(stump, Constant | LevelStump)
 
     def price(
-        self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf, square_sum: bool = True
+        self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf, square_sum: bool = True
     ) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 

@@ -18,6 +18,7 @@ from math import inf
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
@@ -44,7 +45,7 @@ from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, Ramp, Scaled, negate
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 DISTANCE = 100.0
 """The value of a constant step: a distance between scores that is everywhere the same costs a hundredth of others."""
@@ -208,7 +209,7 @@ class Costed(OracleOver):
         """The largest |h(x)|, inf where it is not known."""
         return float(declared(self.oracle, "largest") / self.least)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
         return self._search(s, set(exclude), row_norm) if callable(self.cost) else self._scale_all(s, exclude, row_norm)
 
@@ -344,7 +345,7 @@ class Rows(OracleOver):
         return cls(oracle, csr_array((signs, (np.tile(rows, 2), pairs.ravel())), (len(rows), n_samples)))
 
     @classmethod
-    def from_groups(cls, oracle: Oracle, groups: Any) -> Self:
+    def from_groups(cls, oracle: Oracle, groups: ArrayLike) -> Self:
         """Return the averages of h over the samples of every group, in the order of ``np.unique(groups)``.
 
         Examples
@@ -357,7 +358,7 @@ class Rows(OracleOver):
         _, of_sample, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
         return cls(oracle, csr_array((1 / sizes[of_sample], (of_sample, np.arange(len(of_sample))))))
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
         weights = validation.signed_weights(s, self.D.shape[0])
         answer = self.oracle.price(self.D.T @ weights, exclude, **row_norm)
@@ -515,7 +516,7 @@ class AscendingStep:
         """True if it is the same everywhere."""
         return isinstance(self.hypothesis, Constant)
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         """Return what is added to the scores of samples from the first one on."""
         return self.of_values(np.asarray(self.hypothesis(X), np.float64))
 
@@ -576,11 +577,11 @@ class Ascending:
         self.sample = StackedSample(oracle.sample, n_scores)
         self.largest = DISTANCE
 
-    def has_negation(self, step: Any) -> bool:
+    def has_negation(self, step: object) -> bool:
         """Return False: weights are 0 or above, and -h is a hypothesis of its own."""
         return False
 
-    def price(self, s: Any, exclude: Collection[Any] = ()) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Any] = ()) -> Priced:
         """Return the best parts, as `Oracle.price` says; the bounds are as exact as the oracle's."""
         S = validation.signed_weights(s, len(self.sample)).reshape(-1, self.n_scores)
         # what a part of the step r is multiplied by: the weights of all scores from r on
