@@ -176,14 +176,16 @@ def tasks_of(
     *,
     data: Iterable[str] | None = None,
     methods: Iterable[str] | None = None,
-    splits: int = 5,
+    splits: int | None = None,
     random_state: int = 0,
 ) -> tuple[list[Task], dict[str, Sequence[str]]]:
     """List all trials of experiments, once each, in their order, and the data that the data directory lacks.
 
-    Arguments and errors are those of `cells`; data that are lacking are an error if nothing can be measured.
+    Arguments and errors are those of `cells`, but for the number of splits, which by default each table fixes; data
+    that are lacking are an error if nothing can be measured.
     """
-    experiments, n_splits = list(experiments), validation.whole("splits", splits)
+    experiments = list(experiments)
+    n_splits = None if splits is None else validation.whole("splits", splits)
     seed = validation.whole("random_state", random_state, 0)
     rows = _choose("data", data, [name for each in experiments for name in each.rows])
     columns = _choose("methods", methods, [name for each in experiments for name in each.columns])
@@ -198,7 +200,8 @@ def tasks_of(
             if missing := sorted(absent.intersection(source.needs)):
                 lacking[f"{each.name}, {row}"] = missing
                 continue
-            most = n_splits if source.most is None else min(n_splits, source.most)
+            asked = each.splits if n_splits is None else n_splits
+            most = asked if source.most is None else min(asked, source.most)
             for column in (name for name in each.columns if name in columns):
                 for task in (Task(each, row, column, number, seed) for number in range(most)):
                     tasks.setdefault(task.key, task)

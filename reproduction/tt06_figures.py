@@ -118,6 +118,7 @@ experts. Errors in percent of classes, root mean squares of numbers.
             "experts": ErrorOrRms(SupervisedKernelRLSClassifier(), SupervisedKernelRLSRegressor()),
         },
         measure="error, % or RMS",
+        splits=100,
         draw=drawing.draw_pairs,
     ),
 )

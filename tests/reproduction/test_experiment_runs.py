@@ -87,11 +87,6 @@ def test_what_is_asked_for_does_not_change_the_splits(options):
     assert len(part) < len(whole)
 
 
-def test_the_seed_decides():
-    assert values(splits=2) == values(splits=2, random_state=0)
-    assert set(values(splits=2).values()).isdisjoint(values(splits=2, random_state=1).values())
-
-
 BAD = [
     ({"data": ["third"]}, "'third'; name some of first, second"),
     ({"data": []}, "found no name"),
@@ -275,13 +270,6 @@ def test_a_file_of_another_trial_is_none_of_this_one(tmp_path):
         store.read(experiment(), "first", "sum", 1)
 
 
-def test_where_nothing_can_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    [task, *_], _ = tasks_of([experiment()], splits=1)
-    with pytest.raises(DataFileError, match="cannot be written"):
-        Store(tmp_path / "file").write(task.experiment, task.measure())
-
-
 def test_in_little_time_what_is_cheap_goes_first(tmp_path, monkeypatch):
     seconds = {
         ("paper", "table", row, column): cost
@@ -392,12 +380,6 @@ def test_names_are_their_own():
 def test_protocols_are_spelled_out_the_same_everywhere():
     texts = [spell((each.rows, each.columns)) for each in EXPERIMENTS]
     assert not any(" at 0x" in text for text in texts)
-
-
-@pytest.mark.parametrize("words", [("nobody", "table2"), ("ll08", "table99"), ("nobody", None)])
-def test_unknown_experiments(words):
-    with pytest.raises(InvalidInput, match="name one of ll08 table2"):
-        of_paper(*words)
 
 
 def test_data_with_a_test_part_of_their_own_have_one_split(tmp_path, monkeypatch):

@@ -108,13 +108,17 @@ def test_the_page_has_what_was_measured_what_was_not_and_why(capsys, quick, tmp_
     assert run(capsys, "ll08", "all", *SMALL, "--page", page)[0] == 0
     text = (page / "ll08.md").read_text()
     assert "| twonorm | SVM-Stump | 3.0" in text
-    assert "| 2 | 2.86 ± 0.04 |" in text
+    assert "| 2 of 5 | 2.86 ± 0.04 |" in text
     assert "**worse**" in text
-    assert "- Apart from the print, and not explained: " in text
+    assert ", worse: **open**. Nothing was tried." in text
     assert "- *lost* is in the paper and not here: nobody has it." in text
-    assert "- *twonorm* is not quite the paper's: it is ours." in text
+    assert "- On *twonorm*: it is ours." in text
     assert "- Not measured yet: SVM-Stump on twonorm-n, threenorm, " in text
     assert str(tmp_path) not in text
+    # the same from what is kept, with nothing measured; a page of another paper is not touched
+    again = tmp_path / "again"
+    assert run(capsys, "ll08", "--only-pages", "--page", again, "--methods", "SVM-Stump") == (0, "", "")
+    assert (again / "ll08.md").read_text() == text
 
 
 UNUSABLE = [
