@@ -32,6 +32,7 @@ from reproduction import (
 )
 from reproduction.costs import UNKNOWN, Costs
 from reproduction.experiment import spell
+from reproduction.run import _try_once
 from reproduction.store import parse, spell_out
 
 SMALL = Generated(make_twonorm, 20, 20)
@@ -291,6 +292,18 @@ def test_in_little_time_what_is_cheap_goes_first(tmp_path, monkeypatch):
     assert {(task.row, task.column) for task in whole.tasks[-3:]} == {("second", "minus")}
     assert not whole.left_out
     assert Costs(seconds).of(("paper", "table", "second", "product")) == UNKNOWN
+
+
+def test_what_has_no_known_time_is_tried_once_with_a_limit(tmp_path, monkeypatch):
+    read = Costs.read
+    monkeypatch.setattr(Costs, "read", lambda path=None: Costs({}) if path is None else read(path))
+    store, given = Store(tmp_path), tasks_of([experiment_of("ll08", "figure2")], splits=2)
+    plan = Plan.make(*given, store, minutes=15.0)
+    assert [len(each) for each in (plan.tasks, plan.left_out, plan.limited)] == [1, 1, 1]
+    assert "takes longer than 0.01 s" in _try_once(plan.tasks[0], store, 0.01).error
+    assert not Plan.make(*given, store, minutes=15.0).limited
+    [trial] = plan.run(store)
+    assert trial.value == plan.tasks[0].measure().value
 
 
 def test_costs_are_written_as_they_are_read(tmp_path):
