@@ -58,6 +58,7 @@ reproduce: $(VENV)/.plot
 
 # the pages on the papers, from the trials in the repository; with nothing measured since they are as they were, byte for byte
 pages: $(VENV)/.plot
+	rm -f docs/reproduction/*.png
 	$(VENV)/bin/python -m reproduction all all --only-pages
 
 # the site, and what a browser finds there; with QUICK=1 the notebooks have the outputs that they were committed with
