@@ -109,7 +109,6 @@ def trials_of(table, row, column, value, n_splits=5, **more):
 
 
 def test_the_number_of_splits_is_fixed_for_a_table_and_what_is_beyond_is_not_counted(tmp_path):
-    """As two cells once had more, after their verdicts: they would be told of as others, and are not."""
     table, store = experiment_of("sl", "table1"), Store(tmp_path)
     for each in trials_of(table, "heart", "SVM", 17.0, 5) + trials_of(table, "heart", "SVM", 90.0, 9)[5:]:
         store.write(table, replace(each, protocol=table.protocol_of("heart", "SVM")))
@@ -127,25 +126,21 @@ def test_cells_of_a_table_have_the_same_splits_the_first():
         for (row, _), numbers in splits.items():
             assert numbers == list(range(len(numbers)))
             assert len(numbers) <= table.splits_of(row)
-    assert any(measured.trials.values())
 
 
 def test_pages_of_a_clone_are_those_committed_byte_for_byte(tmp_path):
     written = write_pages(tmp_path, EXPERIMENTS, KEPT)
-    assert len(written) == len(PAPERS) + 2
     for path in written:
         assert path.read_bytes() == (ROOT / "docs" / "reproduction" / path.name).read_bytes(), path.name
-    drawn = {path.name for path in tmp_path.glob("*.png")}
-    assert drawn == {path.name for path in (ROOT / "docs" / "reproduction").glob("*.png")}
+    names = [{path.name for path in folder.iterdir()} for folder in (tmp_path, ROOT / "docs" / "reproduction")]
+    assert names[0] == names[1]
 
 
 STATES = [
     ("to 10", [cell(10.1)], "reproduced by a change"),
     ("to 10", [cell(9.0)], "narrowed down"),
     ("to 10", [], "open"),
-    # what has fewer splits agrees more easily
     ("to 10", [cell(10.1, 5)], "open"),
-    # none is picked of several, though one agrees
     ("to *", [cell(10.1), cell(9.0)], "narrowed down"),
 ]
 
@@ -204,7 +199,6 @@ def test_claims_are_of_tables_and_may_fail(claim):
     assert all(each.words for each in found)
     if isinstance(claim.decide, partial) and claim.decide.func in {compare, compare_points, compare_last}:
         assert {each.holds for each in found} == {True, False}
-    # as after a Ctrl-C, with a cell alone
     for place, trials in measured.items():
         claim.decide({place: trials})
 
