@@ -17,14 +17,13 @@ MUTATIONS ?= 10000
 CERTIFIED ?= 2000
 FIRST ?= 0
 PAPER ?= all
-SPLITS ?= 5
-MINUTES ?= $(if $(filter command line,$(origin SPLITS)),inf,50)
+MINUTES ?= 50
 CORES ?= 2
 INPUTS := pyproject.toml constraints.txt Makefile
 
 INPUTS_OF_OLDEST := pyproject.toml constraints-oldest.txt Makefile
 
-.PHONY: demo test test-oldest mutants notebooks fuzz reproduce docs lint dist clean
+.PHONY: demo test test-oldest mutants notebooks fuzz reproduce pages docs lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
@@ -53,9 +52,14 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/gaps_and_levels.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal --hypothesis-profile fuzz -m hypothesis tests
 
-# what fits into an hour on two cores, the pages included, or with SPLITS=100 all of it, from where it was left
+# what fits into an hour on two cores, the pages included, or with MINUTES=inf all of it, from where it was left
 reproduce: $(VENV)/.plot
-	$(VENV)/bin/python -m reproduction $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
+	$(VENV)/bin/python -m reproduction $(PAPER) all --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
+
+# the pages on the papers, from the trials in the repository; with nothing measured since they are as they were, byte for byte
+pages: $(VENV)/.plot
+	rm -f docs/reproduction/*.png
+	$(VENV)/bin/python -m reproduction all all --only-pages
 
 # the site, and what a browser finds there; with QUICK=1 the notebooks have the outputs that they were committed with
 docs: $(VENV)/.docs

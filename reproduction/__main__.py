@@ -16,13 +16,22 @@ from reproduction import ALL, EXPERIMENTS, Cell, Failure, Plan, Store, of_paper,
 from reproduction.pages import write_pages
 from reproduction.reports import describe_experiments, print_cells, print_plan
 
+PAGES = Path("docs/reproduction")
+
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paper", required=False)
 @click.argument("table", required=False)
-@click.option("--splits", default=5, show_default=True, help="Random splits of every data set.")
+@click.option("--splits", type=int, help="Random splits of every data set; what each table fixes, by default.")
 @click.option("--data", metavar="NAME", multiple=True, help="A data set; several are fine, all by default.")
-@click.option("--method", "methods", metavar="NAME", multiple=True, help="A method; several are fine, all by default.")
+@click.option(
+    "--method",
+    "--methods",
+    "methods",
+    metavar="NAME",
+    multiple=True,
+    help="A method; several are fine, all by default.",
+)
 @click.option("--random-state", default=0, show_default=True, help="Seed of all that is drawn.")
 @click.option(
     "--cells",
@@ -40,12 +49,13 @@ from reproduction.reports import describe_experiments, print_cells, print_plan
     help="Measure what is expected to be done in that time, and begin nothing after it.",
 )
 @click.option("--page", metavar="DIR", type=click.Path(path_type=Path), help="Write a page for each paper there.")
+@click.option("--only-pages", is_flag=True, help="Measure nothing: write the pages from the trials that are kept.")
 @json_option("the figures")
 def reproduce(
     *,
     paper: str | None,
     table: str | None,
-    splits: int,
+    splits: int | None,
     data: Sequence[str],
     methods: Sequence[str],
     random_state: int,
@@ -53,6 +63,7 @@ def reproduce(
     jobs: int,
     minutes: float,
     page: Path | None,
+    only_pages: bool,
     json_file: Path | None,
 ) -> int:
     """Measure TABLE of PAPER anew, and say how far the published figures are.
@@ -65,11 +76,16 @@ def reproduce(
     Exit status 1 where a method failed, which is told of and ends nothing else; 130 where Ctrl-C ended it early: the
     trials that were being measured are dropped, all others are kept, printed, and written to FILE.
     """
-    if paper is None or (table is None and paper != ALL):
+    if paper is None or (table is None and paper != ALL and not only_pages):
         found = EXPERIMENTS if paper is None else of_paper(paper)
         print_names({"Experiments (python -m reproduction PAPER TABLE)": describe_experiments(found)})
         return 0
     experiments = of_paper(paper, table)
+    if only_pages:
+        store = Store(cells)
+        store.collect()
+        write_pages(page or PAGES, experiments, store, random_state)
+        return 0
     tasks, lacking = tasks_of(
         experiments, data=data or None, methods=methods or None, splits=splits, random_state=random_state
     )

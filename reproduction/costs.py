@@ -14,10 +14,11 @@ from reproduction.experiment import Trial
 FILE = Path(__file__).with_name("seconds.tsv")
 
 UNKNOWN = 86400.0
-"""Seconds of a trial on data that its method has not been timed on: it goes last, and into no time of less than a day.
+"""Seconds of a trial on data that its method has not been timed on: it goes last, as it may take a thousand times as
+long as on others."""
 
-On other data it may take a thousand times as long.
-"""
+LIMIT = 600.0
+"""Seconds that the first split of such a cell is tried for, once, where time is limited."""
 
 Place = tuple[str, str, str, str]
 
@@ -56,6 +57,10 @@ class Costs:
     def updated(self, other: Costs) -> Costs:
         """Return these, with the others where those know."""
         return Costs({**self.seconds, **other.seconds})
+
+    def is_known(self, place: Place) -> bool:
+        """Return True if a trial of a place was timed, or tried to its limit."""
+        return place in self.seconds
 
     def of(self, place: Place) -> float:
         """Return the seconds that a trial is expected to take."""

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from reproduction.methods import Method, Proof
 from reproduction.published import Published, read_published
-from reproduction.splits import Source
+from reproduction.splits import OwnTest, Source
 
 LIMIT = 2.0
 """Standard errors of the difference up to which two figures agree."""
@@ -53,7 +53,9 @@ class Experiment:
     home: str = ""  # tables of a paper with the same methods on the same data share their cells under this name
     reads: str = ""  # the figure is this entry of `Outcome.more`; the value if empty
     against: str = ""  # the table whose print is beside it; its own if empty
+    prints: Mapping[str, str] = field(default_factory=dict, repr=False)  # columns with the print of another one
     judged: bool = True  # False for figures that are not to be compared, such as seconds on other machines
+    splits: int = 5  # of every cell, fixed before any is measured, so that no verdict has a say in it
     lacking: Mapping[str, str] = field(default_factory=dict, repr=False)  # rows of the paper without data, and why
     other_data: Mapping[str, str] = field(default_factory=dict, repr=False)  # rows on other data than the paper's
     draw: Callable[[Mapping[tuple[str, str], Sequence[Trial]], Any], None] | None = field(default=None, repr=False)
@@ -87,9 +89,28 @@ class Experiment:
         text = spell(self.rows[row]), spell(self.columns[column])
         return hashlib.sha256(repr(text).encode()).hexdigest()[:16]
 
+    def is_counted(self, trial: Trial) -> bool:
+        """Return True if a trial is of a cell of the table, and of one of its splits: whatever was measured beyond."""
+        return (trial.paper, trial.home) == self.place and trial.split < self.splits
+
+    def splits_of(self, row: str) -> int:
+        """Return how many splits a cell of a row has when it is whole."""
+        most = self.rows[row].most
+        return self.splits if most is None else min(self.splits, most)
+
     def figure_of(self, trial: Trial) -> float:
         """Return the figure of a trial that the table shows."""
         return float(trial.more[self.reads]) if self.reads else trial.value
+
+
+def variance_of_drawing(trial: Trial, percent: float) -> float:
+    """Return the variance of an error in percent that the drawing of the test samples makes.
+
+    That of a share p of n independent answers is p (100 - p) / n; of the mean of the shares of K classes, which a trial
+    of balanced errors has with their sizes, it is the sum of theirs over K^2: the smallest class decides.
+    """
+    classes = trial.more.get("by class") or [(percent, trial.n_test)]
+    return float(sum(share * (100 - share) / size for share, size in classes)) / len(classes) ** 2
 
 
 def spell(thing: Any) -> str:
@@ -155,8 +176,9 @@ class Cell:
     """Our figure of a cell, the mean over the splits, beside the published one.
 
     Standard errors are of the mean. Ours is from the deviation over the splits; of fewer than ten splits that is taken
-    to be no less than the deviation of a share of the test samples, as if they alone were drawn. One that the paper
-    does not print is taken from our deviation and its number of runs.
+    to be no less than the deviation of a share of the test samples, as if they alone were drawn. Where all splits have
+    one test part, that deviation is added, and not averaged away by their number. One that the paper does not print is
+    taken from our deviation and its number of runs.
 
     Examples
     --------
@@ -176,8 +198,10 @@ class Cell:
     judged: bool = True  # True if our figure and the published one are of the same thing
     gap: float | None = None  # median relative certified gap of the fits; None without certificates
     n_fits: int = 0  # fits that have a certificate
-    n_proven: int = 0  # those whose bound holds over every hypothesis
+    n_proven: int = 0  # those whose bound holds over every hypothesis, and is within the optimum's own size of it
     n_warnings: int = 0  # warnings that were told
+    shared: float = 0.0  # the standard deviation that the drawing of one test part gives all splits alike
+    whole: int = 0  # splits that the table fixes for the cell; 0 where none are fixed
 
     @classmethod
     def from_trials(cls, trials: Sequence[Trial], experiment: Experiment) -> Cell:
@@ -187,10 +211,14 @@ class Cell:
         proofs = [proof for trial in trials for proof in trial.proofs]
         gaps = [np.inf if proof.relative_gap is None else proof.relative_gap for proof in proofs]
         n_splits, mean = len(values), float(values.mean())
-        deviation = float(values.std(ddof=1)) if n_splits > 1 else None
-        if n_splits < FEW and experiment.measure.endswith("%"):
-            # few splits may agree by chance: the standard deviation of a share of n_test independent answers
-            deviation = max(deviation or 0.0, sqrt(mean * (100 - mean) / first.n_test))
+        deviation, shared = (float(values.std(ddof=1)) if n_splits > 1 else None), 0.0
+        if experiment.measure.endswith("%"):
+            drawn = sqrt(float(np.mean([variance_of_drawing(trial, experiment.figure_of(trial)) for trial in trials])))
+            if first.row in experiment.rows and isinstance(experiment.rows[first.row], OwnTest):
+                deviation, shared = deviation or 0.0, drawn
+            elif n_splits < FEW:
+                # few splits may agree by chance
+                deviation = max(deviation or 0.0, drawn)
         return cls(
             first.row,
             first.column,
@@ -198,12 +226,15 @@ class Cell:
             deviation,
             n_splits,
             float(np.median([trial.seconds for trial in trials])),
-            experiment.published.get((first.row, first.column)),
+            experiment.published.get((first.row, experiment.prints.get(first.column, first.column))),
             experiment.judged,
             float(np.median(gaps)) if gaps else None,
             len(proofs),
-            sum(proof.proven for proof in proofs),
+            # a bound below zero, or none, says nothing of an optimum that is no less: its relative gap is 1 or more
+            sum(proof.proven and gap < 1 for proof, gap in zip(proofs, gaps, strict=True)),
             sum(sum(trial.warnings.values()) for trial in trials),
+            shared,
+            experiment.splits_of(first.row) if first.row in experiment.rows else 0,
         )
 
     @classmethod
@@ -219,14 +250,14 @@ class Cell:
     @property
     def standard_error(self) -> float | None:
         """The standard error of our mean; None where no spread is known."""
-        return None if self.deviation is None else self.deviation / sqrt(self.n_splits)
+        return None if self.deviation is None else hypot(self.deviation / sqrt(self.n_splits), self.shared)
 
     @property
     def joint_error(self) -> float:
         """The standard error of the difference, sqrt(se^2 + se_published^2); nan where one is not known."""
         if self.published is None or self.standard_error is None or self.deviation is None:
             return nan
-        return hypot(self.standard_error, self.published.standard_error(self.deviation))
+        return hypot(self.standard_error, self.published.standard_error(hypot(self.deviation, self.shared)))
 
     @property
     def distance(self) -> float | None:
@@ -234,6 +265,18 @@ class Cell:
         if self.published is None or not self.joint_error > 0:
             return None
         return abs(self.mean - self.published.value) / self.joint_error
+
+    @property
+    def z(self) -> float | None:
+        """(ours - published) in standard errors of the difference; None where nothing is compared, or it is 0."""
+        if self.published is None or not self.judged or self.distance is None:
+            return None
+        return float(np.copysign(self.distance, self.mean - self.published.value))
+
+    @property
+    def is_whole(self) -> bool:
+        """True if it has all splits that its table fixes."""
+        return self.n_splits >= self.whole
 
     @property
     def verdict(self) -> str:

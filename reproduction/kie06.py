@@ -99,6 +99,7 @@ not say it: these grids; classes are merged as 1 against others (wine) and both 
             "waveform": Partitioned("raetsch_waveform", 200, 1000),
         },
         columns=METHODS,
+        splits=20,
         other_data={
             "slope": SLOPE_NOTE,
             "thyroid": "its classes are those of Raetsch's collection, normal against the two others",

@@ -1,10 +1,16 @@
 """Checks of our own beside LL08's tables: what cells that do not agree with the print depend on."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
 from cvxens.colgen.oracles import Trees
 from cvxens.datasets import make_ringnorm
 from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.kernels import Kernel, Stump, and_
 from cvxens.kernels.logic import Constants
+from cvxens.types import Array
 from reproduction import ll08
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOf
@@ -23,6 +29,36 @@ def print_regions(level: int, stump: Stump) -> Kernel:
         joined = and_(kernel, stump)
         kernel = (1 / below) * joined + (1 - 1 / below) * (kernel * first) if below > 1 else joined
     return kernel
+
+
+def weigh_stumps(cumulative: Callable[[Array], Array], low: Any, high: Any) -> Callable[[Any, Any], Array]:
+    """Return the kernel of all stumps with a weight r(alpha) of their thresholds, as LL08 Definitions 1 and 2 have it.
+
+    ``K(x, x') = sum_q sum_d int r_d(a)^2 sign(x_d - a) sign(x'_d - a) da`` over both signs q is that of r = 1/2 on
+    features ``4 R_d(x_d)``, R_d the integral of r_d^2 up to x_d: weights move the samples, and no other machine is
+    needed. A finite part of an infinite J, with weights, is `WeakLearner` of `Kernel.sample`.
+
+    Parameters
+    ----------
+    cumulative : callable
+        From samples (n_samples, n_features) to R_d(x_d) of each of their features, ascending.
+    low, high : array-like of shape (n_features,)
+        The range of thresholds of each feature.
+
+    Examples
+    --------
+    With r(a)^2 = a / 2 on [0, 2], by the integral over thresholds:
+
+    >>> x, z = 0.5, 1.0
+    >>> K = weigh_stumps(lambda X: X**2 / 4, [0.0], [2.0])
+    >>> a = (np.arange(200_000) + 0.5) / 100_000
+    >>> expected = 2 * np.sum(a / 2 * np.sign(x - a) * np.sign(z - a)) / 100_000
+    >>> bool(abs(K([[x]], [[z]])[0, 0] - expected) < 1e-6), round(float(expected), 3)
+    (True, 1.25)
+    """
+    box = 4 * cumulative(np.array([low, high], np.float64))
+    stump = Stump(tuple(box[0]), tuple(box[1]))
+    return lambda X, Z: stump(*(4 * cumulative(np.asarray(each, np.float64)) for each in (X, Z)))
 
 
 CHECKS = (

@@ -77,8 +77,10 @@ class ErrorOf:
         wall, processor = time.perf_counter(), time.process_time()
         model = seeded(self.estimator, split.random_state).fit(split.X, split.y)
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
-        value = percent_wrong(model.predict(split.X_test), split.y_test, balanced=self.balanced)
-        return Outcome(value, proofs_of(model), choice_of(model, wall, processor))
+        answers = model.predict(split.X_test)
+        value = percent_wrong(answers, split.y_test, balanced=self.balanced)
+        classes = by_class(answers, split.y_test) if self.balanced else {}
+        return Outcome(value, proofs_of(model), choice_of(model, wall, processor) | classes)
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,21 @@ def percent_wrong(answers: NDArray, y: NDArray, *, balanced: bool = False) -> fl
     wrong = answers != y
     parts = [wrong[y == label] for label in np.unique(y)] if balanced else [wrong]
     return 100.0 * float(np.mean([part.mean() for part in parts]))
+
+
+def by_class(answers: NDArray, y: NDArray) -> dict[str, Any]:
+    """Return the percentage of wrong answers within every class, and its size: what a balanced error is the mean of.
+
+    Examples
+    --------
+    >>> by_class(np.array([1, 1, 1, 1]), np.array([1, 1, 1, 2]))
+    {'by class': [[0.0, 3], [100.0, 1]]}
+    """
+    return {
+        "by class": [
+            [percent_wrong(answers[y == label], y[y == label]), int(np.sum(y == label))] for label in np.unique(y)
+        ]
+    }
 
 
 def proofs_of(model: Any) -> tuple[Proof, ...]:

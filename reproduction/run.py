@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import warnings
 from collections import Counter
@@ -21,6 +22,7 @@ from functools import cache, lru_cache
 from itertools import groupby, takewhile
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -34,7 +36,7 @@ from cvxens import __version__, datasets, validation
 from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.limits import limit_threads
-from reproduction.costs import Costs
+from reproduction.costs import LIMIT, Costs
 from reproduction.experiment import Cell, Experiment, Trial
 from reproduction.splits import Draw, Source, Split
 from reproduction.store import Store
@@ -111,6 +113,7 @@ class Plan:
     damaged: Sequence[DataFileError]  # files that are measured anew
     lacking: Mapping[str, Sequence[str]]  # data sets that the data directory lacks, by the row of an experiment
     minutes: float = inf  # of wall-clock time, after which none is begun
+    limited: Collection[tuple[Any, ...]] = ()  # keys of tasks that nothing is known of, and that are tried once
 
     @classmethod
     def make(
@@ -124,7 +127,8 @@ class Plan:
         """Look what is there, and choose what fits into the time.
 
         What is cheap goes first, and the k-th split of a cell counts k times: in little time many cells have several
-        splits, and those that take long have one or none.
+        splits, and those that take long have one or none. Of a cell whose time is not known the first split is
+        tried once, up to a limit: how long it takes, or that it takes longer, is known from then on.
         """
         done: list[Trial] = []
         damaged: list[DataFileError] = []
@@ -139,17 +143,21 @@ class Plan:
                 todo.append(task)
             else:
                 done.append(found)
-        costs = Costs.read().updated(Costs.from_trials(done))
+        costs = Costs.read().updated(_read_tried(store)).updated(Costs.from_trials(done))
         todo.sort(key=lambda task: costs.of(task.key[:4]) * (task.split + 1))
         left = 60 * validation.limit("minutes", minutes) * jobs
         kept: list[Task] = []
         left_out: list[Task] = []
+        limited = set()
         for task in todo:
             seconds = costs.of(task.key[:4])
+            if minutes < inf and task.split == 0 and not costs.is_known(task.key[:4]):
+                seconds = LIMIT
+                limited.add(task.key)
             fits = seconds <= left
             left -= seconds * fits
             (kept if fits else left_out).append(task)
-        return cls(done, kept, left_out, damaged, lacking, minutes)
+        return cls(done, kept, left_out, damaged, lacking, minutes, limited)
 
     def run(self, store: Store, jobs: int = 1) -> Generator[Trial | Failure, None, None]:
         """Measure what is to be measured, side by side in so many processes, and keep every trial as it is done.
@@ -160,9 +168,9 @@ class Plan:
         """
         tasks = self._list_due(time.monotonic() + 60 * self.minutes)
         if validation.whole("jobs", jobs) == 1:
-            yield from _run_here(tasks, store)
+            yield from _run_here(tasks, store, self.limited)
             return
-        work = (joblib.delayed(_measure_and_keep)(task, store) for task in tasks)
+        work = (joblib.delayed(_measure_and_keep)(task, store, task.key in self.limited) for task in tasks)
         with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
             yield from joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs)(work)
 
@@ -176,14 +184,16 @@ def tasks_of(
     *,
     data: Iterable[str] | None = None,
     methods: Iterable[str] | None = None,
-    splits: int = 5,
+    splits: int | None = None,
     random_state: int = 0,
 ) -> tuple[list[Task], dict[str, Sequence[str]]]:
     """List all trials of experiments, once each, in their order, and the data that the data directory lacks.
 
-    Arguments and errors are those of `cells`; data that are lacking are an error if nothing can be measured.
+    Arguments and errors are those of `cells`, but for the number of splits, which by default each table fixes; data
+    that are lacking are an error if nothing can be measured.
     """
-    experiments, n_splits = list(experiments), validation.whole("splits", splits)
+    experiments = list(experiments)
+    n_splits = None if splits is None else validation.whole("splits", splits)
     seed = validation.whole("random_state", random_state, 0)
     rows = _choose("data", data, [name for each in experiments for name in each.rows])
     columns = _choose("methods", methods, [name for each in experiments for name in each.columns])
@@ -198,7 +208,8 @@ def tasks_of(
             if missing := sorted(absent.intersection(source.needs)):
                 lacking[f"{each.name}, {row}"] = missing
                 continue
-            most = n_splits if source.most is None else min(n_splits, source.most)
+            asked = each.splits if n_splits is None else n_splits
+            most = asked if source.most is None else min(asked, source.most)
             for column in (name for name in each.columns if name in columns):
                 for task in (Task(each, row, column, number, seed) for number in range(most)):
                     tasks.setdefault(task.key, task)
@@ -238,21 +249,47 @@ def _interrupts() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run_here(tasks: Iterable[Task], store: Store) -> Iterator[Trial | Failure]:
-    """Measure in this process, one trial after the other."""
+def _read_tried(store: Store) -> Costs:
+    """Read what took longer than its limit, which is the least that it takes."""
+    return Costs.read(store.tried) if store.tried.exists() else Costs({})
+
+
+def _try_once(task: Task, store: Store, seconds: float = LIMIT) -> Trial | Failure:
+    """Measure in a process of its own, which is ended after so many seconds; that it was is kept."""
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "reproduction", task.experiment.paper, task.experiment.table]
+        command += ["--data", task.row, "--method", task.column, "--splits", "1"]
+        command += ["--random-state", str(task.random_state), "--cells", folder]
+        try:
+            subprocess.run(
+                command, cwd=Path(__file__).parents[1], timeout=seconds, capture_output=True, text=True, check=True
+            )
+        except subprocess.TimeoutExpired:
+            _read_tried(store).updated(Costs({task.key[:4]: seconds})).write(store.tried)
+            return Failure(str(task), f"it takes longer than {seconds:g} s, and is not tried again in little time")
+        except subprocess.CalledProcessError as error:
+            return Failure(str(task), error.stderr.strip())
+        trial = Store(Path(folder)).read(task.experiment, task.row, task.column, task.split, task.random_state)
+    return Failure(str(task), "it was not measured") if trial is None else trial
+
+
+def _run_here(
+    tasks: Iterable[Task], store: Store, limited: Collection[tuple[Any, ...]] = ()
+) -> Iterator[Trial | Failure]:
+    """Measure in this process, one trial after the other, but those that are limited."""
     with _interrupts() as check:
         for task in tasks:
-            trial = task.attempt()
+            trial = _try_once(task, store) if task.key in limited else task.attempt()
             check()
             if isinstance(trial, Trial):
                 store.write(task.experiment, trial)
             yield trial
 
 
-def _measure_and_keep(task: Task, store: Store) -> Trial | Failure:
+def _measure_and_keep(task: Task, store: Store, limited: bool = False) -> Trial | Failure:
     # a fit takes an interrupt for its end, and would hand over what it has: it is for the process that started this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    trial = task.attempt()
+    trial = _try_once(task, store) if limited else task.attempt()
     if isinstance(trial, Trial):
         store.write(task.experiment, trial)
     return trial

@@ -43,6 +43,11 @@ class Store:
     # the tables that were read, by paper
     _tables: dict[str, dict[tuple[Any, ...], Trial]] = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def tried(self) -> Path:
+        """Where cells are kept that took longer than the limit for what has no known time."""
+        return self.directory / "tried.tsv"
+
     def table_path(self, paper: str) -> Path:
         """Return where the table of a paper's trials is kept, whether it is there or not."""
         return self.directory / f"{PLAIN.sub('_', paper)}.jsonl.gz"

@@ -15,7 +15,7 @@ from cvxens.estimators import SupervisedKernelRLSClassifier
 from cvxens.solvers import draw_members, least_squares_experts
 from cvxens.types import Array
 from reproduction.experiment import Experiment
-from reproduction.methods import ErrorOf, Outcome, Proof, percent_wrong
+from reproduction.methods import ErrorOf, Outcome, Proof, by_class, percent_wrong
 from reproduction.splits import OwnTest, Split
 
 TREES = 500
@@ -53,8 +53,9 @@ class GaussianExperts:
         experts = least_squares_experts(np.exp(-D / scale), y[:, None], gamma, members)
         votes = np.sign(np.exp(-new / scale) @ experts.coefficients[:, :, 0]).mean(axis=1)
         proof = Proof.from_certificate(experts.certificate)
-        value = percent_wrong(np.where(votes > 0, 1.0, -1.0), y_test, balanced=True)
-        return Outcome(value, (proof,), {"chosen": {"scale": scale, "gamma": gamma}})
+        answers = np.where(votes > 0, 1.0, -1.0)
+        value = percent_wrong(answers, y_test, balanced=True)
+        return Outcome(value, (proof,), {"chosen": {"scale": scale, "gamma": gamma}} | by_class(answers, y_test))
 
     def _validate(self, K: Array, y: Array, gamma: float) -> float:
         """Return the mean balanced error in percent of one machine, min 1/m |K c - y|^2 + gamma c'K c, over folds."""
@@ -93,6 +94,7 @@ is not measured.
             ),
         },
         measure="balanced validation error, %",
+        splits=RUNS,
         lacking={"GISETTE": "of its samples the data directory has the validation part alone"},
     ),
 )

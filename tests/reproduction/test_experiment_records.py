@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cvxens.datasets import make_twonorm
-from reproduction import Cell, Experiment, Generated, Proof, Published, Trial
+from reproduction import Cell, Experiment, Generated, OwnTest, Proof, Published, Trial
 
 numbers = st.floats(0, 100)
 TABLE = Experiment("paper", "table", "title", "protocol", {"heart": Generated(make_twonorm)}, {"SVM": len})
@@ -46,6 +46,17 @@ def test_few_splits_deviate_by_no_less_than_the_drawing_of_the_test_samples(valu
     found = Cell.from_trials(trials(values), TABLE)
     drawn = sqrt(mean(values) * (100 - mean(values)) / 100)
     assert found.deviation == pytest.approx(max(drawn, stdev(values) if len(values) > 1 else 0.0))
+
+
+def test_balanced_errors_are_drawn_class_by_class_and_one_test_part_is_not_averaged_away():
+    """A balanced error of 30 and 10 % of 34 and 316 samples; seeds on one test part average their own spread alone."""
+    classes = {"by class": [[30.0, 34], [10.0, 316]]}
+    drawn = sqrt(30 * 70 / 34 + 10 * 90 / 316) / 2
+    assert Cell.from_trials(trials([20.0], more=classes), TABLE).deviation == pytest.approx(drawn)
+    own = replace(TABLE, rows={"heart": OwnTest("heart", runs=4)})
+    found = Cell.from_trials(trials([19.0, 21.0, 19.0, 21.0], more=classes), own)
+    assert found.standard_error == pytest.approx(np.hypot(stdev([19, 21, 19, 21]) / 2, drawn))
+    assert found.deviation < drawn < found.standard_error
 
 
 def test_one_split_of_what_is_no_share_has_no_spread():
@@ -104,6 +115,8 @@ def test_proofs_and_warnings_are_counted():
     found = Cell.from_trials(trials([1.0, 2.0], proofs=(PROVEN, OPEN), warnings={"slow": 3}), TABLE)
     assert (found.n_fits, found.n_proven, found.n_warnings) == (4, 2, 6)
     assert Cell.from_trials(trials([1.0], proofs=(PROVEN,)), TABLE).gap == 0.5
+    # a bound that says less than that the optimum is no less than nothing proves none, as where rho* = 0
+    assert Cell.from_trials(trials([1.0], proofs=(replace(PROVEN, relative_gap=3e4),)), TABLE).n_proven == 0
     # a gap that is not finite is larger than any
     assert Cell.from_trials(trials([1.0], proofs=(OPEN, OPEN, PROVEN)), TABLE).gap == np.inf
     assert Cell.from_trials(trials([1.0]), TABLE).gap is None

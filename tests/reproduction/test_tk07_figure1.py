@@ -35,8 +35,3 @@ def test_objectives_of_fixed_eta(eta):
     assert outcome.value == pytest.approx(expected[-1], rel=1e-9)
     K = np.exp(-(cdist(SPLIT.X, SPLIT.X) ** 2) / find_width(SPLIT.X))
     assert outcome.proofs[0].primal == pytest.approx(RhoSVM(K, SPLIT.y).solve().objective, rel=1e-5)
-
-
-def test_labels_of_any_kind():
-    words = type(SPLIT)(SPLIT.X, np.where(SPLIT.y > 0, "yes", "no"), SPLIT.X_test, SPLIT.y_test, 0)
-    assert TABLE.columns["adaptive"](words) == TABLE.columns["adaptive"](SPLIT)
