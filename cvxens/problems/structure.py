@@ -13,7 +13,7 @@ further weight is ``lam + phi'(0)``: a multiplier, which the slope of P in that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
@@ -23,6 +23,7 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
+from cvxens.types import Array
 
 ALL: Literal["all"] = "all"
 """What stands for the order of a norm where all weights are one row."""
@@ -161,15 +162,36 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     return found
 
 
-def read_sum(expression: Any, z: Any) -> tuple[Curve, float] | None:
-    """Return phi and c of an expression ``sum_i phi(z_i) + c`` in a cvxpy variable; None of any other."""
+@dataclass(frozen=True, eq=False)
+class SumOfCurves:
+    """``sum_i price_i phi(v_i) + slope_i z_i`` with ``v_i = scale_i z_i + shift_i``, and a constant.
+
+    Parameters
+    ----------
+    curve : Curve
+        phi.
+    prices, scales, shifts, slopes : ndarray of shape (n_samples,)
+        Prices are above 0, and scales are not 0.
+    constant : float
+    """
+
+    curve: Curve
+    prices: Array
+    scales: Array
+    shifts: Array
+    slopes: Array
+    constant: float
+
+
+def read_sum(expression: Any, z: Any) -> SumOfCurves | None:
+    """Return the sum over samples of one function that an expression in a cvxpy variable is; None of any other.
+
+    Samples may have prices, scales and shifts of their own, and terms that are linear.
+    """
     try:
-        found = _Reader(z).read(expression)
+        return _SampleReader(z).read_sum(expression)
     except Unrecognised:
         return None
-    if not isinstance(found, Structure) or found.norm is not None or found.constant is None:
-        return None
-    return found.entry, found.constant
 
 
 def _check_shape(structure: Structure, nonnegative: bool) -> None:
@@ -384,6 +406,105 @@ def _unite(parts: Sequence[_Node], best: Callable[[Sequence[Curve]], Curve]) -> 
     sums = [_as_structure(part) for part in parts]
     norm = _find_common_norm(sums)
     return _of_total(norm, best([replace(part, norm=norm).of_total() for part in sums]))
+
+
+class _SampleReader(_Reader):
+    """Reads sums over samples: what is affine in z sample by sample is one number v, of which all else is a function.
+
+    v is z itself where scale and shift are the same for all samples, else what is affine and met first.
+    """
+
+    def __init__(self, z: Any) -> None:
+        super().__init__(z)
+        self.line: tuple[Array, Array] | None = None
+        """Scale and shift of v, once there is one."""
+
+    def read_sum(self, expression: Any) -> SumOfCurves:
+        shape, prices = self.w.shape, np.zeros(0)
+        curves: list[Curve] = []
+        slopes, constant = np.zeros(shape), 0.0
+        for factor, weights, node, square in self._split(expression, np.ones(shape)):
+            if node.is_affine() and not square:
+                # of a number that is added to no vector it is the first entry
+                scale, shift = (factor * weights * part for part in self._read_line(node))
+                slopes, constant = slopes + scale, constant + float(shift.sum() if node.ndim else shift.flat[0])
+                continue
+            if curves and not np.array_equal(prices, weights):
+                raise Unrecognised("functions of different prices")
+            prices, part = weights, self.read(node)
+            if not isinstance(part, _Sizes):
+                raise Unrecognised("no function of single samples")
+            curves.append((part.curve.squared() if square else part.curve).times(factor))
+        if not curves or prices.min() <= 0 or self.line is None:
+            raise Unrecognised("no function of a positive price")
+        curve, (scales, shifts) = curves[0].plus(*curves[1:]), self.line
+        if not np.ptp(slopes / prices) and not shifts.any() and (scales == 1).all():
+            curve, slopes = curve.plus(Curve.of(slope=float((slopes / prices)[0]))), np.zeros(shape)
+        return SumOfCurves(curve, prices, scales, shifts, slopes, constant)
+
+    def _split(self, node: Any, weights: Array, factor: float = 1.0, *, summed: bool = False) -> Iterator[Any]:
+        """Yield of all terms of a sum a factor, weights, a function of single samples, and if it is to be squared."""
+        name = type(node).__name__
+        if name in {"AddExpression", "NegExpression"}:
+            for part in node.args:
+                yield from self._split(part, weights, -factor if name == "NegExpression" else factor, summed=summed)
+        elif name in {"multiply", "MulExpression", "DivExpression"} and not node.is_constant():
+            constant, other = sorted(node.args, key=lambda part: not part.is_constant())
+            is_product = name == "MulExpression" and constant.ndim == other.ndim == 1
+            if not constant.is_constant() or (constant is node.args[0] and name == "DivExpression"):
+                raise Unrecognised("a product or quotient of scores")
+            if name == "MulExpression" and not is_product and constant.ndim:
+                raise Unrecognised("a product with a matrix")
+            values = np.asarray(constant.value, dtype=float)
+            values = 1 / values if name == "DivExpression" else values
+            if np.ptp(values):
+                weights = weights * values
+            else:
+                factor *= float(values.flat[0])
+            yield from self._split(other, weights, factor, summed=summed or is_product)
+        elif name == "Sum" and node.args[0].shape == self.w.shape and not (summed or node.ndim):
+            yield from self._split(node.args[0], weights, factor, summed=True)
+        elif name == "quad_over_lin" and node.args[1].is_constant() and not (summed or node.ndim):
+            yield factor / float(node.args[1].value), weights, node.args[0], True
+        elif node.shape == self.w.shape if summed else node.is_constant():
+            yield factor, weights, node, False
+        else:
+            raise Unrecognised(f"`{name}`")
+
+    def read(self, node: Any) -> _Node:
+        if node.is_constant() or not node.is_affine():
+            return super().read(node)
+        scale, shift = self._read_line(node)
+        if self.line is None:
+            is_same = not (np.ptp(scale) or np.ptp(shift))
+            self.line = (np.ones_like(scale), np.zeros_like(shift)) if is_same else (scale, shift)
+        if not self.line[0].all():
+            raise Unrecognised("scores that count for some samples alone")
+        factors = scale / self.line[0]
+        offsets = shift - factors * self.line[1]
+        if np.ptp(factors) or np.ptp(offsets):
+            raise Unrecognised("different shifts of scores")
+        return _Sizes(Curve.of(float(offsets[0]), float(factors[0])))
+
+    def _read_line(self, node: Any) -> tuple[Array, Array]:
+        """Return scale and shift of what is affine in z, sample by sample."""
+        shape, name = self.w.shape, type(node).__name__
+        if node is self.w:
+            return np.ones(shape), np.zeros(shape)
+        if node.is_constant():
+            return np.zeros(shape), np.broadcast_to(np.asarray(node.value, dtype=float), shape)
+        if node.shape != shape or name not in {"AddExpression", "NegExpression", "multiply", "DivExpression"}:
+            raise Unrecognised(f"`{name}`")
+        (scale, shift), *others = map(self._read_line, node.args)
+        if name == "NegExpression":
+            return -scale, -shift
+        if name == "AddExpression":
+            return scale + sum(part for part, _ in others), shift + sum(part for _, part in others)
+        (other_scale, other_shift), *_ = others
+        if name == "DivExpression":
+            return scale / other_shift, shift / other_shift
+        # one of the two is a constant
+        return scale * other_shift + shift * other_scale, shift * other_shift
 
 
 OF_PARTS: Mapping[str, Callable[..., _Node]] = {

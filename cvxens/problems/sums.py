@@ -19,6 +19,7 @@ points are the slopes at a grid of z, which is finer where phi is curved: with s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -30,9 +31,9 @@ from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.curves import Curve
 from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import CVaR
+from cvxens.problems.losses import CVaR, SquaredError
 from cvxens.problems.modelling import Term, cp
-from cvxens.problems.structure import read_sum
+from cvxens.problems.structure import SumOfCurves, read_sum
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
@@ -146,6 +147,23 @@ def read_hinges(form: ConicForm, *, in_part: bool = False) -> ReadHinges | None:
     parts = np.concatenate([[form.offset, offset], form.c[form.rows] * lowest, values])
     size = float(np.abs(parts).sum() + (factor * np.abs(c).sum(axis=1)).sum())
     return ReadHinges(tuple(hinges), float(parts.sum()), size)
+
+
+class ReadSquares(SquaredError):
+    """Squared errors of scores that were read off an expression."""
+
+    @property
+    def basis(self) -> str:
+        return "the loss read as squared errors"
+
+    @classmethod
+    def from_stated(cls, stated: Stated) -> ReadSquares | None:
+        """Return what is ``sum_i price_i (scale_i z_i + shift_i)^2`` with scales of 1 or -1, and no other term."""
+        of = None if stated.term.constraints else read_sum(stated.term.expression, stated.variable)
+        if of is None or of.curve.form is None or any(of.curve.form[:3]) or (np.abs(of.scales) != 1).any():
+            return None
+        is_alone = not of.constant and not of.slopes.any()
+        return cls(2 * of.curve.form[3] * of.prices, -of.scales * of.shifts) if is_alone else None
 
 
 def _find_kinks(s: Array, c: Array) -> tuple[NDArray[np.intp], Array, Array]:
@@ -281,65 +299,89 @@ def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int
 class ScalarSum:
     """A sum of one scalar convex function over samples, by bounds at a table of multipliers.
 
+    Of ``price phi(v) + slope z`` with ``v = scale z + shift`` the multiplier u of z is one of phi by
+    ``mu = (u + slope) / (price scale)``: then ``min_z price phi(v) + (slope + u) z`` is
+    ``price min_v (phi(v) + mu v) - (u + slope) shift / scale``.
+
     Parameters
     ----------
-    z : ndarray of shape (n_points,)
-        Margins, ascending.
+    of : SumOfCurves
+        What it was read as.
+    v : ndarray of shape (n_points,)
+        Numbers, ascending.
     slopes : ndarray of shape (n_points,)
-        ``-phi'(z)``, descending.
+        ``-phi'(v)``, descending.
     u, bounds : ndarray of shape (n_points,)
-        Multipliers, ascending, and bounds on ``phi(z) + u z`` from below over all z.
-    offset : float
-        A constant of the sum.
+        Multipliers of phi, ascending, and bounds on ``phi(v) + u v`` from below over all v.
     """
 
-    z: Array
+    of: SumOfCurves
+    v: Array
     slopes: Array
     u: Array
     bounds: Array
-    offset: float
 
     @classmethod
     def from_stated(cls, stated: Stated) -> ScalarSum | None:
-        """Make the table of what is such a sum over its variable, smooth, and flat somewhere; else None."""
+        """Make the table of what is such a sum over its variable, smooth, with a least value; else None."""
         term, z = stated.term, stated.variable
-        if z.ndim > 1 or term.constraints or (found := read_sum(term.expression, z)) is None:
+        if z.ndim > 1 or term.constraints or (of := read_sum(term.expression, z)) is None:
             return None
-        phi, offset = found
-        # margins that a table covers, tried in turn; multipliers beyond those at its ends are clipped
-        for lowest, highest in ((-10.0, 30.0), (-6.0, 25.0), (-3.0, 15.0)):
-            coarse = np.linspace(lowest, highest, 400)
+        phi, unit = of.curve, float(np.abs(of.scales).max())
+        # where scores of 0 are, and what is as far from one another as they are
+        first, last, spread = float(of.shifts.min()), float(of.shifts.max()), float(np.ptp(of.shifts))
+        inner = min(first, -spread), max(last, spread)
+        # multipliers of 0 have to be in it, so that shrunk ones are
+        wanted = of.slopes / (of.prices * of.scales)
+        # how far a table reaches on both sides, tried in turn; multipliers beyond its ends are clipped
+        for below, above in ((10.0, 30.0), (30.0, 10.0), (6.0, 25.0), (25.0, 6.0), (3.0, 15.0), (15.0, 3.0)):
+            coarse = np.linspace(inner[0] - below * unit, inner[1] + above * unit, 400)
             slopes = -phi.slopes(coarse)
-            # the chord of far larger slopes than that at a margin of 0 would miss too much
-            if np.isfinite(slopes).all() and slopes[0] <= 2e3 * abs(float(np.interp(0.0, coarse, slopes))):
+            near = np.abs(np.interp(np.linspace(first - unit, last + unit, 50), coarse, slopes)).max()
+            # the chord of far larger slopes than those near scores of 0 would miss too much
+            is_short = np.isfinite(slopes).all() and np.abs(slopes).max() <= 2e3 * max(near, np.abs(wanted).max())
+            room = 1e-6 * float(np.ptp(slopes)) if is_short else 0.0
+            if is_short and slopes[-1] - room <= wanted.min() and wanted.max() <= slopes[0] + room:
                 break
         else:
             return None
-        # 8000 points at equal steps of the integral of sqrt phi'', and some everywhere: a logistic loss is met to 1e-7
+        # points at equal steps of the integral of sqrt phi'', and some everywhere: a logistic loss is met to 1e-7
         falls = np.sqrt(np.maximum(-np.diff(slopes), 0.0) * np.diff(coarse)) + 1e-3 * np.diff(coarse)
+        if spread:
+            # a tenth as many where few samples get to
+            falls *= np.where((coarse[1:] > inner[0]) & (coarse[:-1] < inner[1]), 1.0, 0.1)
         lengths = np.concatenate([[0.0], np.cumsum(falls)])
-        grid = np.interp(np.linspace(0.0, lengths[-1], 8000), lengths, coarse)
+        grid = np.interp(np.linspace(0.0, lengths[-1], 20_000 if spread or np.ptp(wanted) else 8_000), lengths, coarse)
         left, right = phi.bounds(grid)
         slopes = -(left + right) / 2
-        u, spread = slopes[::-1], float(np.ptp(slopes))
+        u, range_of_u = slopes[::-1], float(np.ptp(slopes))
         # the share of the range of u that a smooth function's may fall by from one point to the next, or at one
-        if not spread > 0 or max(-np.diff(slopes).min(), (right - left).max()) > 0.02 * spread:
+        if not range_of_u > 0 or max(-np.diff(slopes).min(), (right - left).max()) > 0.02 * range_of_u:
             return None
-        # with the multiplier 0 in the middle or at the end, shrunk ones are in the table
-        if u[0] > 0:
-            if u[0] > 1e-6 * spread:
-                return None
-            u = np.append(0.0, u)
+        u = np.unique(np.append(u, [min(wanted.min(), u[0]), max(wanted.max(), u[-1])]))
         bounds = _bound(phi, u)
-        return cls(grid, slopes, u, bounds, offset) if np.isfinite(bounds).all() else None
+        return cls(of, grid, slopes, u, bounds) if np.isfinite(bounds).all() else None
+
+    @cached_property
+    def _units(self) -> Array:
+        """What multipliers of phi are multiplied by."""
+        return self.of.prices * self.of.scales
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The least and the largest multipliers of samples."""
+        ends = np.sort(self._units * self.u[[0, -1], np.newaxis], axis=0) - self.of.slopes
+        # 0 is in the table but for digits
+        return np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)
 
     def multipliers(self, z: Array) -> Array:
-        """Return ``-phi'(z)``, sample by sample."""
-        return np.interp(z, self.z, self.slopes)
+        """Return minus the slopes, sample by sample."""
+        return self._units * np.interp(self.of.scales * z + self.of.shifts, self.v, self.slopes) - self.of.slopes
 
     def best_intercept(self, f: Array, y: Array) -> Array | None:
         """Return the b at which the multipliers of ``y (f + b)`` balance; None where no b in the table does that."""
-        reach = float(np.abs(f).max() + np.abs(self.z).max())
+        far = np.abs(self.v).max() + np.abs(self.of.shifts).max()
+        reach = float(np.abs(f).max() + far / np.abs(self.of.scales).min())
 
         def pull(b: float) -> float:
             return float(y @ self.multipliers(y * (f + b)))
@@ -347,25 +389,32 @@ class ScalarSum:
         return np.asarray(brentq(pull, -reach, reach)) if pull(-reach) > 0 > pull(reach) else None
 
     def curvature(self, u: Array) -> Array:
-        """Return ``phi''`` at the z whose multiplier is u."""
-        steps = -np.diff(self.slopes) / np.diff(self.z)
+        """Return the second derivatives at the z whose multipliers are u."""
+        steps = -np.diff(self.slopes) / np.diff(self.v)
         middles = (self.slopes[1:] + self.slopes[:-1]) / 2
-        return np.interp(u, middles[::-1], steps[::-1])
+        return self._units * self.of.scales * np.interp(self._read(u), middles[::-1], steps[::-1])
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip multipliers into the table; with signs, the heavier side of y u is scaled down until y'u = 0."""
-        clipped = np.clip(u, self.u[0], self.u[-1])
-        if y is None:
-            return clipped
-        # no size grows, and 0 is in the table but for digits
-        return np.clip(balance_exactly(balance_classes(clipped, y), y), self.u[0], self.u[-1])
+        clipped = np.clip(u, *self._ends)
+        # no size grows, and 0 is in the table
+        return clipped if y is None else balance_exactly(balance_classes(clipped, y), y)
+
+    def _read(self, u: Array) -> Array:
+        """Return the multipliers of phi."""
+        return (u + self.of.slopes) / self._units
 
     def dual_value(self, u: Array) -> float:
-        """Bound ``sum_i phi(z_i) + u'z`` from below over all z; -inf beyond the table."""
-        if u.min() < self.u[0] or u.max() > self.u[-1]:
+        """Bound the sum plus u'z from below over all z; -inf beyond the table."""
+        if (u < self._ends[0]).any() or (u > self._ends[1]).any():
             return -np.inf
-        bounds = np.interp(u, self.u, self.bounds)
-        return float(bounds.sum()) + self.offset - sum_error(len(u) + 4, float(np.abs(bounds).sum()))
+        of = self.of
+        bounds, shifted = of.prices * np.interp(self._read(u), self.u, self.bounds), (u + of.slopes) * of.shifts
+        terms = bounds - shifted / of.scales
+        # what roundings of scores, multipliers and of one at an end of the table may move
+        far = (np.abs(u) + np.abs(of.slopes)) * (np.abs(self.v).max() + np.abs(of.shifts)) / np.abs(of.scales)
+        lost = sum_error(len(u) + 4, float(np.abs(terms).sum())) + sum_error(16, float((np.abs(bounds) + far).sum()))
+        return float(terms.sum()) + of.constant - lost
 
 
 def _bound(phi: Curve, u: Array) -> Array:
