@@ -39,7 +39,7 @@ from cvxens.problems.penalties import (
     not_of_any_number,
 )
 from cvxens.problems.structure import Unrecognised, read_structure
-from cvxens.problems.sums import ReadHinges, ReadSquares, ScalarSum, read_hinges, read_largest, read_rows
+from cvxens.problems.sums import ReadHinges, ReadSquares, ScalarSum, read_hinges, read_largest, read_rows, take_factor
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
 
@@ -377,10 +377,11 @@ class ExpressionLoss(StatedLoss):
         Its values are those of the expression. With `in_part` some samples may have none.
         """
         stated = self.state(shape)
-        if shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
+        if shape[0] < LEAST_SAMPLES:
             return None
-        conic = self.conic(shape)
-        if (read := read_hinges(conic.form, in_part=in_part) or read_largest(stated)) is None:
+        conic, named = self.conic(shape), name_variables(stated.term, stated.variable)
+        hinges = None if named else read_hinges(conic.form, in_part=in_part)
+        if (read := hinges or read_largest(stated, self)) is None:
             return None
         knots = np.broadcast_to(read.linear_dual.hinges[0].knots, shape)
         spread = 1.0 + float(np.ptp(knots))
@@ -495,7 +496,11 @@ def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> 
         w = cp.Variable(n_columns + lacking, nonneg=nonnegative)
         term = read_term("penalty", express, w)
         counts = dict[int, float]()
-        if not term.constraints and _count_largest(term.expression, w, 1.0, counts) and len(counts) > (0 in counts):
+        if (
+            not (term.constraints or term.expression.parameters())
+            and _count_largest(term.expression, w, 1.0, counts)
+            and len(counts) > (0 in counts)
+        ):
             steps = np.array([counts.get(k, 0.0) for k in range(1, max(counts) + 1)])
             prices = np.append(np.cumsum(steps[::-1])[::-1], 0.0) + counts.get(0, 0.0)
             return SortedL1(tuple(prices.tolist())) if steps.min() >= 0 < prices[-1] else None
@@ -504,14 +509,10 @@ def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> 
 
 def _count_largest(node: cp.Expression, w: cp.Variable, factor: float, counts: dict[int, float]) -> bool:
     """Add to the factors of sums of the k largest sizes those of an expression, at 0 that of all; False of others."""
-    name, first, *others = type(node).__name__, *node.args
+    share, node = take_factor(node)
+    name, first, factor = type(node).__name__, (node.args or [node])[0], factor * share
     if name == "AddExpression":
         return all(_count_largest(part, w, factor, counts) for part in node.args)
-    if name in {"multiply", "MulExpression", "DivExpression"}:
-        number, part = (first, *others) if first.is_constant() and name != "DivExpression" else (*others, first)
-        if not (number.is_constant() and number.is_scalar() and not number.parameters()):
-            return False
-        return _count_largest(part, w, factor * float(number.value) ** (-1 if name == "DivExpression" else 1), counts)
     is_size = type(first).__name__ == "abs" and first.args[0] is w
     counted = {"norm1": first is w, "norm_inf": first is w, "max": is_size, "Sum": is_size, "sum_largest": is_size}
     if not (counted.get(name) or (first is w and w.is_nonneg() and name in counted)):

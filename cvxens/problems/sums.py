@@ -18,7 +18,8 @@ points are the slopes at a grid of z, which is finer where phi is curved: with s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -31,7 +32,7 @@ from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.curves import Curve
 from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import CVaR, SquaredError
+from cvxens.problems.losses import CVaR, Logistic, Loss, SquaredError
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import SumOfCurves, read_sum
 from cvxens.problems.target_losses import SumOfHinges
@@ -245,26 +246,70 @@ def read_rows(form: ConicForm, most: int) -> tuple[Array, Array] | None:
     return A[kept][:, form.rows].toarray(), b[kept] + 0.0
 
 
-def read_largest(stated: Stated) -> CVaR | None:
-    """Return the sum of the largest hinges ``max(0, 1 - z_i)`` that an expression is a multiple of; else None."""
-    node, factor = stated.term.expression, 1.0
-    while type(node).__name__ in {"multiply", "MulExpression", "DivExpression"}:
-        first, second = node.args
-        other, number = (second, first) if first.is_constant() else (first, second)
-        if not (number.is_constant() and number.is_scalar()):
-            return None
-        factor *= 1 / float(number.value) if type(node).__name__ == "DivExpression" else float(number.value)
-        node = other
-    if type(node).__name__ != "sum_largest" or node.args[0].shape != stated.variable.shape:
+@dataclass(frozen=True)
+class ReadCVaR(CVaR):
+    """The mean of the largest hinges that was read off an expression, whose own variable has the name it was given."""
+
+    origin: Loss = field(default_factory=Logistic)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        return self.origin.own_values(z)
+
+
+def read_largest(stated: Stated, origin: Loss) -> ReadCVaR | None:
+    """Return the sum of the largest hinges ``max(0, 1 - z_i)`` that an expression is a multiple of; else None.
+
+    It is a sum of the k largest, or ``eta + sum_i max(0, hinge_i - eta) / k`` at the best eta (Rockafellar & Uryasev).
+    """
+    factor, node = take_factor(stated.term.expression)
+    if type(node).__name__ == "sum_largest":
+        hinges, D = node.args[0], 1 / float(node.k)
+        factor /= D
+    elif (found := _read_threshold(node, stated.variable)) is not None:
+        share, hinges, D = found
+        factor *= share
+    else:
         return None
-    summed = Stated(stated.variable, Term(cp.sum(node.args[0]), stated.term.constraints), stated.parameters)
-    read = read_hinges(summed.conic.form)
-    if read is None or read.constant or len(read.hinges) > 1:
+    summed = Stated(stated.variable, Term(cp.sum(hinges), stated.term.constraints), stated.parameters)
+    if hinges.shape != stated.variable.shape or (read := read_hinges(summed.conic.form)) is None:
         return None
-    (sign, knots, prices), k = read.hinges[0], float(node.k)
-    return (
-        CVaR(1 / k, factor * k * float(prices[0])) if sign > 0 and not (np.ptp(prices) or (knots != 1).any()) else None
-    )
+    [(sign, knots, prices), *others] = read.hinges
+    is_one = sign > 0 and not (others or read.constant or np.ptp(prices) or (knots != 1).any())
+    # of smaller prices D there is no least value
+    return ReadCVaR(D, factor * float(prices[0]), origin) if is_one and D * len(knots) >= 1 else None
+
+
+def take_factor(node: cp.Expression) -> tuple[float, cp.Expression]:
+    """Return the number that an expression is a multiple of another one by, and that one."""
+    name, (first, *others) = type(node).__name__, node.args or [node]
+    if name not in {"multiply", "MulExpression", "DivExpression"}:
+        return 1.0, node
+    number, part = (first, *others) if first.is_constant() else (*others, first)
+    if not (number.is_constant() and number.is_scalar()) or (name == "DivExpression" and part is not first):
+        return 1.0, node
+    factor, inner = take_factor(part)
+    return factor * float(number.value) ** (-1 if name == "DivExpression" else 1), inner
+
+
+def _read_threshold(node: cp.Expression, z: cp.Variable) -> tuple[float, cp.Expression, float] | None:
+    """Return c, h and D of ``c (eta + D sum_i max(0, h_i - eta))`` in a variable eta of the expression's own."""
+    own = [variable for variable in node.variables() if variable.id != z.id]
+    if len(own) != 1 or own[0].size > 1 or own[0].attributes["nonneg"] or type(node).__name__ != "AddExpression":
+        return None
+    parts = sorted(map(take_factor, node.args), key=lambda part: part[1] is not own[0])
+    (c, eta), (price, total), *others = parts
+    clipped = total.args[0] if type(total).__name__ == "Sum" else total
+    if others or eta is not own[0] or min(c, price) <= 0 or type(clipped).__name__ != "maximum":
+        return None
+    within, *zeros = sorted(clipped.args, key=lambda part: part.is_constant())
+    taken = [part for part in within.args if {v.id for v in part.variables()} == {eta.id} and part.is_affine()]
+    rest = [part for part in within.args if all(part is not each for each in taken)]
+    if type(within).__name__ != "AddExpression" or len(taken) != 1 or not rest or len(zeros) != 1:
+        return None
+    value, eta.value = eta.value, 1.0
+    is_less = bool(np.all(zeros[0].is_constant() and zeros[0].value == 0) and (taken[0].value == -1).all())
+    eta.value = value
+    return (c, sum(rest[1:], rest[0]), price / c) if is_less else None
 
 
 def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int) -> Rows | None:
