@@ -20,7 +20,7 @@ from cvxens.errors import SolverFallbackWarning  # noqa: E402
 from cvxens.problems.losses import CVaR, Hinge  # noqa: E402
 from cvxens.problems.penalties import StructuredExpression  # noqa: E402
 from cvxens.problems.sides import SideLoss  # noqa: E402
-from cvxens.problems.sums import ReadHinges, ReadSquares  # noqa: E402
+from cvxens.problems.sums import ReadHinges  # noqa: E402
 
 TOL = 1e-2
 
@@ -36,7 +36,6 @@ beside squared errors), constraints beside hinges. Other letters are constants:
 - **hinges**, **worst hinges**: kinks, prices and knots are read off the conic form; bounds are the library's own.
 - **smooth sum**: one smooth function of every sample, with prices and targets of its own; slopes, curvatures and
   bounds are from a table of its conjugate.
-- **squares**: squared errors of scores, with prices; bounds are the library's own.
 - **conic**: the loss stays a conic program, solved in every round; multipliers are repaired and checked.
 - **sides**: rows of linear constraints beside such a loss, or bounds on its hinges, each with a multiplier.
 - Of a penalty, **conjugate** is one that is derived from the tree of the expression; a name is that of a known class.
@@ -60,7 +59,7 @@ def describe(atom, X, y):
     certificate, (formulation, _, signs) = run.certificate, run.origin
     loss, penalty = formulation.read(signs).terms
     inner = loss.loss if isinstance(loss, SideLoss) else loss
-    kinds = {ReadSquares: "squares", ReadHinges: "hinges", Hinge: "hinges", CVaR: "worst hinges"}
+    kinds = {ReadHinges: "hinges", Hinge: "hinges", CVaR: "worst hinges"}
     road = kinds.get(type(inner), "conic" if inner.curvature is None else "smooth sum")
     road = f"sides of {road}" if isinstance(loss, SideLoss) else road
     if atom.kind == "penalty":

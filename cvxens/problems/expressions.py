@@ -39,7 +39,7 @@ from cvxens.problems.penalties import (
     not_of_any_number,
 )
 from cvxens.problems.structure import Unrecognised, read_structure
-from cvxens.problems.sums import ReadHinges, ReadSquares, ScalarSum, read_hinges, read_largest, read_rows, take_factor
+from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows, take_factor
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
 
@@ -361,10 +361,8 @@ class ExpressionLoss(StatedLoss):
     any_shape = True
     express: Callable[[cp.Expression], Any]  # from a cvxpy variable z to a convex expression, alone or with constraints
 
-    def read(self, shape: tuple[int, ...], *, on_scores: bool = False) -> Loss:
-        """Return the hinges or squares that this is a sum of, or the same with curvatures where there is a table."""
-        if on_scores and shape[0] >= LEAST_SAMPLES and (squares := ReadSquares.from_stated(self.state(shape))):
-            return squares
+    def read(self, shape: tuple[int, ...]) -> Loss:
+        """Return the hinges that this is a sum of, or the same with curvatures where there is a table."""
         if (table := self.table(shape)) is None:
             return self.read_linear(shape) or self
         smooth = copy(self)

@@ -147,19 +147,16 @@ class Formulation:
     def read(self, y: Array) -> Formulation:
         """Return the same with what fast masters know of expressions: hinges, the mean of the largest, tables, rows."""
         loss, penalty = self.terms
-        wanted = penalty.ridge is not None or penalty.edge_limit is not None
-        if not wanted and penalty.entry_sizes is not None and isinstance(loss, ExpressionLoss) and y.ndim == 1:
-            wanted = loss.table(y.shape) is not None
-        if not wanted or y.ndim > 1:
+        if y.ndim > 1:
             return self
+        if penalty.ridge is None and penalty.edge_limit is None:
+            # beside other sums of sizes and squares only what is smooth has a fast master
+            is_smooth = isinstance(loss, ExpressionLoss) and penalty.entry_sizes and loss.table(y.shape)
+            return replace(self, loss=loss.read(y.shape)) if is_smooth else self
         if isinstance(loss, ConstrainedLoss):
             read = read_sides(loss, y, balanced=self.intercept)
             return self if read is loss else replace(self, loss=read, constraints=None)
-        return (
-            replace(self, loss=loss.read(y.shape, on_scores=self.on_scores))
-            if isinstance(loss, ExpressionLoss)
-            else self
-        )
+        return replace(self, loss=loss.read(y.shape)) if isinstance(loss, ExpressionLoss) else self
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
