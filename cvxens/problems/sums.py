@@ -13,7 +13,8 @@ Proofs of a sum of one smooth function are a table. What ``-phi*(-u)`` is at a m
 dimension tells (`problems.curves`), to the last digits. It is concave in u: between two u that have bounds, the chord
 of these is one. So a table of them bounds ``sum_i phi(z_i) + u'z`` by interpolation, in the time of a search in it. Its
 points are the slopes at a grid of z, which is finer where phi is curved: with steps d the chord misses at most
-``phi'' d^2 / 8``. Tangents on both sides of the minimiser, which is interpolated, miss next to nothing.
+``phi'' d^2 / 8``. Tangents on both sides of the minimiser, which is interpolated, miss next to nothing where phi'' does
+not jump.
 """
 
 from __future__ import annotations
