@@ -13,8 +13,7 @@ Proofs of a sum of one smooth function are a table. What ``-phi*(-u)`` is at a m
 dimension tells (`problems.curves`), to the last digits. It is concave in u: between two u that have bounds, the chord
 of these is one. So a table of them bounds ``sum_i phi(z_i) + u'z`` by interpolation, in the time of a search in it. Its
 points are the slopes at a grid of z, which is finer where phi is curved: with steps d the chord misses at most
-``phi'' d^2 / 8``. Tangents on both sides of the minimiser, which is interpolated, miss next to nothing where phi'' does
-not jump.
+``phi'' d^2 / 8``. Tangents on both sides of the minimiser, which is interpolated, miss next to nothing.
 """
 
 from __future__ import annotations
@@ -378,6 +377,10 @@ class ScalarSum:
         falls = np.sqrt(np.maximum(-np.diff(slopes), 0.0) * np.diff(coarse)) + 1e-3 * np.diff(coarse)
         lengths = np.concatenate([[0.0], np.cumsum(falls)])
         grid = np.interp(np.linspace(0.0, lengths[-1], 8_000), lengths, coarse)
+        # where phi'' jumps, in some places, steps are shorter
+        bends = np.diff(phi.slopes(grid)) / np.diff(grid)
+        jumps = np.flatnonzero(np.abs(np.diff(bends)) > 0.05 * bends.max())[:16]
+        grid = np.unique(np.append(grid, np.linspace(grid[jumps], grid[jumps + 2], 500)))
         left, right = phi.bounds(grid)
         slopes = -(left + right) / 2
         u, range_of_u = slopes[::-1], float(np.ptp(slopes))
