@@ -700,9 +700,8 @@ class SortedL1(Penalty):
     def slopes(self, w: Array) -> tuple[Array, Array]:
         """Return the prices of the last and the first place that a size has among all, or of both signs at 0."""
         sizes, prices = -np.abs(w), self._prices_of(w.size)
-        high, low = (
-            prices[np.searchsorted(np.sort(sizes), sizes, side) - k] for side, k in (("left", 0), ("right", 1))
-        )
+        ranked = np.sort(sizes)
+        high, low = prices[np.searchsorted(ranked, sizes)], prices[np.searchsorted(ranked, sizes, "right") - 1]
         return np.where(w > 0, low, -high), np.where(w < 0, -low, high)
 
     def stationarity(self, w: Array, edges: Array) -> float:

@@ -32,7 +32,7 @@ from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.curves import Curve
 from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import CVaR, Logistic, Loss
+from cvxens.problems.losses import CVaR, Loss
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import SumOfCurves, read_sum
 from cvxens.problems.target_losses import SumOfHinges
@@ -233,7 +233,7 @@ def read_rows(form: ConicForm, most: int) -> tuple[Array, Array] | None:
 class ReadCVaR(CVaR):
     """The mean of the largest hinges that was read off an expression, whose own variable has the name it was given."""
 
-    origin: Loss = field(default_factory=Logistic)
+    origin: Loss = field(kw_only=True)
 
     def own_values(self, z: Array) -> Mapping[str, Array]:
         return self.origin.own_values(z)
@@ -259,7 +259,7 @@ def read_largest(stated: Stated, origin: Loss) -> ReadCVaR | None:
     [(sign, knots, prices), *others] = read.hinges
     is_one = sign > 0 and not (others or read.constant or np.ptp(prices) or (knots != 1).any())
     # of smaller prices D there is no least value
-    return ReadCVaR(D, factor * float(prices[0]), origin) if is_one and D * len(knots) >= 1 else None
+    return ReadCVaR(D, factor * float(prices[0]), origin=origin) if is_one and D * len(knots) >= 1 else None
 
 
 def take_factor(node: cp.Expression) -> tuple[float, cp.Expression]:
