@@ -38,8 +38,8 @@ from cvxens.problems.penalties import (
     StructuredExpression,
     not_of_any_number,
 )
-from cvxens.problems.structure import Unrecognised, read_structure
-from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows, take_factor
+from cvxens.problems.structure import Unrecognised, read_structure, take_factor
+from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
 
@@ -508,7 +508,7 @@ def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> 
 def _count_largest(node: cp.Expression, w: cp.Variable, factor: float, counts: dict[int, float]) -> bool:
     """Add to the factors of sums of the k largest sizes those of an expression, at 0 that of all; False of others."""
     share, node = take_factor(node)
-    name, first, factor = type(node).__name__, (node.args or [node])[0], factor * share
+    name, first, factor = type(node).__name__, (node.args or [node])[0], factor * float(share.flat[0])
     if name == "AddExpression":
         return all(_count_largest(part, w, factor, counts) for part in node.args)
     is_size = type(first).__name__ == "abs" and first.args[0] is w

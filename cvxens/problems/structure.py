@@ -183,6 +183,20 @@ class SumOfCurves:
     constant: float
 
 
+def take_factor(node: Any) -> tuple[Array, Any]:
+    """Return the numbers that an expression is another one times, entry by entry, and that one."""
+    name = type(node).__name__
+    if node.is_constant() or name not in {"NegExpression", "multiply", "MulExpression", "DivExpression"}:
+        return np.ones(()), node
+    *numbers, other = sorted(node.args, key=lambda part: not part.is_constant())
+    of_rows = name == "MulExpression" and not all(part.is_scalar() for part in node.args)
+    if of_rows or not all(part.is_constant() for part in numbers) or (name[0] == "D" and other is not node.args[0]):
+        return np.ones(()), node
+    factor, inner = take_factor(other)
+    number = np.asarray(numbers[0].value if numbers else -1.0, dtype=float)
+    return factor * (1 / number if name[0] == "D" else number), inner
+
+
 def read_sum(expression: Any, z: Any) -> SumOfCurves | None:
     """Return the sum over samples of one function that an expression in a cvxpy variable is; None of any other.
 
@@ -216,10 +230,13 @@ class _Reader:
 
     def read(self, node: Any) -> _Node:
         if node.is_constant():
-            return self._read_constant(node)
+            return self._read_constant(node.value)
         if node is self.w:
             curve = Curve.of(size=1.0) if self.w.is_nonneg() else Curve.of(slope=1.0)
             return _Sizes(curve, outputs_axis=1 if self.w.ndim == 2 else None)
+        numbers, inner = take_factor(node)
+        if inner is not node:
+            return _scale(self.read(inner), self._read_constant(numbers))
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
             return self.read_constraints(node.args)
@@ -230,31 +247,19 @@ class _Reader:
         found: _Node = OF_PARTS[name](*parts) if method is None else method(self, node, *parts)
         return found
 
-    def _read_constant(self, node: Any) -> float:
-        values = np.asarray(node.value, dtype=float)
-        if np.ndim(values) and values.size and not (values == values.flat[0]).all():
+    def _read_constant(self, values: Any) -> float:
+        values = np.asarray(values, dtype=float)
+        if values.size and np.ptp(values):
             raise Unrecognised("constants that differ from weight to weight")
         return float(values.flat[0])
 
-    # sums and multiples
-
-    def _read_multiply(self, _: Any, *parts: _Node) -> _Node:
-        factor, other = sorted(parts, key=lambda part: not isinstance(part, float))
-        if not isinstance(factor, float):
-            raise Unrecognised("a product of weights")
-        return _scale(other, factor)
-
-    def _read_DivExpression(self, _: Any, part: _Node, divisor: _Node) -> _Node:
-        if not isinstance(divisor, float):
-            raise Unrecognised("a quotient of weights")
-        return _scale(part, 1 / divisor)
+    # sums
 
     def _read_MulExpression(self, node: Any, *parts: _Node) -> _Node:
-        if all(argument.is_scalar() for argument in node.args):
-            return self._read_multiply(node, *parts)
-        if node.is_scalar() and node.args[0].ndim == node.args[1].ndim == 1:
-            return self._sum(self._read_multiply(node, *parts))
-        raise Unrecognised("a product with a matrix")
+        factor, other = sorted(parts, key=lambda part: not isinstance(part, float))
+        if not isinstance(factor, float) or node.ndim or node.args[0].ndim > 1:
+            raise Unrecognised("a product with a matrix")
+        return self._sum(_scale(other, factor))
 
     # shapes
 
@@ -444,24 +449,19 @@ class _SampleReader(_Reader):
 
     def _split(self, node: Any, weights: Array, factor: float = 1.0, *, summed: bool = False) -> Iterator[Any]:
         """Yield of all terms of a sum a factor, weights, a function of single samples, and if it is to be squared."""
-        name = type(node).__name__
-        if name in {"AddExpression", "NegExpression"}:
+        name, (numbers, inner) = type(node).__name__, take_factor(node)
+        if inner is not node and np.ptp(numbers):
+            yield from self._split(inner, weights * numbers, factor, summed=summed)
+        elif inner is not node:
+            yield from self._split(inner, weights, factor * float(numbers.flat[0]), summed=summed)
+        elif name == "AddExpression":
             for part in node.args:
-                yield from self._split(part, weights, -factor if name == "NegExpression" else factor, summed=summed)
-        elif name in {"multiply", "MulExpression", "DivExpression"} and not node.is_constant():
-            constant, other = sorted(node.args, key=lambda part: not part.is_constant())
-            is_product = name == "MulExpression" and constant.ndim == other.ndim == 1
-            if not constant.is_constant() or (constant is node.args[0] and name == "DivExpression"):
-                raise Unrecognised("a product or quotient of scores")
-            if name == "MulExpression" and not is_product and constant.ndim:
-                raise Unrecognised("a product with a matrix")
-            values = np.asarray(constant.value, dtype=float)
-            values = 1 / values if name == "DivExpression" else values
-            if np.ptp(values):
-                weights = weights * values
-            else:
-                factor *= float(values.flat[0])
-            yield from self._split(other, weights, factor, summed=summed or is_product)
+                yield from self._split(part, weights, factor, summed=summed)
+        elif name == "MulExpression" and node.args[0].shape == node.args[1].shape == self.w.shape:
+            number, part = sorted(node.args, key=lambda part: not part.is_constant())
+            if not number.is_constant():
+                raise Unrecognised("a product of scores")
+            yield from self._split(part, weights * np.asarray(number.value, dtype=float), factor, summed=True)
         elif name == "Sum" and node.args[0].shape == self.w.shape and not (summed or node.ndim):
             yield from self._split(node.args[0], weights, factor, summed=True)
         elif name == "quad_over_lin" and node.args[1].is_constant() and not (summed or node.ndim):
@@ -493,23 +493,18 @@ class _SampleReader(_Reader):
             return np.ones(shape), np.zeros(shape)
         if node.is_constant():
             return np.zeros(shape), np.broadcast_to(np.asarray(node.value, dtype=float), shape)
-        if node.shape != shape or name not in {"AddExpression", "NegExpression", "multiply", "DivExpression"}:
+        numbers, inner = take_factor(node)
+        if inner is not node:
+            scale, shift = self._read_line(inner)
+            return numbers * scale, numbers * shift
+        if node.shape != shape or name != "AddExpression":
             raise Unrecognised(f"`{name}`")
-        (scale, shift), *others = map(self._read_line, node.args)
-        if name == "NegExpression":
-            return -scale, -shift
-        if name == "AddExpression":
-            return scale + sum(part for part, _ in others), shift + sum(part for _, part in others)
-        (other_scale, other_shift), *_ = others
-        if name == "DivExpression":
-            return scale / other_shift, shift / other_shift
-        # one of the two is a constant
-        return scale * other_shift + shift * other_scale, shift * other_shift
+        scales, shifts = zip(*map(self._read_line, node.args), strict=True)
+        return sum(scales), sum(shifts)
 
 
 OF_PARTS: Mapping[str, Callable[..., _Node]] = {
     "AddExpression": lambda *parts: _add(parts),
-    "NegExpression": lambda part: _scale(part, -1.0),
     "abs": lambda part: _compose(part, Curve.absolute),
     "exp": lambda part: _compose(part, lambda curve: curve.then(curves.exponential)),
     "log": lambda part: _compose(part, lambda curve: curve.then(curves.logarithm)),

@@ -34,7 +34,7 @@ from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.losses import CVaR, Loss
 from cvxens.problems.modelling import Term, cp
-from cvxens.problems.structure import SumOfCurves, read_sum
+from cvxens.problems.structure import SumOfCurves, read_sum, take_factor
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array
@@ -244,7 +244,8 @@ def read_largest(stated: Stated, origin: Loss) -> ReadCVaR | None:
 
     It is a sum of the k largest, or ``eta + sum_i max(0, hinge_i - eta) / k`` at the best eta (Rockafellar & Uryasev).
     """
-    factor, node = take_factor(stated.term.expression)
+    numbers, node = take_factor(stated.term.expression)
+    factor = float(numbers.flat[0])
     if type(node).__name__ == "sum_largest":
         hinges, D = node.args[0], 1 / float(node.k)
         factor /= D
@@ -262,25 +263,13 @@ def read_largest(stated: Stated, origin: Loss) -> ReadCVaR | None:
     return ReadCVaR(D, factor * float(prices[0]), origin=origin) if is_one and D * len(knots) >= 1 else None
 
 
-def take_factor(node: cp.Expression) -> tuple[float, cp.Expression]:
-    """Return the number that an expression is a multiple of another one by, and that one."""
-    name, (first, *others) = type(node).__name__, node.args or [node]
-    if name not in {"multiply", "MulExpression", "DivExpression"}:
-        return 1.0, node
-    number, part = (first, *others) if first.is_constant() else (*others, first)
-    if not (number.is_constant() and number.is_scalar()) or (name == "DivExpression" and part is not first):
-        return 1.0, node
-    factor, inner = take_factor(part)
-    return factor * float(number.value) ** (-1 if name == "DivExpression" else 1), inner
-
-
 def _read_threshold(node: cp.Expression, z: cp.Variable) -> tuple[float, cp.Expression, float] | None:
     """Return c, h and D of ``c (eta + D sum_i max(0, h_i - eta))`` in a variable eta of the expression's own."""
     own = [variable for variable in node.variables() if variable.id != z.id]
     if len(own) != 1 or own[0].size > 1 or own[0].attributes["nonneg"] or type(node).__name__ != "AddExpression":
         return None
     parts = sorted(map(take_factor, node.args), key=lambda part: part[1] is not own[0])
-    (c, eta), (price, total), *others = parts
+    (c, eta), (price, total), *others = ((float(numbers.flat[0]), part) for numbers, part in parts)
     clipped = total.args[0] if type(total).__name__ == "Sum" else total
     if others or eta is not own[0] or min(c, price) <= 0 or type(clipped).__name__ != "maximum":
         return None
