@@ -34,7 +34,8 @@ beside squared errors), constraints beside hinges. Other letters are constants:
 {data}; `eta` is a variable.
 
 - **hinges**, **worst hinges**: kinks, prices and knots are read off the conic form; bounds are the library's own.
-- **smooth sum**: one smooth function of every sample; slopes, curvatures and bounds are from a table of its conjugate.
+- **smooth sum**: one smooth function of every sample, with prices and targets of its own; slopes, curvatures and
+  bounds are from a table of its conjugate.
 - **conic**: the loss stays a conic program, solved in every round; multipliers are repaired and checked.
 - **sides**: rows of linear constraints beside such a loss, or bounds on its hinges, each with a multiplier.
 - Of a penalty, **conjugate** is one that is derived from the tree of the expression; a name is that of a known class.

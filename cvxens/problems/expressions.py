@@ -29,8 +29,16 @@ from cvxens.problems.constraints import (
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
-from cvxens.problems.structure import Unrecognised, read_structure
+from cvxens.problems.penalties import (
+    L1,
+    ElasticNet,
+    Penalty,
+    SortedL1,
+    SquaredL2,
+    StructuredExpression,
+    not_of_any_number,
+)
+from cvxens.problems.structure import Unrecognised, read_structure, take_factor
 from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
 from cvxens.rounding import TINY, sum_error
 from cvxens.types import Array, Point
@@ -367,10 +375,11 @@ class ExpressionLoss(StatedLoss):
         Its values are those of the expression. With `in_part` some samples may have none.
         """
         stated = self.state(shape)
-        if shape[0] < LEAST_SAMPLES or name_variables(stated.term, stated.variable):
+        if shape[0] < LEAST_SAMPLES:
             return None
-        conic = self.conic(shape)
-        if (read := read_hinges(conic.form, in_part=in_part) or read_largest(stated)) is None:
+        conic, named = self.conic(shape), name_variables(stated.term, stated.variable)
+        hinges = None if named else read_hinges(conic.form, in_part=in_part)
+        if (read := hinges or read_largest(stated, self)) is None:
             return None
         knots = np.broadcast_to(read.linear_dual.hinges[0].knots, shape)
         spread = 1.0 + float(np.ptp(knots))
@@ -450,6 +459,8 @@ class ConstrainedLoss(StatedLoss):
 def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
     structures, enough = [], with_enough_weights(express)
+    if outputs is None and (ranked := _read_sorted(express, nonnegative)) is not None:
+        return ranked
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
@@ -473,6 +484,40 @@ def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, n
         if square > 0:
             return SquaredL2(2 * square)
     return StructuredExpression(express, structure)
+
+
+def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> SortedL1 | None:
+    """Return what is an l1 norm beside largest sizes or sums of some largest; None of any other penalty."""
+    n_columns = 4
+    with suppress(ValueError):
+        lacking = _count_lacking(read_term("penalty", express, cp.Variable(n_columns, nonneg=nonnegative)).expression)
+        w = cp.Variable(n_columns + lacking, nonneg=nonnegative)
+        term = read_term("penalty", express, w)
+        counts = dict[int, float]()
+        if (
+            not (term.constraints or term.expression.parameters())
+            and _count_largest(term.expression, w, 1.0, counts)
+            and len(counts) > (0 in counts)
+        ):
+            steps = np.array([counts.get(k, 0.0) for k in range(1, max(counts) + 1)])
+            prices = np.append(np.cumsum(steps[::-1])[::-1], 0.0) + counts.get(0, 0.0)
+            return SortedL1(tuple(prices.tolist())) if steps.min() >= 0 < prices[-1] else None
+    return None
+
+
+def _count_largest(node: cp.Expression, w: cp.Variable, factor: float, counts: dict[int, float]) -> bool:
+    """Add to the factors of sums of the k largest sizes those of an expression, at 0 that of all; False of others."""
+    share, node = take_factor(node)
+    name, first, factor = type(node).__name__, (node.args or [node])[0], factor * float(share.flat[0])
+    if name == "AddExpression":
+        return all(_count_largest(part, w, factor, counts) for part in node.args)
+    is_size = type(first).__name__ == "abs" and first.args[0] is w
+    counted = {"norm1": first is w, "norm_inf": first is w, "max": is_size, "Sum": is_size, "sum_largest": is_size}
+    if not (counted.get(name) or (first is w and w.is_nonneg() and name in counted)):
+        return False
+    k = node.k if name == "sum_largest" else 1 if name in {"max", "norm_inf"} else 0
+    counts[int(k)] = counts.get(int(k), 0.0) + factor
+    return k == int(k)
 
 
 def with_enough_weights(express: Callable[[cp.Expression], Any]) -> Callable[[cp.Expression], Any]:

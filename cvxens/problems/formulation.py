@@ -148,12 +148,14 @@ class Formulation:
         """Return the same with what fast masters know of expressions: hinges, the mean of the largest, tables, rows."""
         loss, penalty = self.terms
         wanted = penalty.ridge is not None or penalty.edge_limit is not None
-        if not wanted or y.ndim > 1:
+        if isinstance(loss, ExpressionLoss) and y.ndim == 1:
+            # beside other sums of sizes and squares only what is smooth has a fast master
+            wanted = wanted or bool(penalty.entry_sizes and loss.table(y.shape))
+            return replace(self, loss=loss.read(y.shape)) if wanted else self
+        if not (isinstance(loss, ConstrainedLoss) and y.ndim == 1 and wanted):
             return self
-        if isinstance(loss, ConstrainedLoss):
-            read = read_sides(loss, y, balanced=self.intercept)
-            return self if read is loss else replace(self, loss=read, constraints=None)
-        return replace(self, loss=loss.read(y.shape)) if isinstance(loss, ExpressionLoss) else self
+        read = read_sides(loss, y, balanced=self.intercept)
+        return self if read is loss else replace(self, loss=read, constraints=None)
 
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""

@@ -38,9 +38,20 @@ from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array, Point
 
 __all__ = [
-    "CVaR", "EntropicMinimumMargin", "Exponential", "HardMargin", "Hinge", "HuberizedHinge", "Logistic", "Loss",
-    "MulticlassExponential", "Offset", "SoftMinimumMargin", "SquaredError", "SquaredHinge",
-]  # fmt: skip
+    "CVaR",
+    "EntropicMinimumMargin",
+    "Exponential",
+    "HardMargin",
+    "Hinge",
+    "HuberizedHinge",
+    "Logistic",
+    "Loss",
+    "MulticlassExponential",
+    "Offset",
+    "SoftMinimumMargin",
+    "SquaredError",
+    "SquaredHinge",
+]
 
 ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""

@@ -644,6 +644,78 @@ class RowNorms(Structured):
 
 
 @dataclass(frozen=True)
+class SortedL1(Penalty):
+    """The sum of the sizes of weights, the largest times the first price, the next times the second, and so on.
+
+    Those beyond the last price have that one. OSCAR (Bondell & Reich 2008), SLOPE (Bogdan et al. 2015) and sums of the
+    k largest sizes are such. Dual feasible: the largest edge is at most the first price, the two largest together at
+    most the two first, and so on, where no edge outside exceeds the last price: so this is what columns are priced by.
+
+    Parameters
+    ----------
+    prices : tuple of float
+        Descending, above 0.
+
+    Examples
+    --------
+    >>> SortedL1((3.0, 1.0)).value(np.array([0.5, -2.0, 1.0]))
+    7.5
+    """
+
+    prices: tuple[float, ...]
+
+    def model(self, w: cp.Expression) -> Term:
+        sizes, last = cp.abs(w), self.prices[-1]
+        steps = zip(self.prices, self.prices[1:], strict=False)
+        # of all of them it is none that every version of cvxpy takes
+        largest = [
+            (p - q) * (cp.sum_largest(sizes, k) if k < w.size else cp.sum(sizes)) for k, (p, q) in enumerate(steps, 1)
+        ]
+        return Term(sum(largest, last * cp.sum(sizes)))
+
+    def value(self, w: Array) -> float:
+        return float(np.sort(np.abs(w))[::-1] @ self._prices_of(w.size))
+
+    def _prices_of(self, n: int) -> Array:
+        """Return the prices of n sizes in descending order."""
+        return np.append(self.prices[:n], np.full(max(n - len(self.prices), 0), self.prices[-1]))
+
+    def shrink(self, edges: Edges) -> float:
+        """Return the share of u at which the largest edges together, and those outside, are within the prices."""
+        inside, outside = np.sort(np.maximum(edges.inside(), 0.0))[::-1], min(edges.bound, edges.outside)
+        sums, limits = np.cumsum(inside), np.cumsum(self._prices_of(len(inside)))
+        over = np.append(sums > limits, outside > self.prices[-1])
+        sums, limits = np.append(sums, outside)[over], np.append(limits, self.prices[-1])[over]
+        if not over.any() or np.isinf(sums).any():
+            return float(not over.any())
+        return float((limits / sums).min()) * (1 - 4 * sum_error(len(inside) + 2, 1.0))
+
+    def conjugate(self, edges: Edges) -> float:
+        return 0.0
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """Return the last price."""
+        return self.prices[-1]
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return the prices of the last and the first place that a size has among all, or of both signs at 0."""
+        sizes, prices = -np.abs(w), self._prices_of(w.size)
+        ranked = np.sort(sizes)
+        high, low = prices[np.searchsorted(ranked, sizes)], prices[np.searchsorted(ranked, sizes, "right") - 1]
+        return np.where(w > 0, low, -high), np.where(w < 0, -low, high)
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Return what ``P(w) = edges'w`` lacks; relative."""
+        value = self.value(w)
+        return abs(value - float((edges * w).sum())) / max(1.0, value)
+
+    def pricing_slack(self, edges: Array) -> float:
+        """Return how far sums of the largest edges exceed those of the prices; relative to the first."""
+        largest = np.sort(np.maximum(edges, 0.0))[::-1]
+        return excess(np.cumsum(largest) - np.cumsum(self._prices_of(len(largest)))) / self.prices[0]
+
+
+@dataclass(frozen=True)
 class PenaltySum(Structured):
     """The sum of penalties whose structures are known, as ``RowNorms(0.1) + SquaredL2(3.0)`` makes it.
 

@@ -13,17 +13,17 @@ further weight is ``lam + phi'(0)``: a multiplier, which the slope of P in that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cvxens.errors import InvalidInput
 from cvxens.problems import curves
 from cvxens.problems.curves import Curve
+from cvxens.types import Array
 
 ALL: Literal["all"] = "all"
 """What stands for the order of a norm where all weights are one row."""
@@ -162,15 +162,50 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     return found
 
 
-def read_sum(expression: object, z: ArrayLike) -> tuple[Curve, float] | None:
-    """Return phi and c of an expression ``sum_i phi(z_i) + c`` in a cvxpy variable; None of any other."""
+@dataclass(frozen=True, eq=False)
+class SumOfCurves:
+    """``sum_i price_i phi(v_i) + slope_i z_i`` with ``v_i = scale_i z_i + shift_i``, and a constant.
+
+    Parameters
+    ----------
+    curve : Curve
+        phi.
+    prices, scales, shifts, slopes : ndarray of shape (n_samples,)
+        Prices are above 0, and scales are not 0.
+    constant : float
+    """
+
+    curve: Curve
+    prices: Array
+    scales: Array
+    shifts: Array
+    slopes: Array
+    constant: float
+
+
+def take_factor(node: Any) -> tuple[Array, Any]:
+    """Return the numbers that an expression is another one times, entry by entry, and that one."""
+    name = type(node).__name__
+    if node.is_constant() or name not in {"NegExpression", "multiply", "MulExpression", "DivExpression"}:
+        return np.ones(()), node
+    *numbers, other = sorted(node.args, key=lambda part: not part.is_constant())
+    of_rows = name == "MulExpression" and not all(part.is_scalar() for part in node.args)
+    if of_rows or not all(part.is_constant() for part in numbers) or (name[0] == "D" and other is not node.args[0]):
+        return np.ones(()), node
+    factor, inner = take_factor(other)
+    number = np.asarray(numbers[0].value if numbers else -1.0, dtype=float)
+    return factor * (1 / number if name[0] == "D" else number), inner
+
+
+def read_sum(expression: Any, z: Any) -> SumOfCurves | None:
+    """Return the sum over samples of one function that an expression in a cvxpy variable is; None of any other.
+
+    Samples may have prices, scales and shifts of their own, and terms that are linear.
+    """
     try:
-        found = _Reader(z).read(expression)
+        return _SampleReader(z).read_sum(expression)
     except Unrecognised:
         return None
-    if not isinstance(found, Structure) or found.norm is not None or found.constant is None:
-        return None
-    return found.entry, found.constant
 
 
 def _check_shape(structure: Structure, nonnegative: bool) -> None:
@@ -195,10 +230,13 @@ class _Reader:
 
     def read(self, node: Any) -> _Node:
         if node.is_constant():
-            return self._read_constant(node)
+            return self._read_constant(node.value)
         if node is self.w:
             curve = Curve.of(size=1.0) if self.w.is_nonneg() else Curve.of(slope=1.0)
             return _Sizes(curve, outputs_axis=1 if self.w.ndim == 2 else None)
+        numbers, inner = take_factor(node)
+        if inner is not node:
+            return _scale(self.read(inner), self._read_constant(numbers))
         name = type(node).__name__.removesuffix("Approx")
         if name == "indicator":
             return self.read_constraints(node.args)
@@ -209,31 +247,19 @@ class _Reader:
         found: _Node = OF_PARTS[name](*parts) if method is None else method(self, node, *parts)
         return found
 
-    def _read_constant(self, node: Any) -> float:
-        values = np.asarray(node.value, dtype=float)
-        if np.ndim(values) and values.size and not (values == values.flat[0]).all():
+    def _read_constant(self, values: Any) -> float:
+        values = np.asarray(values, dtype=float)
+        if values.size and np.ptp(values):
             raise Unrecognised("constants that differ from weight to weight")
         return float(values.flat[0])
 
-    # sums and multiples
-
-    def _read_multiply(self, _: object, *parts: _Node) -> _Node:
-        factor, other = sorted(parts, key=lambda part: not isinstance(part, float))
-        if not isinstance(factor, float):
-            raise Unrecognised("a product of weights")
-        return _scale(other, factor)
-
-    def _read_DivExpression(self, _: object, part: _Node, divisor: _Node) -> _Node:
-        if not isinstance(divisor, float):
-            raise Unrecognised("a quotient of weights")
-        return _scale(part, 1 / divisor)
+    # sums
 
     def _read_MulExpression(self, node: Any, *parts: _Node) -> _Node:
-        if all(argument.is_scalar() for argument in node.args):
-            return self._read_multiply(node, *parts)
-        if node.is_scalar() and node.args[0].ndim == node.args[1].ndim == 1:
-            return self._sum(self._read_multiply(node, *parts))
-        raise Unrecognised("a product with a matrix")
+        factor, other = sorted(parts, key=lambda part: not isinstance(part, float))
+        if not isinstance(factor, float) or node.ndim or node.args[0].ndim > 1:
+            raise Unrecognised("a product with a matrix")
+        return self._sum(_scale(other, factor))
 
     # shapes
 
@@ -387,9 +413,98 @@ def _unite(parts: Sequence[_Node], best: Callable[[Sequence[Curve]], Curve]) -> 
     return _of_total(norm, best([replace(part, norm=norm).of_total() for part in sums]))
 
 
+class _SampleReader(_Reader):
+    """Reads sums over samples: what is affine in z sample by sample is one number v, of which all else is a function.
+
+    v is z itself where scale and shift are the same for all samples, else what is affine and met first.
+    """
+
+    def __init__(self, z: Any) -> None:
+        super().__init__(z)
+        self.line: tuple[Array, Array] | None = None
+        """Scale and shift of v, once there is one."""
+
+    def read_sum(self, expression: Any) -> SumOfCurves:
+        shape, prices = self.w.shape, np.zeros(0)
+        curves: list[Curve] = []
+        slopes, constant = np.zeros(shape), 0.0
+        for factor, weights, node, square in self._split(expression, np.ones(shape)):
+            if node.is_affine() and not square:
+                # of a number that is added to no vector it is the first entry
+                scale, shift = (factor * weights * part for part in self._read_line(node))
+                slopes, constant = slopes + scale, constant + float(shift.sum() if node.ndim else shift.flat[0])
+                continue
+            if curves and not np.array_equal(prices, weights):
+                raise Unrecognised("functions of different prices")
+            prices, part = weights, self.read(node)
+            if not isinstance(part, _Sizes):
+                raise Unrecognised("no function of single samples")
+            curves.append((part.curve.squared() if square else part.curve).times(factor))
+        if not curves or prices.min() <= 0 or self.line is None:
+            raise Unrecognised("no function of a positive price")
+        curve, (scales, shifts) = curves[0].plus(*curves[1:]), self.line
+        if not np.ptp(slopes / prices) and not shifts.any() and (scales == 1).all():
+            curve, slopes = curve.plus(Curve.of(slope=float((slopes / prices)[0]))), np.zeros(shape)
+        return SumOfCurves(curve, prices, scales, shifts, slopes, constant)
+
+    def _split(self, node: Any, weights: Array, factor: float = 1.0, *, summed: bool = False) -> Iterator[Any]:
+        """Yield of all terms of a sum a factor, weights, a function of single samples, and if it is to be squared."""
+        name, (numbers, inner) = type(node).__name__, take_factor(node)
+        if inner is not node and np.ptp(numbers):
+            yield from self._split(inner, weights * numbers, factor, summed=summed)
+        elif inner is not node:
+            yield from self._split(inner, weights, factor * float(numbers.flat[0]), summed=summed)
+        elif name == "AddExpression":
+            for part in node.args:
+                yield from self._split(part, weights, factor, summed=summed)
+        elif name == "MulExpression" and node.args[0].shape == node.args[1].shape == self.w.shape:
+            number, part = sorted(node.args, key=lambda part: not part.is_constant())
+            if not number.is_constant():
+                raise Unrecognised("a product of scores")
+            yield from self._split(part, weights * np.asarray(number.value, dtype=float), factor, summed=True)
+        elif name == "Sum" and node.args[0].shape == self.w.shape and not (summed or node.ndim):
+            yield from self._split(node.args[0], weights, factor, summed=True)
+        elif name == "quad_over_lin" and node.args[1].is_constant() and not (summed or node.ndim):
+            yield factor / float(node.args[1].value), weights, node.args[0], True
+        elif node.shape == self.w.shape if summed else node.is_constant():
+            yield factor, weights, node, False
+        else:
+            raise Unrecognised(f"`{name}`")
+
+    def read(self, node: Any) -> _Node:
+        if node.is_constant() or not node.is_affine():
+            return super().read(node)
+        scale, shift = self._read_line(node)
+        if self.line is None:
+            is_same = not (np.ptp(scale) or np.ptp(shift))
+            self.line = (np.ones_like(scale), np.zeros_like(shift)) if is_same else (scale, shift)
+        if not self.line[0].all():
+            raise Unrecognised("scores that count for some samples alone")
+        factors = scale / self.line[0]
+        offsets = shift - factors * self.line[1]
+        if np.ptp(factors) or np.ptp(offsets):
+            raise Unrecognised("different shifts of scores")
+        return _Sizes(Curve.of(float(offsets[0]), float(factors[0])))
+
+    def _read_line(self, node: Any) -> tuple[Array, Array]:
+        """Return scale and shift of what is affine in z, sample by sample."""
+        shape, name = self.w.shape, type(node).__name__
+        if node is self.w:
+            return np.ones(shape), np.zeros(shape)
+        if node.is_constant():
+            return np.zeros(shape), np.broadcast_to(np.asarray(node.value, dtype=float), shape)
+        numbers, inner = take_factor(node)
+        if inner is not node:
+            scale, shift = self._read_line(inner)
+            return numbers * scale, numbers * shift
+        if node.shape != shape or name != "AddExpression":
+            raise Unrecognised(f"`{name}`")
+        scales, shifts = zip(*map(self._read_line, node.args), strict=True)
+        return sum(scales), sum(shifts)
+
+
 OF_PARTS: Mapping[str, Callable[..., _Node]] = {
     "AddExpression": lambda *parts: _add(parts),
-    "NegExpression": lambda part: _scale(part, -1.0),
     "abs": lambda part: _compose(part, Curve.absolute),
     "exp": lambda part: _compose(part, lambda curve: curve.then(curves.exponential)),
     "log": lambda part: _compose(part, lambda curve: curve.then(curves.logarithm)),

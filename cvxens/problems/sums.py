@@ -13,12 +13,14 @@ Proofs of a sum of one smooth function are a table. What ``-phi*(-u)`` is at a m
 dimension tells (`problems.curves`), to the last digits. It is concave in u: between two u that have bounds, the chord
 of these is one. So a table of them bounds ``sum_i phi(z_i) + u'z`` by interpolation, in the time of a search in it. Its
 points are the slopes at a grid of z, which is finer where phi is curved: with steps d the chord misses at most
-``phi'' d^2 / 8``.
+``phi'' d^2 / 8``. Tangents on both sides of the minimiser, which is interpolated, miss next to nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -30,11 +32,11 @@ from cvxens.problems.conic import ConicForm, Stated
 from cvxens.problems.curves import Curve
 from cvxens.problems.duality import balance_classes, balance_exactly
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import CVaR
+from cvxens.problems.losses import CVaR, Loss
 from cvxens.problems.modelling import Term, cp
-from cvxens.problems.structure import read_sum
+from cvxens.problems.structure import SumOfCurves, read_sum, take_factor
 from cvxens.problems.target_losses import SumOfHinges
-from cvxens.rounding import EPSILON, sum_error
+from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array
 
 Rows: TypeAlias = tuple[sparse.csr_array, Array]
@@ -227,26 +229,59 @@ def read_rows(form: ConicForm, most: int) -> tuple[Array, Array] | None:
     return A[kept][:, form.rows].toarray(), b[kept] + 0.0
 
 
-def read_largest(stated: Stated) -> CVaR | None:
-    """Return the sum of the largest hinges ``max(0, 1 - z_i)`` that an expression is a multiple of; else None."""
-    node, factor = stated.term.expression, 1.0
-    while type(node).__name__ in {"multiply", "MulExpression", "DivExpression"}:
-        first, second = node.args
-        other, number = (second, first) if first.is_constant() else (first, second)
-        if not (number.is_constant() and number.is_scalar()):
-            return None
-        factor *= 1 / float(number.value) if type(node).__name__ == "DivExpression" else float(number.value)
-        node = other
-    if type(node).__name__ != "sum_largest" or node.args[0].shape != stated.variable.shape:
+@dataclass(frozen=True)
+class ReadCVaR(CVaR):
+    """The mean of the largest hinges that was read off an expression, whose own variable has the name it was given."""
+
+    origin: Loss = field(kw_only=True)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        return self.origin.own_values(z)
+
+
+def read_largest(stated: Stated, origin: Loss) -> ReadCVaR | None:
+    """Return the sum of the largest hinges ``max(0, 1 - z_i)`` that an expression is a multiple of; else None.
+
+    It is a sum of the k largest, or ``eta + sum_i max(0, hinge_i - eta) / k`` at the best eta (Rockafellar & Uryasev).
+    """
+    numbers, node = take_factor(stated.term.expression)
+    factor = float(numbers.flat[0])
+    if type(node).__name__ == "sum_largest":
+        hinges, D = node.args[0], 1 / float(node.k)
+        factor /= D
+    elif (found := _read_threshold(node, stated.variable)) is not None:
+        share, hinges, D = found
+        factor *= share
+    else:
         return None
-    summed = Stated(stated.variable, Term(cp.sum(node.args[0]), stated.term.constraints), stated.parameters)
-    read = read_hinges(summed.conic.form)
-    if read is None or read.constant or len(read.hinges) > 1:
+    summed = Stated(stated.variable, Term(cp.sum(hinges), stated.term.constraints), stated.parameters)
+    if hinges.shape != stated.variable.shape or (read := read_hinges(summed.conic.form)) is None:
         return None
-    (sign, knots, prices), k = read.hinges[0], float(node.k)
-    return (
-        CVaR(1 / k, factor * k * float(prices[0])) if sign > 0 and not (np.ptp(prices) or (knots != 1).any()) else None
-    )
+    [(sign, knots, prices), *others] = read.hinges
+    is_one = sign > 0 and not (others or read.constant or np.ptp(prices) or (knots != 1).any())
+    # of smaller prices D there is no least value
+    return ReadCVaR(D, factor * float(prices[0]), origin=origin) if is_one and D * len(knots) >= 1 else None
+
+
+def _read_threshold(node: cp.Expression, z: cp.Variable) -> tuple[float, cp.Expression, float] | None:
+    """Return c, h and D of ``c (eta + D sum_i max(0, h_i - eta))`` in a variable eta of the expression's own."""
+    own = [variable for variable in node.variables() if variable.id != z.id]
+    if len(own) != 1 or own[0].size > 1 or own[0].attributes["nonneg"] or type(node).__name__ != "AddExpression":
+        return None
+    parts = sorted(map(take_factor, node.args), key=lambda part: part[1] is not own[0])
+    (c, eta), (price, total), *others = ((float(numbers.flat[0]), part) for numbers, part in parts)
+    clipped = total.args[0] if type(total).__name__ == "Sum" else total
+    if others or eta is not own[0] or min(c, price) <= 0 or type(clipped).__name__ != "maximum":
+        return None
+    within, *zeros = sorted(clipped.args, key=lambda part: part.is_constant())
+    taken = [part for part in within.args if {v.id for v in part.variables()} == {eta.id} and part.is_affine()]
+    rest = [part for part in within.args if all(part is not each for each in taken)]
+    if type(within).__name__ != "AddExpression" or len(taken) != 1 or not rest or len(zeros) != 1:
+        return None
+    value, eta.value = eta.value, 1.0
+    is_less = bool(np.all(zeros[0].is_constant() and zeros[0].value == 0) and (taken[0].value == -1).all())
+    eta.value = value
+    return (c, sum(rest[1:], rest[0]), price / c) if is_less else None
 
 
 def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int) -> Rows | None:
@@ -281,65 +316,90 @@ def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int
 class ScalarSum:
     """A sum of one scalar convex function over samples, by bounds at a table of multipliers.
 
+    Of ``price phi(v) + slope z`` with ``v = scale z + shift`` the multiplier u of z is one of phi by
+    ``mu = (u + slope) / (price scale)``: then ``min_z price phi(v) + (slope + u) z`` is
+    ``price min_v (phi(v) + mu v) - (u + slope) shift / scale``.
+
     Parameters
     ----------
-    z : ndarray of shape (n_points,)
-        Margins, ascending.
+    of : SumOfCurves
+        What it was read as.
+    v : ndarray of shape (n_points,)
+        Numbers, ascending.
     slopes : ndarray of shape (n_points,)
-        ``-phi'(z)``, descending.
+        ``-phi'(v)``, descending.
     u, bounds : ndarray of shape (n_points,)
-        Multipliers, ascending, and bounds on ``phi(z) + u z`` from below over all z.
-    offset : float
-        A constant of the sum.
+        Multipliers of phi, ascending, and bounds on ``phi(v) + u v`` from below over all v.
     """
 
-    z: Array
+    of: SumOfCurves
+    v: Array
     slopes: Array
     u: Array
     bounds: Array
-    offset: float
 
     @classmethod
     def from_stated(cls, stated: Stated) -> ScalarSum | None:
-        """Make the table of what is such a sum over its variable, smooth, and flat somewhere; else None."""
+        """Make the table of what is such a sum over its variable, smooth, with a least value; else None."""
         term, z = stated.term, stated.variable
-        if z.ndim > 1 or term.constraints or (found := read_sum(term.expression, z)) is None:
+        if z.ndim > 1 or term.constraints or (of := read_sum(term.expression, z)) is None:
             return None
-        phi, offset = found
-        # margins that a table covers, tried in turn; multipliers beyond those at its ends are clipped
-        for lowest, highest in ((-10.0, 30.0), (-6.0, 25.0), (-3.0, 15.0)):
-            coarse = np.linspace(lowest, highest, 400)
+        phi, unit = of.curve, float(np.abs(of.scales).max())
+        # where scores of 0 are, and what is as far from one another as they are
+        first, last, spread = float(of.shifts.min()), float(of.shifts.max()), float(np.ptp(of.shifts))
+        inner = min(first, -spread), max(last, spread)
+        # multipliers of 0 have to be in it, so that shrunk ones are
+        wanted = of.slopes / (of.prices * of.scales)
+        # how far a table reaches on both sides, tried in turn; multipliers beyond its ends are clipped
+        for below, above in ((10.0, 30.0), (30.0, 10.0), (6.0, 25.0), (25.0, 6.0), (3.0, 15.0), (15.0, 3.0)):
+            coarse = np.linspace(inner[0] - below * unit, inner[1] + above * unit, 400)
             slopes = -phi.slopes(coarse)
-            # the chord of far larger slopes than that at a margin of 0 would miss too much
-            if np.isfinite(slopes).all() and slopes[0] <= 2e3 * abs(float(np.interp(0.0, coarse, slopes))):
+            near = np.abs(np.interp(np.linspace(first - unit, last + unit, 50), coarse, slopes)).max()
+            # the chord of far larger slopes than those near scores of 0 would miss too much
+            is_short = np.isfinite(slopes).all() and np.abs(slopes).max() <= 2e3 * max(near, np.abs(wanted).max())
+            room = 1e-6 * float(np.ptp(slopes)) if is_short else 0.0
+            if is_short and slopes[-1] - room <= wanted.min() and wanted.max() <= slopes[0] + room:
                 break
         else:
             return None
-        # 8000 points at equal steps of the integral of sqrt phi'', and some everywhere: a logistic loss is met to 1e-7
+        # points at equal steps of the integral of sqrt phi'', and some everywhere: a logistic loss is met to 1e-7
         falls = np.sqrt(np.maximum(-np.diff(slopes), 0.0) * np.diff(coarse)) + 1e-3 * np.diff(coarse)
         lengths = np.concatenate([[0.0], np.cumsum(falls)])
-        grid = np.interp(np.linspace(0.0, lengths[-1], 8000), lengths, coarse)
+        grid = np.interp(np.linspace(0.0, lengths[-1], 8_000), lengths, coarse)
+        # where phi'' jumps, in some places, steps are shorter
+        bends = np.diff(phi.slopes(grid)) / np.diff(grid)
+        jumps = np.flatnonzero(np.abs(np.diff(bends)) > 0.05 * bends.max())[:16]
+        grid = np.unique(np.append(grid, np.linspace(grid[jumps], grid[jumps + 2], 500)))
         left, right = phi.bounds(grid)
         slopes = -(left + right) / 2
-        u, spread = slopes[::-1], float(np.ptp(slopes))
+        u, range_of_u = slopes[::-1], float(np.ptp(slopes))
         # the share of the range of u that a smooth function's may fall by from one point to the next, or at one
-        if not spread > 0 or max(-np.diff(slopes).min(), (right - left).max()) > 0.02 * spread:
+        if not range_of_u > 0 or max(-np.diff(slopes).min(), (right - left).max()) > 0.02 * range_of_u:
             return None
-        # with the multiplier 0 in the middle or at the end, shrunk ones are in the table
-        if u[0] > 0:
-            if u[0] > 1e-6 * spread:
-                return None
-            u = np.append(0.0, u)
+        u = np.unique(np.append(u, [min(wanted.min(), u[0]), max(wanted.max(), u[-1])]))
         bounds = _bound(phi, u)
-        return cls(grid, slopes, u, bounds, offset) if np.isfinite(bounds).all() else None
+        return cls(of, grid, slopes, u, bounds) if np.isfinite(bounds).all() else None
+
+    @cached_property
+    def _units(self) -> Array:
+        """What multipliers of phi are multiplied by."""
+        return self.of.prices * self.of.scales
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The least and the largest multipliers of samples."""
+        ends = np.sort(self._units * self.u[[0, -1], np.newaxis], axis=0) - self.of.slopes
+        # 0 is in the table but for digits
+        return np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)
 
     def multipliers(self, z: Array) -> Array:
-        """Return ``-phi'(z)``, sample by sample."""
-        return np.interp(z, self.z, self.slopes)
+        """Return minus the slopes, sample by sample."""
+        return self._units * np.interp(self.of.scales * z + self.of.shifts, self.v, self.slopes) - self.of.slopes
 
     def best_intercept(self, f: Array, y: Array) -> Array | None:
         """Return the b at which the multipliers of ``y (f + b)`` balance; None where no b in the table does that."""
-        reach = float(np.abs(f).max() + np.abs(self.z).max())
+        far = np.abs(self.v).max() + np.abs(self.of.shifts).max()
+        reach = float(np.abs(f).max() + far / np.abs(self.of.scales).min())
 
         def pull(b: float) -> float:
             return float(y @ self.multipliers(y * (f + b)))
@@ -347,25 +407,53 @@ class ScalarSum:
         return np.asarray(brentq(pull, -reach, reach)) if pull(-reach) > 0 > pull(reach) else None
 
     def curvature(self, u: Array) -> Array:
-        """Return ``phi''`` at the z whose multiplier is u."""
-        steps = -np.diff(self.slopes) / np.diff(self.z)
+        """Return the second derivatives at the z whose multipliers are u."""
+        return self._units * self.of.scales * self._bend(self._read(u))
+
+    def _bend(self, u: Array) -> Array:
+        """Return the second derivative of phi where its multiplier is u."""
+        bends = -np.diff(self.slopes) / np.diff(self.v)
         middles = (self.slopes[1:] + self.slopes[:-1]) / 2
-        return np.interp(u, middles[::-1], steps[::-1])
+        return np.interp(u, middles[::-1], bends[::-1])
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip multipliers into the table; with signs, the heavier side of y u is scaled down until y'u = 0."""
-        clipped = np.clip(u, self.u[0], self.u[-1])
-        if y is None:
-            return clipped
-        # no size grows, and 0 is in the table but for digits
-        return np.clip(balance_exactly(balance_classes(clipped, y), y), self.u[0], self.u[-1])
+        clipped = np.clip(u, *self._ends)
+        # no size grows, and 0 is in the table
+        return clipped if y is None else balance_exactly(balance_classes(clipped, y), y)
+
+    def _read(self, u: Array) -> Array:
+        """Return the multipliers of phi."""
+        return (u + self.of.slopes) / self._units
+
+    def _bound_closely(self, u: Array) -> Array:
+        """Bound ``phi(v) + u v`` from below over all v: by the chord, or by tangents on both sides of the minimiser.
+
+        Of points a < b with slopes s < t of ``phi(v) + u v`` on the two sides of 0 the share ``t / (t - s)`` of the
+        tangent at a and the rest of that at b are a constant.
+        """
+        phi, v = self.of.curve, np.interp(u, self.slopes[::-1], self.v[::-1])
+        # twice as far as the slope that is left, and the curvature in the table, say that the minimiser is
+        left = phi.slopes(v) + u
+        reach = 2 * left / np.maximum(self._bend(u), TINY) + np.copysign(1e-12 * (1 + np.abs(v)), left)
+        a, b = np.minimum(v, v - reach), np.maximum(v, v - reach)
+        at_a, at_b, s, t = phi.values(a), phi.values(b), phi.slopes(a) + u, phi.bounds(b)[0] + u
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = t / (t - s)
+            tangents = share * (at_a + u * a) + (1 - share) * (at_b + u * b) - share * (1 - share) * (t - s) * (b - a)
+        return np.fmax(np.interp(u, self.u, self.bounds), np.where((share >= 0) & (share <= 1), tangents, -np.inf))
 
     def dual_value(self, u: Array) -> float:
-        """Bound ``sum_i phi(z_i) + u'z`` from below over all z; -inf beyond the table."""
-        if u.min() < self.u[0] or u.max() > self.u[-1]:
+        """Bound the sum plus u'z from below over all z; -inf beyond the table."""
+        if (u < self._ends[0]).any() or (u > self._ends[1]).any():
             return -np.inf
-        bounds = np.interp(u, self.u, self.bounds)
-        return float(bounds.sum()) + self.offset - sum_error(len(u) + 4, float(np.abs(bounds).sum()))
+        of = self.of
+        bounds, shifted = of.prices * self._bound_closely(self._read(u)), (u + of.slopes) * of.shifts
+        terms = bounds - shifted / of.scales
+        # what roundings of scores, multipliers and of one at an end of the table may move
+        far = (np.abs(u) + np.abs(of.slopes)) * (np.abs(self.v).max() + np.abs(of.shifts)) / np.abs(of.scales)
+        lost = sum_error(len(u) + 4, float(np.abs(terms).sum())) + sum_error(32, float((np.abs(bounds) + far).sum()))
+        return float(terms.sum()) + of.constant - lost
 
 
 def _bound(phi: Curve, u: Array) -> Array:

@@ -19,6 +19,7 @@ from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, Pin
 N = 12
 RNG = np.random.default_rng(0)
 T, C = RNG.normal(size=N), RNG.random(N) + 0.5
+ETA = cp.Variable(name="eta")
 K = cp.Variable()
 
 
@@ -122,6 +123,11 @@ def test_what_is_no_sum_over_samples_or_has_no_least_value_stays_unread(express)
         (lambda z: (cp.sum_largest(cp.pos(1 - z), 3), [z <= 3]), None),
         (lambda z: cp.sum_largest(1 + cp.pos(1 - z), 3), None),
         (lambda z: cp.sum_largest(cp.pos(1 - z), 3) + cp.sum(cp.pos(-z)), None),
+        (lambda z: 2 * (ETA + cp.sum(cp.pos(cp.pos(1 - z) - ETA)) / 3), CVaR(1 / 3, 2.0)),
+        (lambda z: cp.sum(cp.maximum(0, -ETA + 3 * cp.pos(1 - z))) / 2.5 + ETA, CVaR(0.4, 3.0)),
+        (lambda z: ETA + cp.sum(cp.pos(cp.pos(1 - z) - 2 * ETA)) / 3, None),
+        (lambda z: ETA + cp.sum(cp.pos(cp.pos(2 - z) - ETA)) / 3, None),
+        (lambda z: (ETA + cp.sum(cp.pos(cp.pos(1 - z) - ETA)) / 3, [ETA >= 0.5]), None),
         # its sum is one of hinges, but no entry is
         (lambda z: cp.sum_largest(cp.hstack([cp.pos(1 - z[:6]) + cp.pos(1 - z[6:]), np.zeros(6)]), 3), None),
     ],
@@ -134,7 +140,8 @@ def test_the_mean_of_the_largest_hinges_is_read_as_the_class_and_nothing_else_is
         patch.setattr(expressions, "LEAST_SAMPLES", 1)
         found = loss.read((N,))
     assert (found is loss) if known is None else (pytest.approx(known.C), pytest.approx(known.D)) == (found.C, found.D)
-    assert known is None or found.value(z) == pytest.approx(value, rel=1e-12)
+    assert known is None or found.value(z) == pytest.approx(value, rel=1e-8)
+    np.testing.assert_equal(found.own_values(z), loss.own_values(z))
 
 
 @pytest.mark.parametrize(
