@@ -17,10 +17,10 @@ from benchmarks import atoms  # noqa: E402
 from cvxens.colgen import masters  # noqa: E402
 from cvxens.datasets import make_threenorm  # noqa: E402
 from cvxens.errors import SolverFallbackWarning  # noqa: E402
-from cvxens.problems.losses import CVaR, Hinge  # noqa: E402
+from cvxens.problems.losses import Hinge  # noqa: E402
 from cvxens.problems.penalties import StructuredExpression  # noqa: E402
 from cvxens.problems.sides import SideLoss  # noqa: E402
-from cvxens.problems.sums import ReadHinges  # noqa: E402
+from cvxens.problems.sums import ReadCVaR, ReadHinges  # noqa: E402
 
 TOL = 1e-2
 
@@ -59,7 +59,7 @@ def describe(atom, X, y):
     certificate, (formulation, _, signs) = run.certificate, run.origin
     loss, penalty = formulation.read(signs).terms
     inner = loss.loss if isinstance(loss, SideLoss) else loss
-    kinds = {ReadHinges: "hinges", Hinge: "hinges", CVaR: "worst hinges"}
+    kinds = {ReadHinges: "hinges", Hinge: "hinges", ReadCVaR: "worst hinges"}
     road = kinds.get(type(inner), "conic" if inner.curvature is None else "smooth sum")
     road = f"sides of {road}" if isinstance(loss, SideLoss) else road
     if atom.kind == "penalty":

@@ -99,3 +99,16 @@ def test_where_it_can_do_no_more_the_simplex_method_finishes(monkeypatch):
         *_, last = iterate(InteriorPointMaster(formulation, y), Stumps(X))
     assert last.solution.exact
     assert last.solution.objective == pytest.approx(linear_program(H, y, slack=1e6), rel=1e-3)
+
+
+def test_a_path_whose_gap_rises_at_first_goes_on(monkeypatch):
+    features = np.random.default_rng(0).normal(size=(1000, 20))
+    targets = (features[:, 0] + features[:, 1] ** 2) / 3
+
+    def fails(self):
+        raise AssertionError("the simplex method is not wanted")
+
+    monkeypatch.setattr(InteriorPointMaster, "_finish", fails)
+    formulation = formulations.least_absolute_deviations(targets, C=1.0 / 10)
+    run = column_generation(formulation, Stumps(features), None, max_rounds=4)
+    assert len(run.history) == 4
