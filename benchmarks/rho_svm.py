@@ -28,13 +28,13 @@ from cvxens.solvers import (
     LowRankKernel,
     Update,
     adaptive_updates,
-    fixed_updates,
     growing_updates,
     incomplete_cholesky,
     solve_low_rank_rho_svm,
     solve_rho_svm,
     update_bound,
 )
+from reproduction.tk07_figure1 import fixed_updates
 
 ETAS = (0.01, 0.1, 1.0, 10.0, 100.0)
 LIMIT = 3000

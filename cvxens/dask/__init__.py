@@ -8,12 +8,6 @@ from cvxens.dask.shards import ShardedSample, Workers
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 
 __all__ = [
-    "DaskCGEnsClassifier",
-    "DaskColumnGenerationClassifier",
-    "DaskInfiniteEnsembleSVC",
-    "DaskLPBoostClassifier",
-    "DaskQuantileStumps",
-    "DaskStumps",
-    "ShardedSample",
-    "Workers",
-]
+    "DaskCGEnsClassifier", "DaskColumnGenerationClassifier", "DaskInfiniteEnsembleSVC", "DaskLPBoostClassifier",
+    "DaskQuantileStumps", "DaskStumps", "ShardedSample", "Workers",
+]  # fmt: skip

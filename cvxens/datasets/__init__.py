@@ -6,15 +6,6 @@ from cvxens.datasets.reading import Samples, load_file, load_samples
 from cvxens.datasets.synthetic import make_ringnorm, make_threenorm, make_twonorm
 
 __all__ = [
-    "Dataset",
-    "Samples",
-    "as_signs",
-    "available",
-    "breast_cancer",
-    "load",
-    "load_file",
-    "load_samples",
-    "make_ringnorm",
-    "make_threenorm",
-    "make_twonorm",
-]
+    "Dataset", "Samples", "as_signs", "available", "breast_cancer", "load", "load_file", "load_samples",
+    "make_ringnorm", "make_threenorm", "make_twonorm",
+]  # fmt: skip

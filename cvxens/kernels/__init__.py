@@ -14,24 +14,7 @@ from cvxens.kernels.stumps import DecisionStump, HistogramIntersection, MiddleSt
 from cvxens.kernels.tree_ensemble import TreeEnsemble
 
 __all__ = [
-    "DecisionStump",
-    "DecisionTree",
-    "Gaussian",
-    "HistogramIntersection",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "MiddleStump",
-    "Perceptron",
-    "Precomputed",
-    "SimplifiedGaussian",
-    "SimplifiedLaplacian",
-    "SimplifiedPerceptron",
-    "SimplifiedStump",
-    "Stump",
-    "StumpRegion",
-    "TreeEnsemble",
-    "WeakLearner",
-    "and_",
-    "or_",
-]
+    "DecisionStump", "DecisionTree", "Gaussian", "HistogramIntersection", "Kernel", "Laplacian", "Linear",
+    "MiddleStump", "Perceptron", "Precomputed", "SimplifiedGaussian", "SimplifiedLaplacian", "SimplifiedPerceptron",
+    "SimplifiedStump", "Stump", "StumpRegion", "TreeEnsemble", "WeakLearner", "and_", "or_",
+]  # fmt: skip

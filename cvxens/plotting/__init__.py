@@ -6,19 +6,7 @@ from cvxens.plotting.runs import ConvergenceDisplay, GapDisplay, PathDisplay, Se
 from cvxens.plotting.samples import BoundaryDisplay, GramDisplay, MarginDisplay
 
 __all__ = [
-    "BoundaryDisplay",
-    "ConvergenceDisplay",
-    "Display",
-    "EffectsDisplay",
-    "ExplanationDisplay",
-    "GapDisplay",
-    "GramDisplay",
-    "MarginDisplay",
-    "PairDisplay",
-    "PathDisplay",
-    "SelectionDisplay",
-    "ShapeDisplay",
-    "ShapeFunction",
-    "Trace",
-    "TraceDisplay",
-]
+    "BoundaryDisplay", "ConvergenceDisplay", "Display", "EffectsDisplay", "ExplanationDisplay", "GapDisplay",
+    "GramDisplay", "MarginDisplay", "PairDisplay", "PathDisplay", "SelectionDisplay", "ShapeDisplay", "ShapeFunction",
+    "Trace", "TraceDisplay",
+]  # fmt: skip

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from cvxens import validation
 from cvxens.certificates import relative
-from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.errors import SolverFailed
 from cvxens.problems import RegularizedExpLoss
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import find_root, minimise_expansion
@@ -233,36 +232,3 @@ def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_ro
             return Solution.from_optimum(problem, {"eta": row.eta}, {"u": row.u}, "RegAdaBoost", start)
     stopped = f"at a relative gap of {row.relative_gap:.3g} after {max_rounds} rounds"
     raise SolverFailed([Attempt("RegAdaBoost", stopped, time.perf_counter() - start)])
-
-
-def bound_error(loss: float, radius: float, n_samples: int, delta: float = 0.05) -> float:
-    """Bound the probability of an error by the mean exponential loss of a function in a ball of a kernel's space.
-
-    KIE06 Proposition 2, corrected: ``loss + 4 L R / sqrt(n) + L R sqrt(2 ln(1/delta) / n)``. With probability 1 - delta
-    over the sample it holds for all F with ``|F| <= R`` in the space of a kernel with ``k(x, x) <= 1``, such as that of
-    weak learners (7). ``L = exp(R)`` is the Lipschitz constant of the loss on [-R, R], ``R / sqrt(n)`` bounds the
-    Rademacher complexity of the ball, and the loss varies by at most 2 L R. As printed the terms have B and 1 for R
-    where ``|F|^2 <= B``: for B = 1 that is the same; below it the first of them is too small, above it the second.
-
-    Parameters
-    ----------
-    loss : float
-        ``1/n sum_i exp(-y_i F(x_i))``, at least 0.
-    radius : float
-        R, above 0.
-    n_samples : int
-        n, at least 1.
-    delta : float
-        Above 0 and below 1.
-
-    Examples
-    --------
-    >>> round(bound_error(0.9, 0.1, 10_000), 3)
-    0.907
-    """
-    n, R = validation.whole("n_samples", n_samples), validation.positive("radius", radius)
-    if validation.number("loss", loss) < 0:
-        raise InvalidInput("loss", f"found {loss!r}", "give a mean of exponentials")
-    if not 0 < validation.number("delta", delta) < 1:
-        raise InvalidInput("delta", f"found {delta!r}", "give a probability above 0 and below 1")
-    return loss + exp(R) * R * (4 + sqrt(2 * log(1 / delta))) / sqrt(n)

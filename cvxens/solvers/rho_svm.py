@@ -260,55 +260,6 @@ def _step(
     return 0.0, 0.0, None
 
 
-def fixed_updates(margins: Margins, u: Array, eta: float, *, normalised: bool = True) -> Iterator[Update]:
-    """Update u by one eta, without end.
-
-    Normalised, u_i goes to ``u_i exp(-eta (K~u)_i)`` over their sum, the exponentiated gradient of Kivinen & Warmuth
-    (1997), which TK07 (8) is with an eta of its own each time. With ``eta = nu / R^2``, where R bounds |K_ij|, the mean
-    of the first ``2 ln(n) R^2 / nu^2`` u's has a smallest margin within nu of its objective, by Hoeffding's lemma.
-
-    Else it is the rule of Cristianini, Campbell & Shawe-Taylor (1999) for the hard-margin SVM, whose multipliers a have
-    no sum given: a_i goes to ``a_i exp(eta (1 - (K~a)_i))``, and u is a over its sum, optimal where a is. A small eta
-    takes its time; a large one overshoots, and there is no bound.
-
-    Parameters
-    ----------
-    margins : callable
-        Maps u to K~u.
-    u : ndarray of shape (n_samples,)
-        Positive; with sum 1 if normalised.
-    eta : float
-        Above 0.
-    normalised : bool
-        Whether u keeps the sum 1.
-
-    Yields
-    ------
-    Update
-        With u of sum 1, and an epsilon of 0: nothing is asked of an update.
-
-    Examples
-    --------
-    >>> updates = fixed_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2), eta=1.0)
-    >>> next(updates).u, next(updates).u.round(3)
-    (array([0.5, 0.5]), array([0.731, 0.269]))
-    """
-    return _update_by_one(margins, np.log(u), validation.positive("eta", eta), normalised)
-
-
-def _update_by_one(margins: Margins, logs: Array, eta: float, normalised: bool) -> Iterator[Update]:
-    while True:
-        # a = size u, in logarithms: one that has overshot grows and shrinks by any number of powers of ten
-        top = float(logs.max())
-        u = np.exp(logs - top)
-        size, u = top + log(float(u.sum())), np.maximum(u / u.sum(), TINY)
-        q = margins(u)
-        yield Update(u, q, eta, 0.0)
-        # a exp(eta (1 - K~a)), kept within what a double holds: further logarithms have overshot for good
-        further = np.clip(logs + eta * (1 - np.exp(min(size, 300.0)) * q), -300.0, 300.0)
-        logs = np.log(u) - eta * q if normalised else further
-
-
 def take_until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
     """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up."""
     for update in islice(updates, max_updates + 1):

@@ -34,26 +34,10 @@ from cvxens.types import Array, Data
 from cvxens.validation import one_each
 
 __all__ = [
-    "MOST_CATEGORIES",
-    "NUMBER",
-    "Dates",
-    "Feature",
-    "Numerals",
-    "OddCell",
-    "Table",
-    "TableColumn",
-    "TableEncoder",
-    "choose_decimal_mark",
-    "columns_of",
-    "encode",
-    "find_features",
-    "find_words",
-    "is_frame",
-    "match",
-    "read_cells",
-    "recognise_numerals",
-    "spell",
-]
+    "MOST_CATEGORIES", "NUMBER", "Dates", "Feature", "Numerals", "OddCell", "Table", "TableColumn", "TableEncoder",
+    "choose_decimal_mark", "columns_of", "encode", "find_features", "find_words", "is_frame", "match", "read_cells",
+    "recognise_numerals", "spell",
+]  # fmt: skip
 
 MISSING = frozenset({"", "?", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "NULL", "null", "NaT"})
 """Texts that stand for a missing value in files, as in pandas, and the question mark."""

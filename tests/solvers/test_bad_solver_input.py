@@ -18,7 +18,6 @@ from cvxens.problems import (
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import KernelSVM, solve_blockwise
 from cvxens.solvers.rho_svm import uniform
-from reproduction.svm_path import svm_path
 
 X = np.arange(6.0)[:, None]
 Y = np.array([1.0, 1.0, -1.0, 1.0, -1.0, -1.0])
@@ -28,7 +27,6 @@ MEMBERS = np.full((6, 2), True)
 LOW_RANK = solvers.incomplete_cholesky(Laplacian(0.5), X, 3)
 ADDITIVE = AdditiveSVM.of(X, Y, 0.1)
 MODEL = AdditiveModel.of(solve_additive_svm(ADDITIVE))
-PATH = svm_path(K, Y, C_max=0.1)
 BLOCKS = KernelSVM.of(K, Y, 1.0)
 
 PROBLEMS = {
@@ -74,13 +72,6 @@ FACTORED = {"kernel": Laplacian(0.5), "X": np.linspace(0, 6, 100)[:, np.newaxis]
 STUMPS = {"X": X, "y": Y, "C": 1.0}
 
 REFUSED = [
-    (svm_path, {"K": K, "y": Y}, "C_max", [0, -1.0, np.nan, -np.inf, "far", None, [1.0], np.ones(2)]),
-    (svm_path, {"K": K, "y": Y}, "max_breakpoints", [0]),
-    (svm_path, {"y": Y}, "K", [K[:5], 1 - np.eye(6)]),
-    (svm_path, {"K": K}, "y", [np.ones(6)]),
-    (PATH.at, {}, "C", [0.0]),
-    (PATH.scores, {}, "rows", [np.ones((2, 3))]),
-    (PATH.best, {"rows": K}, "y", [Y[:-1]]),
     (KernelSVM.of, {"y": Y, "C": 1.0}, "K", [K[:5], np.triu(K)]),
     (KernelSVM.of, {"K": K, "C": 1.0}, "y", [np.ones(6), Y[:-1]]),
     (KernelSVM.of, {"K": K, "y": Y}, "C", [0.0, np.ones(3)]),
@@ -114,16 +105,11 @@ REFUSED = [
     (solvers.partial_svms, {"K": K, "y": Y}, "epsilon", [-1.0]),
     (solvers.partial_svms, {"K": K, "y": Y}, "max_updates", [0]),
     (solvers.partial_svms(K, Y, max_updates=1).decision_function, {}, "rows", [np.ones((3, 5)), np.ones(6)]),
-    (prime, {"updates": solvers.fixed_updates}, "eta", [0.0]),
     (prime, {"updates": solvers.adaptive_updates}, "epsilon", [0.0]),
     (prime, {"updates": solvers.adaptive_updates}, "least_epsilon", [-1.0, 0.0]),
     (solvers.update_bound, {"n_samples": 10}, "nu", [0.0]),
     (solvers.update_bound, {"nu": 0.1}, "n_samples", [1]),
     (solvers.solve_reg_adaboost, {"problem": RegularizedExpLoss(K, Y, 0.01)}, "max_rounds", [0]),
-    (solvers.bound_error, {"radius": 1.0, "n_samples": 5}, "loss", [-1.0]),
-    (solvers.bound_error, {"loss": 1.0, "n_samples": 5}, "radius", [0.0]),
-    (solvers.bound_error, {"loss": 1.0, "radius": 1.0}, "n_samples", [0]),
-    (solvers.bound_error, {"loss": 1.0, "radius": 1.0, "n_samples": 5}, "delta", [1.0]),
     (
         solvers.draw_members,
         {"n_samples": 10, "n_experts": 3},

@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose
 from cvxens.datasets import make_twonorm
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
-from cvxens.solvers import adaptive_updates, fixed_updates, incomplete_cholesky, partial_svms, solve_rho_svm
+from cvxens.solvers import adaptive_updates, incomplete_cholesky, partial_svms, solve_rho_svm
 from cvxens.solvers.rho_svm import combine_updates, uniform
+from reproduction.tk07_figure1 import fixed_updates
 
 X, Y = make_twonorm(50, 3, random_state=1)
 KERNEL = Stump(X.min(axis=0) - 1, X.max(axis=0) + 1)

@@ -15,7 +15,8 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import SolverFailed
 from cvxens.kernels import DecisionStump, Stump
 from cvxens.problems import Problem, RegularizedExpLoss
-from cvxens.solvers import bound_error, reg_adaboost_rounds, solve_reg_adaboost, solve_regularized_exp_loss
+from cvxens.solvers import reg_adaboost_rounds, solve_reg_adaboost, solve_regularized_exp_loss
+from reproduction.kie06_checks import bound_error
 from reproduction.samples import make_slope
 
 X, Y = make_twonorm(40, 3, random_state=0)

@@ -14,8 +14,9 @@ from scipy.special import rel_entr
 from cvxens.datasets import make_twonorm
 from cvxens.kernels import Stump
 from cvxens.problems import EntropyProjection, RhoSVM
-from cvxens.solvers import adaptive_updates, fixed_updates, growing_updates, solve_rho_svm, update_bound
+from cvxens.solvers import adaptive_updates, growing_updates, solve_rho_svm, update_bound
 from cvxens.solvers.rho_svm import take_until, uniform
+from reproduction.tk07_figure1 import fixed_updates
 
 X, Y = make_twonorm(40, 3, random_state=0)
 K = Stump()(X) + 0.01 * np.eye(40)

@@ -8,16 +8,9 @@ from cvxens.colgen.masters.newton_masters import LeastSquaresMaster, NewtonMaste
 from cvxens.colgen.restricted import Fastest
 
 __all__ = [
-    "MASTERS",
-    "BallMaster",
-    "ConicMaster",
-    "CvxpyMaster",
-    "HighsMaster",
-    "InteriorPointMaster",
-    "LeastSquaresMaster",
-    "NewtonMaster",
-    "fastest_master",
-]
+    "MASTERS", "BallMaster", "ConicMaster", "CvxpyMaster", "HighsMaster", "InteriorPointMaster", "LeastSquaresMaster",
+    "NewtonMaster", "fastest_master",
+]  # fmt: skip
 
 MASTERS = (InteriorPointMaster, HighsMaster, LeastSquaresMaster, NewtonMaster, ConicMaster, CvxpyMaster)
 """The masters, the fastest first; the last one takes any formulation."""

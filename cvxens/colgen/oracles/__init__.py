@@ -13,27 +13,7 @@ from cvxens.colgen.oracles.unions import AdditiveTerms, Costed, Rows, Union
 from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [
-    "AdditiveTerms",
-    "Boxes",
-    "Constant",
-    "Costed",
-    "DepthThreeTrees",
-    "DepthTwoTrees",
-    "FeatureGroups",
-    "Fourier",
-    "KernelBalls",
-    "KernelColumns",
-    "LevelStump",
-    "PairRules",
-    "ParallelPerceptrons",
-    "Perceptrons",
-    "Pool",
-    "QuantileStumps",
-    "Ramps",
-    "Rows",
-    "SklearnLearner",
-    "Stump",
-    "Stumps",
-    "Trees",
-    "Union",
-]
+    "AdditiveTerms", "Boxes", "Constant", "Costed", "DepthThreeTrees", "DepthTwoTrees", "FeatureGroups", "Fourier",
+    "KernelBalls", "KernelColumns", "LevelStump", "PairRules", "ParallelPerceptrons", "Perceptrons", "Pool",
+    "QuantileStumps", "Ramps", "Rows", "SklearnLearner", "Stump", "Stumps", "Trees", "Union",
+]  # fmt: skip
