@@ -56,7 +56,7 @@ def fixed_updates(margins: Margins, u: Array, eta: float, *, normalised: bool = 
 
     Examples
     --------
-    >>> updates = fixed_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2), eta=1.0)
+    >>> updates = fixed_updates(lambda u: np.array([1.0, 3.0]) * u, np.full(2, 0.5), eta=1.0)
     >>> next(updates).u, next(updates).u.round(3)
     (array([0.5, 0.5]), array([0.731, 0.269]))
     """

@@ -23,7 +23,6 @@ from cvxens.cli.options import (
     writing,
 )
 from cvxens.errors import InvalidInput
-from cvxens.types import Data
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from cvxens.crosscheck import Row
     from cvxens.datasets import Samples
     from cvxens.tables import TableEncoder
+    from cvxens.types import Data
 
 INTERRUPTED = 130
 

@@ -573,10 +573,10 @@ class KeptCurvature:
         self.sums = np.zeros(0)  # X D, as the intercept has them
         self.is_known = np.zeros(0, dtype=bool)
 
-    def follow(self, D: Array) -> None:
-        """Take the curvatures of a point instead of those that are kept, where they are not near."""
+    def follow(self, D: Array, share: float = 0.1) -> None:
+        """Take the curvatures of a point instead of those that are kept, where they are not within a share of these."""
         # on 10,000 x 10 with pairs runs take the least time at 0.1 on average; at 0.03 and at 0.4, 1.1 times that
-        if not len(self.D) or float(np.abs(D - self.D).sum()) > 0.1 * float(self.D.sum()):
+        if not len(self.D) or float(np.abs(D - self.D).sum()) > share * float(self.D.sum()):
             self.D, self.is_known = D, np.zeros(len(self.is_known), dtype=bool)
         self.is_exact = D is self.D or np.array_equal(D, self.D)
 

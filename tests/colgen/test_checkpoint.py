@@ -57,7 +57,7 @@ ORACLES = {
     "ParallelPerceptrons": lambda: ParallelPerceptrons(X, np.eye(3), columns_per_round=2),
     "Fourier": lambda: Fourier(X, pool=30, refine=2, columns_per_round=3, random_state=5),
     "Trees": lambda: Trees(X, max_depth=2),
-    "DepthTwoTrees": lambda: DepthTwoTrees(X),
+    "DepthTwoTrees": lambda: DepthTwoTrees(X, columns_per_round=2),
     "KernelColumns": lambda: KernelColumns(rbf_kernel, X, columns_per_round=2),
     "Pool": lambda: Pool(H, columns_per_round=2),
     "Table": lambda: Table(H, 2),

@@ -44,7 +44,7 @@ def test_mean_and_standard_error(values):
 @given(st.lists(numbers, min_size=1, max_size=9))
 def test_few_splits_deviate_by_no_less_than_the_drawing_of_the_test_samples(values):
     found = Cell.from_trials(trials(values), TABLE)
-    drawn = sqrt(mean(values) * (100 - mean(values)) / 100)
+    drawn = sqrt(mean(value * (100 - value) / 100 for value in values))
     assert found.deviation == pytest.approx(max(drawn, stdev(values) if len(values) > 1 else 0.0))
 
 

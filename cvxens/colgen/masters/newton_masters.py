@@ -204,7 +204,8 @@ class NewtonMaster(FastMaster):
             if gap <= tol * abs(over.objective) or not pace.allows_step():
                 break
             if self.kept is not None:
-                self.kept.follow(self.loss.curvature(at.U[:, 0]))
+                # of few entries products take less time than one more step
+                self.kept.follow(self.loss.curvature(at.U[:, 0]), 0.1 if problem.rows.size > 2**18 else 0.0)
             try:
                 point, step, decrease, self.prices = problem.step(
                     at.point, at.U, at.edges, self.damping, self._hold(at.point)
