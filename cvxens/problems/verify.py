@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,7 +129,9 @@ def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Any] | Non
     rows = np.concatenate([np.empty(0, np.intp), *places.values()])
     at = np.concatenate([np.zeros(0), *(_lower(v, given[v]) for v in places)]) / units[rows]
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
-    inside, proof = _find_inside(form, rows, at), DualBound(form.drop_idle(), (0,)).least
+    with _at(problem, given), np.errstate(all="ignore"):
+        own = sign * float(problem.objective.value) if given else -inf
+    inside, proof = _find_inside(form, rows, at, own), DualBound(form.drop_idle(), (0,)).least
     if not form.c.any():  # multipliers of 0 bound a constant
         proof = replace(proof, bound=form.offset, strict=True)
     # multipliers that are not exact say something beyond a solver's digits
@@ -272,16 +274,16 @@ def _find_descent(form: ConicForm) -> bool:
     return _find_inside(directions, directions.rows, np.zeros(0)) is not None
 
 
-def _find_inside(form: ConicForm, rows: NDArray[np.intp], at: Array) -> _Inside | None:
+def _find_inside(form: ConicForm, rows: NDArray[np.intp], at: Array, own: float = -inf) -> _Inside | None:
     """Find a proven point of a form whose given entries are as near as can be to what is wanted; None if there is none.
 
     The wanted entries are completed to a point that is next to inside, and mixed with as little as serves of one that
     is deep inside. Inequalities that no point satisfies with room become equations, which what satisfies them may be.
     """
     given = _complete(form, rows, at)
-    if (inside := _mix_inside(form, rows, given)) is not None or (tied := _tie(form, given)) is None:
+    if (inside := _mix_inside(form, rows, given, own)) is not None or (tied := _tie(form, given)) is None:
         return inside
-    return _mix_inside(tied, rows, given)
+    return _mix_inside(tied, rows, given, own)
 
 
 def _tie(form: ConicForm, at: Array) -> ConicForm | None:
@@ -299,10 +301,10 @@ def _tie(form: ConicForm, at: Array) -> ConicForm | None:
     return replace(form, A=sparse.csc_array(sparse.csr_array(form.A)[order]), b=form.b[order], cones=cones)
 
 
-def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array) -> _Inside | None:
+def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array, own: float) -> _Inside | None:
     """Mix a point, or the nearest one inside, with as little as serves of one that is deep inside.
 
-    Its value is none below that of the given point: what pulls the nearest to be better does not count.
+    Its value is none below the point's own: what pulls the nearest to be better does not count.
     """
     if (inside := _verify_inside(form, given)) is not None:
         return inside
@@ -317,7 +319,7 @@ def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array) -> _Insid
             first = [inside for some in mixed if (inside := next(filter(None, some), None)) is not None]
             if first:
                 best = min(first, key=lambda inside: inside.value)
-                return best._replace(value=max(best.value, dot(form.c, given) + form.offset))
+                return best._replace(value=max(best.value, own) if isfinite(own) else best.value)
     return None
 
 

@@ -150,6 +150,15 @@ def test_points_of_solvers_are_certified_and_their_claims_are_not_believed(state
     assert (wrong.kkt_residual >= 1.0) == is_inequality
 
 
+def test_a_point_beyond_a_border_by_a_solvers_last_digits_has_its_own_value():
+    """Completed for the constraint that it misses, its norm was 1 % too large."""
+    x, A = cp.Variable(20), np.random.default_rng(0).normal(size=(60, 20))
+    problem = cp.Problem(cp.Minimize(cp.norm1(x)), [cp.norm(A @ x - 1) <= 7])
+    problem.solve(solver="CLARABEL")
+    assert certify_problem(problem, {x: x.value * (1 + 1e-10)}).holds(1e-6)
+    assert certify_problem(problem).holds(1e-6)
+
+
 def test_matrices_that_are_symmetric_or_semidefinite_and_signs_of_variables():
     rng = np.random.default_rng(1)
     C = rng.normal(size=(4, 4))
