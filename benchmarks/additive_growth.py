@@ -9,7 +9,7 @@ is to compile, and the gap is certified, over all steps, ramps and trees of dept
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from time import process_time
 from typing import Any
@@ -44,10 +44,9 @@ def list_methods() -> dict[str, Callable[[], Any]]:
     return {name: make for name, make in methods.items() if not ONLY or name in ONLY}
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every size and method."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every size and method."""
     cvxens.AdditiveClassifier().fit(*make_classification(400, 4, random_state=1))
-    found = []
     for n, d in SIZES:
         matter, redundant = {"n_informative": d * 7 // 10, "n_redundant": d // 5}, {"flip_y": 0.05, "random_state": 0}
         X, y = make_classification(n + 5000, d, n_clusters_per_class=3, **matter, **redundant)
@@ -58,15 +57,12 @@ def run() -> list[dict[str, Any]]:
                 start = process_time()
                 model = make().fit(X[:n], y[:n])
                 seconds, p = process_time() - start, model.predict_proba(X[n:])[:, 1]
-            found.append(
-                {
-                    "samples": n,
-                    "features": d,
-                    "method": name,
-                    "s of processors": round(seconds, 1),
-                    "AUC": round(float(roc_auc_score(y[n:], p)), 4),
-                    "log loss": round(float(log_loss(y[n:], p)), 4),
-                    "certified gap": model.certificate_.relative_gap if name == "AdditiveClassifier" else "",
-                }
-            )
-    return found
+            yield {
+                "samples": n,
+                "features": d,
+                "method": name,
+                "s of processors": round(seconds, 1),
+                "AUC": round(float(roc_auc_score(y[n:], p)), 4),
+                "log loss": round(float(log_loss(y[n:], p)), 4),
+                "certified gap": model.certificate_.relative_gap if name == "AdditiveClassifier" else "",
+            }
