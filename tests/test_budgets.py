@@ -12,7 +12,7 @@ HOUSE = {
     "hasattr + getattr": 80,
     "Any": 1279,
     "Any in public": 331,
-    "test lines": 45250,
+    "test lines": 45253,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

@@ -261,7 +261,7 @@ class Program:
         sums = [float(np.abs(labels[side]) @ upper[side]) for side in sides]
         # the same of either class: half of the bounds, unless F says how much
         total = float(self.objective.rhs(1)[0]) / len(sides) or min(sums) / 2
-        return upper * np.select(sides, [total / own for own in sums], 0.5)
+        return upper * np.select(sides, [total / (own or 1.0) for own in sums], 0.5)
 
 
 class InteriorPoint(NamedTuple):

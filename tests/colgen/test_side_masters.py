@@ -123,9 +123,12 @@ def test_bounds_on_slacks_raise_prices_in_interior_points(seed, intercept, nonne
         return
     pool = Pool(H, negations=not nonnegative)
     run = column_generation(formulation, pool, y, tol=1e-5, master=InteriorPointMaster)
-    assert run.certificate.primal >= truth - 3e-6 * abs(truth)
-    assert run.certificate.dual <= truth + 3e-6 * abs(truth)
-    assert run.certificate.holds(2e-5)
+    # the optimum is 0 where a class has no price
+    near = 3e-6 * abs(truth) + 1e-9
+    assert truth - near <= run.certificate.primal
+    assert run.certificate.dual <= truth + near
+    # no gap is small beside 0
+    assert truth < 1e-9 or run.certificate.holds(2e-5)
     z = y * run.decision_function(H)
     assert (pulls @ z + charges @ np.maximum(1 - z, 0.0) <= limits + 1e-11 * (charges.sum(axis=1) + 1)).all()
 
