@@ -578,20 +578,18 @@ class KeptCurvature:
         # on 10,000 x 10 with pairs runs take the least time at 0.1 on average; at 0.03 and at 0.4, 1.1 times that
         if not len(self.D) or float(np.abs(D - self.D).sum()) > share * float(self.D.sum()):
             self.D, self.is_known = D, np.zeros(len(self.is_known), dtype=bool)
-        self.is_exact = D is self.D or np.array_equal(D, self.D)
+        self.is_exact = np.array_equal(D, self.D)
 
     def find(self, rows: Array, j: NDArray[np.intp], intercept: bool) -> Array:
         """Return the second derivatives in the weights of columns j, and in the intercept."""
-        n, known = len(rows), len(self.is_known)
-        if n > known:
-            n = max(n, 2 * known)
-            self.is_known, self.sums = np.resize(self.is_known, n), np.resize(self.sums, n)
-            self.is_known[known:] = False
-            products = np.zeros((n, n))
-            products[:known, :known] = self.products
-            self.products = products
+        known = len(self.is_known)
+        if (more := len(rows) - known) > 0:
+            # twice as many at least, so that it does not happen in every round
+            room = (0, max(more, known))
+            self.is_known, self.sums = np.pad(self.is_known, room), np.pad(self.sums, room)
+            self.products = np.pad(self.products, room)
         new = j[~self.is_known[j]]
-        if len(new) == len(j):
+        if not self.is_known.any():
             # X sqrt(D) times itself is symmetric, and takes half of a product
             X = rows[new] * np.sqrt(self.D)
             self.products[np.ix_(new, new)] = X @ X.T
