@@ -22,6 +22,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
+from itertools import chain
 from math import inf
 from typing import Any, TypeVar
 
@@ -79,14 +80,14 @@ class Trial:
     price: float
     scores: Sequence[float]  # of the folds
     gap: float  # the largest certified one
-    runs: Sequence[Run] = ()  # those to the whole sample, of every problem that it makes
+    runs: Sequence[Run] = ()  # those to the whole sample, of every problem that it makes; none beside a single fold
     of_folds: Sequence[Sequence[Sequence[Hypothesis]]] = ()  # the weak learners of the fits to the folds
     work: float = 0.0
 
     @cached_property
     def learners(self) -> list[list[Hypothesis]]:
-        """The weak learners of the whole sample that have a weight, of every problem."""
-        return [list_learners(run) for run in self.runs]
+        """The weak learners that have a weight, of every problem: of the whole sample, or of one fold alone."""
+        return [list_learners(run) for run in self.runs] or [*map(list, self.of_folds[0])]
 
     @property
     def is_constant(self) -> bool:
@@ -148,7 +149,7 @@ def tabulate(trials: Sequence[Trial]) -> dict[str, Any]:
         "rank_test_score": rankdata(-means, method="min").astype(np.int32),
         "max_relative_gap": np.array([trial.gap for trial in trials]),
     }
-    if trials[0].runs:
+    if trials[0].of_folds:
         table["n_weak_learners"] = np.array([sum(map(len, trial.learners)) for trial in trials])
     return table
 
@@ -193,7 +194,9 @@ class PriceSearch:
             trials.sort(key=lambda trial: places[trial.price])
         # of an interrupted one, prices that were scored on as many folds as any
         n_folds = max((len(trial.scores) for trial in trials), default=0)
-        return [trial for trial in trials if len(trial.scores) == n_folds]
+        # and, as no fit follows, that have ensembles
+        is_over = self.ending is Ending.INTERRUPTED
+        return [trial for trial in trials if len(trial.scores) == n_folds and (trial.runs or not is_over)]
 
     def _try_all(self) -> None:
         usual: float | None = None
@@ -240,10 +243,10 @@ class PriceSearch:
         # the hypotheses of an alternative are some of those of later ones
         params = {**near[-1].params, chosen.path.name: chosen.price}
         choices = []
-        for k, known in enumerate(chosen.runs):
-            runs = [trial.path.refine(trial, k) for trial in near] if len(near) > 1 else [known]
-            start = tuple(dict.fromkeys(hypothesis for run in runs for hypothesis in list_learners(run)))
-            choices.append(Choice(params, learners=start, members=runs if len(runs) > 1 else (), run=known))
+        for k, learners in enumerate(chosen.learners):
+            members = [trial.path.refine(trial, k) for trial in near] if len(near) > 1 else []
+            start = tuple(dict.fromkeys(chain(learners, *map(list_learners, members))))
+            choices.append(Choice(params, learners=start, members=members, run=chosen.runs[k] if chosen.runs else None))
         return best, choices or [Choice(params)]
 
 
@@ -376,7 +379,8 @@ class EnsemblePath(PricePath):
 
     def _finish(self, trial: Trial) -> float:
         """Return the work of a fit to the end, 1.3 fits at `FOLD_TOL`: measured for LPBoost on four sets."""
-        return 1.3 * sum(map(measure_work, trial.runs))
+        train, _ = self.search.folds[0]
+        return 1.3 * (sum(map(measure_work, trial.runs)) or trial.work * len(train) / np.count_nonzero(train))
 
     def _has_time(self, ahead: float, start: Trial) -> bool:
         """Return True if all fits, with what is ahead, take no more than eight at the usual price.
@@ -389,7 +393,7 @@ class EnsemblePath(PricePath):
         """Return the fit of a trial to a problem of the whole sample, to `tol` or as far as there is time."""
         oracle, problem = self.problems[k]
         further = self._generate(problem, trial.price, oracle, trial.learners[k], self.estimator.tol)
-        return choose_better(further, trial.runs[k], self._formulate(problem, trial.price).sense)
+        return choose_better(further, trial.runs[k], formulation.sense) if trial.runs else further
 
     def _try(self, price: float) -> Trial | None:
         """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all."""
@@ -398,7 +402,9 @@ class EnsemblePath(PricePath):
             return None
         before = min(self.trials.values(), key=lambda trial: abs(np.log(trial.price / price)), default=None)
         began, runs = search.work, list[Run]()
-        for k, (oracle, problem) in enumerate(self.problems):
+        # beside a single fold a fit to the whole sample would take most of the time; one has to be there from the first on
+        is_whole = len(search.folds) > 1 or search.first is None
+        for k, (oracle, problem) in enumerate(self.problems if is_whole else ()):
             runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
             if runs[-1].ending is Ending.INTERRUPTED or k + 1 == len(self.problems):
                 search.first = search.first or Trial(self, price, (), _largest_gap(runs), runs)
@@ -531,7 +537,7 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
         folds = kind(max(2, min(3, least)), shuffle=True, random_state=0)
         found = list(folds.split(np.zeros((n_samples, 1)), strata))
         # of so many the scores of one vary less than those of neighbouring prices differ
-        found = found[:1] if n_samples >= MANY else found
+        found = found[:1] if 6 * n_samples >= MANY else found
     else:
         try:
             splitter = check_cv(cv, y, classifier=strata is not None)

@@ -197,7 +197,7 @@ def _rank_places(
     largest, opened = int(here.max()), dict[int, tuple[int, ...]]()
     found: list[tuple[int, tuple[int, ...]]] = []
     # runs with three a round take a third of the rounds, and 0.7 of the time, of those with the best alone
-    while len(found) < 3 and (size := int(here[k := int(here.argmax())])) > NONE:
+    while len(found) < 5 and (size := int(here[k := int(here.argmax())])) > NONE:
         if k not in opened and (shut := closed.get((root, k + 1))):
             split = [half[rank_splits(half, len(shut) + 2)].tolist() for half in list_halves(k + 1)]
             here[k], tree = find_open(split[0], split[1], shut)
