@@ -25,7 +25,7 @@ class Solver(OneProblem):
         if self.model is None:
             return {"scores": 0.0 * self.y, "size": 0.0}
         leaves = self.model.trees_to_dataframe().query("left_child.isnull()").groupby("tree_index")["value"]
-        # leaves a and b are a weight of |a - b| / 2 and (a + b) / 2 of the constant, a stump that costs as much as others
+        # leaves a and b are a weight of |a - b| / 2, and (a + b) / 2 of the constant, which costs what a stump costs
         size = float((leaves.max() - leaves.min()).sum() / 2 + abs((leaves.max() + leaves.min()).sum()) / 2)
         scores = self.model.predict(self.X, raw_score=True)
         factors = np.concatenate([[0.0], np.geomspace(1e-3, 10, 200)])
