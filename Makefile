@@ -23,7 +23,7 @@ INPUTS := pyproject.toml constraints.txt Makefile
 
 INPUTS_OF_OLDEST := pyproject.toml constraints-oldest.txt Makefile
 
-.PHONY: demo test test-oldest mutants notebooks fuzz reproduce pages docs lint dist clean
+.PHONY: demo test test-oldest mutants notebooks fuzz reproduce pages docs paper lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
@@ -65,6 +65,15 @@ pages: $(VENV)/.plot
 docs: $(VENV)/.docs
 	$(VENV)/bin/python -m sphinx -W --keep-going -q -d build/doctrees $(if $(QUICK),-t quick) -b html docs docs/_build/html
 	$(VENV)/bin/python -m pytest -n 0 docs/test_site.py
+
+# the paper's figure and numbers, and build/paper/paper.pdf where there is a pdflatex
+paper: $(VENV)/.plot
+	$(VENV)/bin/python paper/figures.py
+	$(VENV)/bin/python paper/measured.py
+	rm -rf build/paper && mkdir -p build/paper && cp paper/*.tex paper/*.bib paper/*.txt paper/*.pdf build/paper
+	@command -v pdflatex > /dev/null || { echo "found no pdflatex: build/paper has the source, which compiles anywhere"; exit 0; }; \
+	cd build/paper && for run in 1 2 3; do pdflatex -interaction=batchmode -halt-on-error paper > /dev/null || exit 1; \
+		test $$run != 1 || bibtex -terse paper || exit 1; done
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check

@@ -206,6 +206,11 @@ def leave_out(app, what, name, obj, skip, options) -> bool | None:
     return True if inherited or name == "get_metadata_routing" else None
 
 
+def name_classes(app, what, name, obj, options, signature, returned) -> tuple[str, str]:
+    """Write a class among the defaults of a signature as its name."""
+    return re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", signature or "") or signature, returned
+
+
 def show_formula(self, node) -> None:
     """Write a formula as MathML, which browsers draw without a script."""
     display = "block" if isinstance(node, nodes.math_block) else "inline"
@@ -251,6 +256,7 @@ def setup(app) -> None:
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)
     app.connect("autodoc-process-docstring", see_also, priority=900)
     app.connect("autodoc-skip-member", leave_out)
+    app.connect("autodoc-process-signature", name_classes)
     app.add_html_math_renderer("mathml", inline_renderers=(show_formula, None), block_renderers=(show_formula, None))
     app.add_directive("gallery", PageList)
     app.add_directive("proof-check", ProofCheck)

@@ -1,4 +1,4 @@
-"""size(f) + C sum of hinges, over votes of decision stumps."""
+"""What all solvers minimise, and how their answers are judged: size(f) + C sum of hinges, over votes of stumps."""
 
 import numpy as np
 from benchopt import BaseObjective
@@ -15,19 +15,19 @@ class Objective(BaseObjective):
     test_config = {"problem": "lpboost", "dataset": {"n": 60, "p": 3}}
 
     def set_data(self, X, y):
-        """Keep the sample; labels are -1 and +1."""
+        """Take a sample from a data set; labels are -1 and +1."""
         self.X, self.y = X, y
 
     def get_objective(self):
-        """Return what solvers are given."""
+        """Return what `set_objective` of each solver is called with."""
         return {"X": self.X, "y": self.y, "C": self.C, "problem": self.problem}
 
     def evaluate_result(self, scores, size):
-        """Return the objective, and the share of the sample on the wrong side."""
+        """Evaluate the objective of a solver's answer anew, and the share of the sample on the wrong side."""
         margins = self.y * scores
         value = size + self.C * np.maximum(1 - margins, 0).sum()
         return {"value": float(value), "train_error": float((margins <= 0).mean())}
 
     def get_one_result(self):
-        """Return the vote of nobody."""
+        """Return an answer that is feasible, the vote of no stump, for benchopt's own tests."""
         return {"scores": np.zeros(len(self.y)), "size": 0.0}

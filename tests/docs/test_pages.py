@@ -113,23 +113,21 @@ def test_every_public_name_is_in_the_reference(of_site) -> None:
     """What the rooms export is on a page, once."""
     reference = of_site("reference")
     listed = [name for modules in reference.entries().values() for names in modules.values() for name in names]
-    missing = [
-        f"{room}.{name}"
-        for room in (
-            "cvxens",
-            "cvxens.problems",
-            "cvxens.colgen",
-            "cvxens.kernels",
-            "cvxens.solvers",
-            "cvxens.plotting",
-        )
-        for name in reference.public_names(room)
-        if name not in listed
-    ]
+    rooms = ["cvxens", *(f"cvxens.{room}" for room in ("problems", "colgen", "kernels", "solvers", "plotting"))]
+    missing = [f"{room}.{name}" for room in rooms for name in reference.public_names(room) if name not in listed]
     assert not missing
     assert set(reference.public_names("cvxens")) >= {
         name for name in cvxens.__all__ if name.endswith(("er", "or", "SVC"))
     }
+
+
+def test_the_paper_says_what_was_measured() -> None:
+    """Its numbers, tables and example are what their sources say, and no other digit is typed."""
+    paper = DOCS.parent / "paper"
+    known = runpy.run_path(str(paper / "measured.py"))
+    assert (paper / "numbers.tex").read_text() == known["write_numbers"]()
+    assert (paper / "example.txt").read_text() == known["write_example"]()
+    assert known["find_typed"]() == []
 
 
 def test_near_to_each_estimator_are_others(of_site) -> None:

@@ -93,7 +93,8 @@ def test_the_reference_certifies_the_optimum(way, kernel, sample, log_C):
     u, b, C = find_point(way, kernel, X, y, C)
     assert u.min() >= 0
     assert u.max() <= C * (1 + 1e-8)
-    assert SVMDual(kernel(X), y, C).certify(u=u, b=b).holds({"dual": 1e-9, "path": 1e-7}.get(way, 1e-6))
+    # scores of 1e-8 about an optimum of none are squares in the dual objective, which rounding hides
+    assert SVMDual(kernel(X), y, C).certify(u=u, b=b).holds({"dual": 2e-8, "path": 1e-7}.get(way, 1e-6))
 
 
 def test_a_violation_whose_square_underflows_ends_blocks():

@@ -1,16 +1,16 @@
-"""The breast-cancer data that scikit-learn has."""
+"""Wisconsin breast cancer, as scikit-learn brings it: a table that everybody has."""
 
 from benchopt import BaseDataset
 
 
 class Dataset(BaseDataset):
-    """569 samples of 30 features."""
+    """569 samples of 30 numeric features, malignant (-1) or benign (+1)."""
 
     name = "breast_cancer"
     requirements = ["scikit-learn"]
 
     def get_data(self):
-        """Return the sample."""
+        """Load the sample, and write its labels as -1 and +1."""
         from sklearn.datasets import load_breast_cancer
 
         X, y = load_breast_cancer(return_X_y=True)

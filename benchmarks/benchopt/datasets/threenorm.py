@@ -1,17 +1,17 @@
-"""Breiman's threenorm."""
+"""Breiman's threenorm: a sample of any size, whose classes no single feature tells apart."""
 
 from benchopt import BaseDataset
 
 
 class Dataset(BaseDataset):
-    """Two normal distributions against a third between them."""
+    """n samples of p features: two normal distributions (+1) against a third one between them (-1)."""
 
     name = "threenorm"
     parameters = {"n": [400], "p": [10], "seed": [0]}
     requirements = ["pip::cvxens"]
 
     def get_data(self):
-        """Return the sample."""
+        """Draw the sample by its seed, and write its labels as -1 and +1."""
         from cvxens.datasets import make_threenorm
 
         X, y = make_threenorm(self.n, n_features=self.p, random_state=self.seed)

@@ -1,36 +1,22 @@
-"""Column generation over all stumps."""
+"""cvxens: column generation over all stumps, to a certified gap."""
 
-from benchopt import BaseSolver
-from benchopt.stopping_criterion import SufficientProgressCriterion
+from benchmark_utils.frames import Compiled, end_at_tolerance, read_run
 
 
-class Solver(BaseSolver):
-    """One run to a certified gap; the curve is over the gap that is asked for."""
+class Solver(Compiled):
+    """LPBoost's soft margins by `column_generation`; each point of the curve is a run to a smaller certified gap."""
 
     name = "cvxens"
-    # some tolerances change nothing
-    stopping_criterion = SufficientProgressCriterion(patience=16, strategy="tolerance")
+    stopping_criterion = end_at_tolerance()
     requirements = ["pip::cvxens"]
 
-    def skip(self, problem, **_):
-        """Leave out the problem that it does not solve."""
-        return problem != "lpboost", "for lpboost"
-
-    def set_objective(self, X, y, C, problem):
-        """Keep the sample, and compile what is to be compiled."""
-        self.X, self.y, self.C = X, y, C
-        self.run(1e-1)
-
     def run(self, tolerance):
-        """Solve to a relative gap."""
+        """Solve from nothing until the certified gap, relative to the objective, is at most the tolerance."""
         from cvxens.colgen import column_generation, formulations, oracles
 
-        self.done = column_generation(
-            formulations.soft_margin(C=self.C), oracles.Stumps(self.X), self.y, tol=max(tolerance, 1e-9)
-        )
+        formulation = formulations.soft_margin(C=self.C)
+        self.done = column_generation(formulation, oracles.Stumps(self.X), self.y, tol=max(tolerance, 1e-9))
 
     def get_result(self):
-        """Return scores and the sum of weights."""
-        done = self.done
-        scores = sum((w * column.hypothesis(self.X) for w, column in zip(done.weights, done.columns)), 0.0 * self.y)
-        return {"scores": scores + done.intercept, "size": float(abs(done.weights).sum())}
+        """Return the scores of the ensemble on the sample and the sum of its weights."""
+        return read_run(self.done, self.X)

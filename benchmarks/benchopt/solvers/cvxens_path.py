@@ -1,33 +1,22 @@
-"""Every price from a sixteenth to the one that is asked for."""
+"""cvxens: the optima at all prices from C / 16 to C, of which the last one is compared."""
 
-from benchopt import BaseSolver
+from benchmark_utils.frames import Compiled, read_run
 
 
-class Solver(BaseSolver):
-    """A path of prices, each begun where the last one ended: what cross-validation pays."""
+class Solver(Compiled):
+    """A path of prices by `solve_path`, each run begun where the last one ended: what a cross-validation of C costs."""
 
     name = "cvxens-path"
     sampling_strategy = "run_once"
     requirements = ["pip::cvxens"]
 
-    def skip(self, problem, **_):
-        """Leave out the problem that it does not solve."""
-        return problem != "lpboost", "for lpboost"
-
-    def set_objective(self, X, y, C, problem):
-        """Keep the sample, and compile what is to be compiled."""
-        self.X, self.y, self.C = X, y, C
-        self.run(None)
-
     def run(self, _):
-        """Solve at every price from C / 16 to C, to the default gap."""
+        """Solve until at every price from C / 16 to C the certified gap is at most the default, a thousandth."""
         from cvxens.colgen import formulations, oracles, solve_path
 
         prices = self.C / 16, self.C
         self.done = solve_path(formulations.soft_margin, oracles.Stumps(self.X), self.y, prices=prices)
 
     def get_result(self):
-        """Return scores and the sum of weights at C."""
-        point = max(self.done.points, key=lambda each: each.price).run
-        scores = sum((w * column.hypothesis(self.X) for w, column in zip(point.weights, point.columns)), 0.0 * self.y)
-        return {"scores": scores + point.intercept, "size": float(abs(point.weights).sum())}
+        """Return the scores of the ensemble at C on the sample and the sum of its weights."""
+        return read_run(self.done.at(self.C), self.X)

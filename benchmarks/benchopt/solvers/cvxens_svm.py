@@ -1,35 +1,25 @@
-"""The support vector machine over all stumps, without a Gram matrix."""
+"""cvxens: the support vector machine with the stump kernel, without a Gram matrix."""
 
 import numpy as np
-from benchopt import BaseSolver
-from benchopt.stopping_criterion import SufficientProgressCriterion
+from benchmark_utils.frames import Compiled, end_at_tolerance
 
 
-class Solver(BaseSolver):
-    """The additive solver of `InfiniteEnsembleSVC`."""
+class Solver(Compiled):
+    """The additive solver behind `InfiniteEnsembleSVC`; each point of the curve is a fit to a smaller certified gap."""
 
     name = "cvxens-svm"
-    # some tolerances change nothing
-    stopping_criterion = SufficientProgressCriterion(patience=16, strategy="tolerance")
+    solves = "svm"
+    stopping_criterion = end_at_tolerance()
     requirements = ["pip::cvxens"]
 
-    def skip(self, problem, **_):
-        """Leave out the problem that it does not solve."""
-        return problem != "svm", "for svm"
-
-    def set_objective(self, X, y, C, problem):
-        """Keep the sample, and compile what is to be compiled."""
-        self.X, self.y, self.C = X, y, C
-        self.run(1e-1)
-
     def run(self, tolerance):
-        """Solve to a relative gap."""
+        """Fit from nothing until the certified gap, relative to the objective, is at most the tolerance."""
         from cvxens import InfiniteEnsembleSVC
 
         self.done = InfiniteEnsembleSVC(kernel="stump", C=self.C, tol=max(tolerance, 1e-9)).fit(self.X, self.y)
 
     def get_result(self):
-        """Return scores and half of the squared norm."""
+        """Return the scores on the sample, and half of the squared norm: 1/2 c'Kc, where Kc are scores less b."""
         scores = self.done.decision_function(self.X)
         c = np.zeros(len(self.y))
         c[self.done.support_] = np.ravel(self.done.dual_coef_)

@@ -1,29 +1,25 @@
-"""All stumps in one linear program, by HiGHS."""
+"""HiGHS: every stump of the sample as a column of one linear program."""
 
 import numpy as np
-from benchopt import BaseSolver
+from benchmark_utils.frames import OneProblem
 
 
-class Solver(BaseSolver):
-    """scipy's `linprog` over a column for every threshold of every feature."""
+class Solver(OneProblem):
+    """LPBoost's soft margins by scipy's `linprog`, with a column for each threshold of each feature; run once."""
 
     name = "highs"
     sampling_strategy = "run_once"
     requirements = ["scipy"]
 
-    def skip(self, problem, **_):
-        """Leave out the problem that it does not solve."""
-        return problem != "lpboost", "for lpboost"
-
     def set_objective(self, X, y, C, problem):
-        """List the stumps."""
-        self.y, self.C = y, C
+        """Evaluate each stump on the sample, untimed, as the columns of H."""
+        super().set_objective(X, y, C, problem)
         cuts = [(j, t) for j in range(X.shape[1]) for t in np.unique(X[:, j])[1:]]
         # the constant is a stump, too, and costs as much
         self.H = np.column_stack([np.ones(len(y)), *(np.where(X[:, j] >= t, 1.0, -1.0) for j, t in cuts)])
 
     def run(self, _):
-        """Minimise sum w+ + w- + C sum xi with y H w + xi >= 1."""
+        """Minimise sum w+ + w- + C sum xi subject to y H (w+ - w-) + xi >= 1, to HiGHS's own tolerances."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack
 
@@ -35,5 +31,5 @@ class Solver(BaseSolver):
         self.w = found.x[:J] - found.x[J : 2 * J]
 
     def get_result(self):
-        """Return scores and the sum of weights."""
+        """Return the scores H w on the sample and the sum of the weights' absolute values."""
         return {"scores": self.H @ self.w, "size": float(abs(self.w).sum())}

@@ -1,36 +1,32 @@
-"""LIBSVM on the Gram matrix of the stump kernel."""
+"""LIBSVM: the support vector machine on the Gram matrix of the stump kernel."""
 
 import numpy as np
-from benchopt import BaseSolver
-from benchopt.stopping_criterion import SufficientProgressCriterion
+from benchmark_utils.frames import OneProblem, end_at_tolerance
 
 
-class Solver(BaseSolver):
-    """scikit-learn's SVC; the time of the matrix is not counted."""
+class Solver(OneProblem):
+    """scikit-learn's `SVC` with a precomputed kernel; the time of evaluating the matrix is not counted."""
 
     name = "libsvm"
-    # some tolerances change nothing
-    stopping_criterion = SufficientProgressCriterion(patience=16, strategy="tolerance")
+    solves = "svm"
+    stopping_criterion = end_at_tolerance()
     requirements = ["scikit-learn", "pip::cvxens"]
 
-    def skip(self, problem, **_):
-        """Leave out the problem that it does not solve."""
-        return problem != "svm", "for svm"
-
     def set_objective(self, X, y, C, problem):
-        """Evaluate the kernel, with the ranges that ours takes from the sample."""
+        """Evaluate the Gram matrix, untimed, with the ranges of features that ours takes from the sample."""
         from cvxens.kernels import Stump
 
-        self.K, self.y, self.C = Stump().with_ranges_of(X)(X), y, C
+        super().set_objective(X, y, C, problem)
+        self.K = Stump().with_ranges_of(X)(X)
 
     def run(self, tolerance):
-        """Solve until the conditions are met to the tolerance."""
+        """Fit from nothing until the optimality conditions are violated by less than a tolerance, by LIBSVM's word."""
         from sklearn.svm import SVC
 
         self.done = SVC(C=self.C, kernel="precomputed", tol=max(tolerance, 1e-9)).fit(self.K, self.y)
 
     def get_result(self):
-        """Return scores and half of the squared norm."""
+        """Return the scores on the sample, and half of the squared norm, 1/2 c'Kc."""
         c = np.zeros(len(self.y))
         c[self.done.support_] = self.done.dual_coef_[0]
         f = self.K @ c

@@ -1,26 +1,18 @@
-"""Gradient boosting of stumps by LightGBM."""
+"""LightGBM: gradient boosting of stumps, scaled to where its vote is best for the problem."""
 
 import numpy as np
-from benchopt import BaseSolver
+from benchmark_utils.frames import OneProblem
 
 
-class Solver(BaseSolver):
-    """Trees of two leaves, a round each; what they sum to is scaled to where it is best for this objective."""
+class Solver(OneProblem):
+    """Trees of two leaves under the logistic loss, one a round; each point of the curve is a fit of more rounds."""
 
     name = "lightgbm"
     sampling_strategy = "iteration"
     requirements = ["pip::lightgbm"]
 
-    def skip(self, problem, **_):
-        """Leave out the problem that it does not solve."""
-        return problem != "lpboost", "for lpboost"
-
-    def set_objective(self, X, y, C, problem):
-        """Keep the sample."""
-        self.X, self.y, self.C = X, y, C
-
     def run(self, n_iter):
-        """Boost."""
+        """Boost for so many rounds from nothing, on one thread, with a bin for each value that LightGBM can tell."""
         import lightgbm
 
         told = {"objective": "binary", "num_leaves": 2, "learning_rate": 0.3, "min_data_in_leaf": 1, "verbose": -1}
@@ -29,12 +21,12 @@ class Solver(BaseSolver):
         self.model = lightgbm.train(told, data, n_iter) if n_iter else None
 
     def get_result(self):
-        """Return scores and the sum of weights, both scaled."""
+        """Return scores and the sum of weights, both times the factor that makes the problem's objective least."""
         if self.model is None:
             return {"scores": 0.0 * self.y, "size": 0.0}
         leaves = self.model.trees_to_dataframe().query("left_child.isnull()").groupby("tree_index")["value"]
-        # leaves a and b are (a + b) / 2, which is of the intercept, and a weight of |a - b| / 2
-        size = float((leaves.max() - leaves.min()).sum() / 2)
+        # leaves a and b are a weight of |a - b| / 2, and (a + b) / 2 of the constant, which costs what a stump costs
+        size = float((leaves.max() - leaves.min()).sum() / 2 + abs((leaves.max() + leaves.min()).sum()) / 2)
         scores = self.model.predict(self.X, raw_score=True)
         factors = np.concatenate([[0.0], np.geomspace(1e-3, 10, 200)])
         values = [t * size + self.C * np.maximum(1 - self.y * t * scores, 0).sum() for t in factors]

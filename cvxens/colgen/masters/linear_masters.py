@@ -72,7 +72,8 @@ class LiveProgram:
     def __init__(self, cost: Array, lower: Array, upper: Array) -> None:
         statuses = load_highs().HighsModelStatus
         self.optimal, self.time_limit = statuses.kOptimal, statuses.kTimeLimit
-        self.highs = load_highs().Highs()
+        # the class above it writes HiGHS's name to the output before it can be told not to, from 1.16 on
+        self.highs = load_highs().Highs.__base__()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
