@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.rounding import EPSILON, TINY
-from cvxens.types import Array, Point
+from cvxens.types import Array, Data, Given, Point
 
 __all__ = ["Certifiable", "Certificate", "Round", "certify", "relative"]
 
@@ -104,12 +104,12 @@ class Certificate:
     condition: str = ""
     size: float = 0.0
     about: str = field(default="", compare=False)
-    prover: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+    prover: Callable[[], ExactProof | None] | None = field(default=None, repr=False, compare=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "prover": None}
 
-    def exact(self) -> Any:
+    def exact(self) -> ExactProof:
         """Prove the same in rational numbers, so that nothing is rounded and anybody can check it.
 
         Returns
@@ -262,6 +262,17 @@ class Evaluation(Protocol):
         """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
 
 
+class ExactProof(Protocol):
+    """A `cvxens.proofs.Proof`, as far as certificates know it."""
+
+    @property
+    def claim(self) -> str:
+        """The claim in one sentence."""
+
+    def save(self, path: str | Path, data: str | Path | None = None) -> None:
+        """Write the proof to a file, and the sample, if wanted, to another one."""
+
+
 @runtime_checkable
 class Certifiable(Protocol):
     """A problem that can be evaluated in numpy."""
@@ -286,7 +297,7 @@ class Certifiable(Protocol):
         """Complete and repair `point` into a primal and a dual feasible one, and evaluate both objectives there."""
 
 
-def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
+def certify(problem: Certifiable, /, **arrays: Given) -> Certificate:
     """Say how far a point is from the optimum of a problem.
 
     Parameters
@@ -327,7 +338,7 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     return replace(certificate, prover=partial(_prove_evaluated, problem, evaluated))
 
 
-PROVERS: list[Callable[[Any, Any], Any]] = []
+PROVERS: list[Callable[[Any, Any], ExactProof | None]] = []
 """What makes an exact proof of a problem and its evaluated point; `cvxens.proofs` enters it when it is imported."""
 
 
@@ -350,13 +361,13 @@ def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point)
     )
 
 
-def _prove_evaluated(problem: Certifiable, evaluated: Evaluation) -> Any:
+def _prove_evaluated(problem: Certifiable, evaluated: Evaluation) -> ExactProof | None:
     if not PROVERS:
         raise InvalidInput("certificate", "found that nothing is loaded that proves it exactly", "import cvxens.proofs")
     return PROVERS[0](problem, evaluated)
 
 
-def _array(problem: Certifiable, name: str, values: ArrayLike) -> Array:
+def _array(problem: Certifiable, name: str, values: Data) -> Array:
     if name not in problem.shapes:
         known = f"give some of {', '.join(problem.shapes)}"
         raise InvalidInput(name, "found an array that the problem does not have", known)

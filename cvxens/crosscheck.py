@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import inf, isfinite
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
 from cvxens.certificates import Certificate, relative
-from cvxens.colgen import Ending, Formulation, Oracle, Run, column_generation, formulations
+from cvxens.colgen import Ending, Formulation, Oracle, Run, formulations, loop
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed, SolverFallbackWarning
@@ -47,7 +46,7 @@ from cvxens.solvers import (
     solve_svm_dual,
     solve_svm_primal,
 )
-from cvxens.types import Array, Attempt, Solution
+from cvxens.types import Array, Attempt, Data, Solution
 
 __all__ = ["Row", "Sample", "Side", "crosscheck", "named"]
 
@@ -60,7 +59,7 @@ AGREEMENT = 1e-5
 ZERO = 1e-8
 """Objectives below this count as 0: the reference solvers are asked for nine digits."""
 
-SOLVERS: dict[type[Problem], Callable[[Any], Solution]] = {
+SOLVERS: dict[type[Problem], Callable[..., Solution]] = {
     SVMPrimal: solve_svm_primal,
     SVMDual: solve_svm_dual,
     InfiniteSVM: solve_svm_primal,
@@ -82,11 +81,11 @@ class Sample:
     note: str = ""  # how it was cut down, empty where it was not
 
     @classmethod
-    def from_arrays(cls, X: Any, y: ArrayLike, random_state: int = 0) -> Sample:
+    def from_arrays(cls, X: Data, y: ArrayLike, random_state: int = 0) -> Sample:
         """Scale (X, y); above 600 samples or 25,000 entries, draw a stratified subsample that fits."""
         y = validation.signs(y)
-        X = X if len(getattr(X, "shape", ())) == 2 else validation.finite_array("X", X, ndim=2)
-        n, d = X.shape
+        table = csr_array(X) if issparse(X) else validation.finite_array("X", X, ndim=2)
+        n, d = table.shape
         validation.same_length("y", y, n)
         rng = np.random.default_rng(random_state)
         features = _draw(rng, np.arange(d), MAX_ENTRIES // 100)
@@ -94,8 +93,8 @@ class Sample:
         # of each class as many as its share of the room, at least one
         shares = {s: max(1, round(room * float((y == s).mean()))) if n > room else n for s in (-1.0, 1.0)}
         rows = np.sort(np.concatenate([_draw(rng, np.flatnonzero(y == s), most) for s, most in shares.items()]))
-        X = X[rows][:, features] if (len(rows), len(features)) != (n, d) else X
-        X = validation.samples(X.toarray() if issparse(X) else X)
+        table = table[rows][:, features] if (len(rows), len(features)) != (n, d) else table
+        X = validation.samples(table if isinstance(table, np.ndarray) else table.toarray())
         # halves first: the difference of the largest numbers overflows
         low, half = X.min(axis=0) / 2, X.max(axis=0) / 2 - X.min(axis=0) / 2
         scaled = (X / 2 - low) / np.where(half > 0, half, 1.0)
@@ -118,13 +117,13 @@ class Sample:
         return self.stump_kernel + 0.01 * self.mean_diagonal * np.eye(len(self.y))
 
 
-def _draw(rng: np.random.Generator, items: Any, most: int) -> Any:
+def _draw(rng: np.random.Generator, items: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
 
 
-def generate(formulation: Formulation, oracle: Oracle, y: Array | None, **options: Any) -> Run:
+def generate(formulation: Formulation, oracle: Oracle, y: Array | None, **options: object) -> Run:
     """Run column generation to the end, or not at all."""
-    run = column_generation(formulation, oracle, y, tol=1e-9, **options)
+    run = loop.generate(formulation, oracle, y, tol=1e-9, **options)
     if run.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
     return run
@@ -226,7 +225,7 @@ class Row:
         at_zero = self.certificate.proven and largest < ZERO and 0 <= self.certificate.gap < ZERO
         return self.relative_difference <= AGREEMENT and (self.certificate.holds(AGREEMENT) or at_zero)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the row as JSON has it; a number that is not finite is null."""
         sides = {
             name: {**asdict(side), "objective": side.objective if isfinite(side.objective) else None}

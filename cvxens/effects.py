@@ -34,7 +34,7 @@ from cvxens.hypotheses import (
     find_step,
 )
 from cvxens.tables import Feature
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Frame, Given, Matrix
 
 __all__ = ["Effects", "Interaction", "MainEffect", "purify", "purify_further"]
 
@@ -43,8 +43,7 @@ def find_cells(x: ArrayLike, cuts: Array) -> NDArray[np.intp]:
     """Return the cell of every value (n,): 0 below the first cut, k from the k-th one on; the last if it is missing."""
     x = np.asarray(x, np.float64)
     # missing values, NaN, are sorted behind the last cut
-    found: NDArray[np.intp] = np.searchsorted(cuts, x, side="right") + np.isnan(x)
-    return found
+    return np.searchsorted(cuts, x, side="right") + np.isnan(x)
 
 
 def make_points(cuts: Array) -> Array:
@@ -216,7 +215,7 @@ class Interaction:
         """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
         return self.expect({feature: column(X, feature) for feature in self.features})
 
-    def expect(self, known: dict[int, Any]) -> Array:
+    def expect(self, known: Mapping[int, ArrayLike]) -> Array:
         """Return the mean over samples whose known features are set to given values (n,), of any features at all.
 
         Those of its features that are not known are as in the distribution, together; at least one has to be known.
@@ -231,8 +230,7 @@ class Interaction:
         if not others:
             return self.table
         weights = self.masses.sum(axis=tuple(kept))
-        averaged: Array = np.tensordot(weights, self.table, axes=(range(len(others)), others))
-        return averaged
+        return np.tensordot(weights, self.table, axes=(range(len(others)), others))
 
     def share(self, X: Data) -> Array:
         """Return the exact Shapley values of its features (n, n_own_features, n_outputs), interventional.
@@ -253,7 +251,7 @@ class Interaction:
                     values[:, j] += mean * (factor if j in known else -factor)
         return values
 
-    def crop(self, X: Any = None) -> tuple[list[Array], Array, Array]:
+    def crop(self, X: Given = None) -> tuple[list[Array], Array, Array]:
         """Return what is to be drawn: edges of cells for each feature, and of these cells the table and the masses.
 
         Each feature reaches over its values in a sample X (n_samples, n_features), or else a little over its cuts.
@@ -410,20 +408,20 @@ class Effects:
     outputs: tuple[str, ...]
     sizes: Array
     variances: Array
-    read: Callable[[Any], Any] = np.asarray
+    read: Callable[[Data], Matrix] = np.asarray
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def from_terms(
         cls,
-        terms: Iterable[tuple[Any, Array]],
+        terms: Iterable[tuple[Hypothesis | MainEffect, Array]],
         intercept: Array,
         feature_names: Sequence[str],
         outputs: Sequence[str] = (),
         *,
-        X: Any = None,
+        X: Matrix | None = None,
         sample_weight: Array | None = None,
-        read: Callable[[Any], Any] = np.asarray,
+        read: Callable[[Data], Matrix] = np.asarray,
         levels: Mapping[int, tuple[str, ...]] | None = None,
     ) -> Self:
         """Make the effects of a sum of hypotheses and main effects, each times its weights (n_outputs,).
@@ -515,12 +513,12 @@ class Effects:
         """
         return Feature(self.feature_names[feature], self.levels.get(feature)).tell(value)
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Return the scores of samples X (n_samples, n_features): (n_samples,) or (n_samples, n_outputs)."""
         X = self.read(X)
         return self._show(sum((term(X) for term in self.terms), np.tile(self.intercept, (X.shape[0], 1))))
 
-    def contributions(self, X: Any) -> Array:
+    def contributions(self, X: Data) -> Array:
         """Return what each effect adds to the scores of samples; with the intercept that is all of them.
 
         Returns
@@ -532,7 +530,7 @@ class Effects:
         found = [term(X) for term in self.terms]
         return self._show(np.stack(found, axis=1) if found else np.zeros((X.shape[0], 0, len(self.intercept))))
 
-    def shapley_values(self, X: Any) -> Array:
+    def shapley_values(self, X: Data) -> Array:
         """Return the exact Shapley values of all features; with the intercept they add up to the scores.
 
         They are interventional: features that a set has not are drawn from the background, together, whatever the
@@ -550,7 +548,7 @@ class Effects:
             values[:, list(joint.features)] += joint.share(X)
         return self._show(values)
 
-    def partial_dependence(self, features: Any, values: Any) -> Array:
+    def partial_dependence(self, features: int | str | Sequence[int | str], values: ArrayLike) -> Array:
         """Return the mean score over the background, with some features of all samples set to given values.
 
         Parameters
@@ -569,7 +567,7 @@ class Effects:
         InvalidInput
             A feature that is not known, or values that are not finite.
         """
-        given = [features] if isinstance(features, str) or np.ndim(features) == 0 else list(features)
+        given = [features] if isinstance(features, str | int) or np.ndim(features) == 0 else list(features)
         places = [validation.feature_index("features", one, self.feature_names, self.n_features) for one in given]
         points = np.atleast_1d(validation.finite_array("values", values))
         points = points[:, None] if points.ndim == 1 else points
@@ -585,7 +583,7 @@ class Effects:
                 found += joint.expect(known)
         return self._show(found)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Return a pandas data frame of all effects, the most important first.
 
         Returns
@@ -600,8 +598,7 @@ class Effects:
         ImportError
             Without pandas.
         """
-        pd = check_pandas_support("to_frame")
-        importance = self.importances
+        pd, importance = check_pandas_support("to_frame"), self.importances
         frame = pd.DataFrame(
             {
                 "effect": list(self.names),
@@ -632,7 +629,7 @@ class Effects:
 class SampleBackground:
     """The distribution that effects are held against: samples X, dense or sparse, with masses p of the sum 1."""
 
-    X: Any
+    X: Matrix
     p: Array
 
     def points(self, feature: int) -> tuple[Array, Array]:
@@ -669,7 +666,7 @@ class CellBackground:
 
 
 def _make_background(
-    X: Any, sample_weight: Array | None, parts: Iterable[MainEffect | Interaction]
+    X: Matrix | None, sample_weight: Array | None, parts: Iterable[MainEffect | Interaction]
 ) -> SampleBackground | CellBackground:
     """Return the distribution of a sample, or that of the cells between all cuts of each feature."""
     if X is not None:
@@ -726,8 +723,7 @@ def purify(table: Array, masses: Array) -> tuple[Array, Array, Array, Array]:
     # the normal equations, in the unknowns sqrt(r) a and sqrt(c) b: their matrix has the ones on its diagonal
     scale = np.sqrt(np.concatenate([r[i], c[j]]))
     A = masses[np.ix_(i, j)] / np.outer(scale[: len(i)], scale[len(i) :])
-    matrix = np.block([[np.eye(len(i)), A], [A.T, np.eye(len(j))]])
-    weighted = masses[..., None] * table
+    matrix, weighted = np.block([[np.eye(len(i)), A], [A.T, np.eye(len(j))]]), masses[..., None] * table
     sums = np.concatenate([weighted.sum(axis=1)[i], weighted.sum(axis=0)[j]])
     # eigenvalues below that share of the largest one are of separate parts of the table
     found = np.linalg.lstsq(matrix, sums / scale[:, None], rcond=1e-10)[0] / scale[:, None]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 from math import inf
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,9 @@ from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Ramp, Rule, Scaled, find_step
 from cvxens.kernels import Kernel
 from cvxens.types import Array
+
+if TYPE_CHECKING:
+    import onnx
 
 __all__ = ["to_onnx"]
 
@@ -200,7 +203,7 @@ def _find_lines(knots: Array, values: Array) -> tuple[Array, Array, Array]:
     return knots, values, np.append(slopes, 0.0)
 
 
-def to_onnx(model: BaseEstimator) -> Any:
+def to_onnx(model: BaseEstimator) -> onnx.ModelProto:
     """Return a fitted ensemble of stumps, trees of depth 2 and rules, or an additive model, as ONNX.
 
     The graph has one input, X (n, n_features) of float64. Of a classifier there are two outputs: `scores`, which is
@@ -256,8 +259,7 @@ def to_onnx(model: BaseEstimator) -> Any:
     check_is_fitted(model)
     graph = Graph(gaps=_takes_gaps(model))
     (scores, box), classes = _add_scores(model, graph), _find_classes(model)
-    inside = _add_range(model, graph, box)
-    describe = package.helper.make_tensor_value_info
+    inside, describe = _add_range(model, graph, box), package.helper.make_tensor_value_info
     shape = ("n", len(scores)) if len(scores) > 1 else ("n",)
     outputs = [describe("scores", package.TensorProto.DOUBLE, shape)]
     _add_outputs(graph, scores, inside, classes)
@@ -322,8 +324,7 @@ def _add_vote(model: BaseEstimator, graph: Graph) -> Scores:
     weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
     kept = np.flatnonzero(weights.any(axis=1)).tolist()
     learners: list[Any] = [model.weak_learners_[j] for j in kept]
-    box = _find_box(None, model.n_features_in_)
-    found = [find_step(learner) for learner in learners]
+    box, found = _find_box(None, model.n_features_in_), [find_step(learner) for learner in learners]
     if None in found:
         values = [_add_learner(learner, graph) for learner in learners]
         intercept = np.atleast_1d(model.intercept_)

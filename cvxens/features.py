@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array, issparse, sparray
 
 from cvxens.errors import InvalidInput
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.rounding import EPSILON
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given, Matrix
 from cvxens.validation import sample_prices, samples, signed_weights, whole
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -107,12 +107,12 @@ class BinnedFeatures:
 
     def __init__(
         self,
-        X: Any,
+        X: Data,
         columns: Sequence[int] | None = None,
         *,
         ways: Sequence[int] | None = None,
         n_bins: int | None = None,
-        sample_weight: Any = None,
+        sample_weight: Given = None,
         uncut: Collection[int] = (),
     ) -> None:
         sparse, gaps = issparse(X), columns is not None
@@ -120,7 +120,8 @@ class BinnedFeatures:
         self.n_samples = self.X.shape[0]
         self.columns = np.arange(self.X.shape[1]) if columns is None else np.array(columns, np.int64)
         self.n_features = len(self.columns)
-        stored = np.diff(self.X.indptr)[self.columns] if sparse else np.full(self.n_features, self.n_samples)
+        own = self.n_samples if isinstance(self.X, np.ndarray) else np.diff(self.X.indptr)[self.columns]
+        stored = np.broadcast_to(own, self.n_features)
         self.has_zeros = stored < self.n_samples
         missing = count_missing(self.X)[self.columns] if gaps else 0
         self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros - missing, dtype=np.int64)])
@@ -490,8 +491,7 @@ class FixedPoint(NamedTuple):
         exponent = int(np.frexp(mass)[1]) - BITS
         scaled = np.ldexp(weights, -exponent)
         rounded = np.rint(scaled)
-        lost = np.abs(scaled - rounded).sum(axis=1).max()
-        integers = rounded.astype(np.int64)
+        lost, integers = np.abs(scaled - rounded).sum(axis=1).max(), rounded.astype(np.int64)
         positives = np.maximum(integers, 0).sum(axis=1)
         return cls(integers, integers.sum(axis=1), positives, exponent, int(np.ceil(lost)) + (mass > 0))
 
@@ -768,8 +768,7 @@ def column(X: Any, feature: int) -> NDArray:
         return np.asarray(X)[:, feature]
     X = X.tocsc()
     feature = range(X.shape[1])[feature]
-    stored = slice(X.indptr[feature], X.indptr[feature + 1])
-    values = np.zeros(X.shape[0], X.dtype)
+    stored, values = slice(X.indptr[feature], X.indptr[feature + 1]), np.zeros(X.shape[0], X.dtype)
     np.add.at(values, X.indices[stored], X.data[stored])
     return values
 
@@ -801,20 +800,20 @@ def find_missing(values: NDArray) -> NDArray[np.bool_]:
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, np.bool_)
 
 
-def count_missing(X: Any) -> NDArray[np.int64]:
+def count_missing(X: Matrix) -> NDArray[np.int64]:
     """Return how many values of each column of X, an array or a `csc_array`, are NaN; shape (n_columns,)."""
-    if not issparse(X):
+    if isinstance(X, np.ndarray):
         return np.count_nonzero(find_missing(X), axis=0)
     of_entries = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     return np.bincount(of_entries[find_missing(X.data)], minlength=X.shape[1])
 
 
-def check_features(X: Data, *, gaps: bool = False) -> Any:
+def check_features(X: Data, *, gaps: bool = False) -> Matrix:
     """Return X (n_samples, n_columns) as an array or a `csc_array` of numbers, with NaN if there may be `gaps`."""
     return _check_sparse(X, gaps) if issparse(X) else _check_dense(X, gaps)
 
 
-def _check_dense(X: Data, gaps: bool) -> Any:
+def _check_dense(X: Data, gaps: bool) -> Array:
     """Return `X` as it is if its type can be kept, else as float64; without infinity, and without gaps if so."""
     try:
         array = np.asarray(X)
@@ -825,7 +824,7 @@ def _check_dense(X: Data, gaps: bool) -> Any:
     return array if fine else samples(array, gaps=gaps)
 
 
-def _check_sparse(X: Any, gaps: bool) -> Any:
+def _check_sparse(X: sparray, gaps: bool) -> csc_array:
     """Return a copy of `X` by columns, without stored zeros or duplicates; infinity and gaps as in `_check_dense`."""
     X = csc_array(X, copy=True)
     if X.dtype not in KEPT_TYPES:

@@ -15,6 +15,7 @@ A value that is missing is NaN. Nominal features are columns of codes of levels:
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -81,8 +82,7 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
 
 def find_step(hypothesis: object) -> OneStep | None:
     """Return the step of one feature that a hypothesis is; None of one that is none."""
-    step: OneStep | None = getattr(hypothesis, "step", None)
-    return step
+    return getattr(hypothesis, "step", None)
 
 
 def negate(hypothesis: Hypothesis) -> Hypothesis:
@@ -106,15 +106,18 @@ class _Signed:
         same: Any = self
         value = vars(self)[self.signed]
         opposite = tuple(-each for each in value) if isinstance(value, tuple) else -value
-        negated: Self = replace(same, **{self.signed: opposite})
-        return negated
+        return replace(same, **{self.signed: opposite})
 
 
 class _Tested(_Signed):
     """A hypothesis that is `sign` where `test` holds, else -sign."""
 
-    test: Any
-    sign: Any
+    sign: int
+
+    @property
+    @abstractmethod
+    def test(self) -> str:
+        """What holds where it is `sign`."""
 
     def __str__(self) -> str:
         return f"{self.test} -> {self.sign:+d}"
@@ -123,7 +126,7 @@ class _Tested(_Signed):
 class _OfOneFeature:
     """A hypothesis that looks at one feature."""
 
-    feature: Any
+    feature: int
 
     @property
     def feature_shares(self) -> FeatureShares:
@@ -311,7 +314,7 @@ def _fill(answers: Array, values: NDArray, missing: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Branch(_Tested):
+class Branch:
     """The hypothesis h(x) = above(x) if x[feature] >= threshold else below(x): a tree, of stumps one of depth 2.
 
     Texts have the ways to the leaves of one sign. The threshold -inf asks whether the value is known.
@@ -367,6 +370,9 @@ class Branch(_Tested):
     def test(self) -> str:
         own = [rule.test for rule in self.rules if rule.sign == self.sign]
         return ", or ".join(own) or f"x[{self.feature}] < -inf"
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}"
 
 
 class Interval(NamedTuple):
@@ -751,8 +757,7 @@ class Staircase(_OfOneFeature, _Signed):
     def __call__(self, X: Data, /) -> Array:
         rises = np.append(0.0, 2 * np.cumsum(self.weights)) - np.sum(self.weights)
         at = np.searchsorted(self.thresholds, np.asarray(column(X, self.feature), np.float64), "right")
-        values: Array = rises[at]
-        return values
+        return rises[at]
 
     def __str__(self) -> str:
         return f"x[{self.feature}] by {np.count_nonzero(self.weights)} steps"
@@ -800,7 +805,7 @@ class SignedTree(_Signed):
     sign: float = 1.0  # +1 or -1
     coded: bool = False  # True if X is an array of numbers and codes, as that of `Trees` with `features`
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Data, /) -> Array:
         """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
         return self.sign * self.tree.predict(decode_table(self.tree.features, X) if self.coded else X)
 
@@ -882,8 +887,8 @@ class Formula(_Signed):
     parts: tuple[Hypothesis, ...]
     sign: int = 1  # +1 or -1
 
-    def __call__(self, X: Any, /) -> Array:
-        values = np.full(len(X), self.connective.empty)
+    def __call__(self, X: Data, /) -> Array:
+        values = np.full(np.shape(X)[0], self.connective.empty)
         for part in self.parts:
             values = self.connective.combine(values, part(X))
         return self.sign * values

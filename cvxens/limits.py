@@ -301,8 +301,7 @@ def available_threads() -> int:
     By default one for each processor that the process may run on, or the environment's NUMBA_NUM_THREADS, which joblib
     sets in its processes; never more than `limit_threads` allows. Within a task of `map_in_threads` it is 1.
     """
-    limit = _THREAD_LIMIT.get()
-    most = _count_processors()
+    limit, most = _THREAD_LIMIT.get(), _count_processors()
     return most if limit is None else min(limit, most)
 
 
@@ -419,7 +418,7 @@ def _threads(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_count_processors(), thread_name_prefix=f"cvxens {process}")
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+def one_blas_thread() -> AbstractContextManager[object]:
     """Let BLAS use one thread for a while."""
     return _controller().limit(limits=1, user_api="blas")
 

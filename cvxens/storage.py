@@ -84,8 +84,7 @@ def read_bounded(stream: BinaryIO, limit: int) -> bytes:
 
 def read_file(path: Path) -> bytes:
     """Read a file, or a pipe or device that ends, if there is room for it in memory, else raise `Oversized`."""
-    limit = room()
-    size = path.stat().st_size
+    limit, size = room(), path.stat().st_size
     if size > limit:
         raise Oversized(limit, size)
     with path.open("rb") as file:

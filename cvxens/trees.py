@@ -9,12 +9,12 @@ A random forest grows many trees without pruning, each on a bootstrap sample, wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,7 +25,7 @@ from scipy.special import betaincinv
 from cvxens.errors import InvalidInput, refusing
 from cvxens.limits import check_time, map_in_threads
 from cvxens.tables import Feature, Table, match
-from cvxens.types import Array, Data, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly, Given
 from cvxens.validation import RandomState, generator, labels, positive, weights, whole
 from cvxens.validation import n_jobs as checked_jobs
 
@@ -70,7 +70,7 @@ class TreeRule:
     """
 
     conditions: tuple[str, ...]
-    label: Any
+    label: object
     cases: float
     errors: float
 
@@ -89,7 +89,7 @@ class Tree(FieldsOnly):
     """
 
     features: tuple[Feature, ...]
-    classes: tuple[Any, ...]
+    classes: tuple[Hashable, ...]
     nodes: Nodes
 
     def check(self) -> None:
@@ -109,7 +109,7 @@ class Tree(FieldsOnly):
             raise ValueError("a tree whose branches do not lead to its nodes")
 
     @cached_property
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[Hashable, ...]:
         return self.features, self.classes, *(field.tobytes() for field in self.nodes)
 
     def __eq__(self, other: object) -> bool:
@@ -163,7 +163,7 @@ class Tree(FieldsOnly):
             depths[node] = depths[self.parents[node]] + 1
         return int(depths.max())
 
-    def predict_proba(self, X: Data) -> Array:
+    def predict_proba(self, X: Data | Table) -> Array:
         """Return class probabilities, (n_samples, n_classes), in the order of `classes`.
 
         `X` is a table of the features of training, or what `match` makes one of. A sample without the value that a
@@ -173,7 +173,7 @@ class Tree(FieldsOnly):
         columns = match(self.features, X).columns
         return _descend(self.nodes, self.branches, self._shares, self.probabilities, columns)
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Data | Table) -> NDArray:
         """Return the most probable class of each sample, (n_samples,); of equally probable ones the first."""
         return np.array(self.classes)[self.predict_proba(X).argmax(axis=1)]
 
@@ -211,8 +211,7 @@ class Tree(FieldsOnly):
                 yield child, feature.name, ("<=", ">")[branch], f"{self.nodes.cut[node]:.12g}"
 
     def _decision(self, node: int, conditions: tuple[str, ...]) -> TreeRule:
-        counts = self.nodes.counts[node]
-        label = self.classes[self.probabilities[node].argmax()]
+        counts, label = self.nodes.counts[node], self.classes[self.probabilities[node].argmax()]
         return TreeRule(conditions, label, float(counts.sum()), float(counts.sum() - counts.max()))
 
 
@@ -276,9 +275,9 @@ class Options:
 
 
 def fit_tree(
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: Data | Table,
+    y: ArrayLike,
+    sample_weight: Given = None,
     *,
     max_depth: int | None = None,
     min_cases: float = 2,
@@ -352,7 +351,7 @@ def fit_tree(
 
 
 def fit_forest(
-    X: Any,
+    X: Data | Table,
     y: ArrayLike,
     n_trees: int = 100,
     *,
@@ -410,7 +409,7 @@ def fit_forest(
     return tuple(map_in_threads(fit, seeds.tolist(), effective_n_jobs(checked_jobs(n_jobs))))
 
 
-def _read_training(X: Data, y: ArrayLike) -> tuple[Table, Training, tuple[Any, ...]]:
+def _read_training(X: Data | Table, y: ArrayLike) -> tuple[Table, Training, tuple[Hashable, ...]]:
     """Return the samples as a table, the same with class codes, and the classes."""
     table = Table.read(X)
     y = labels("y", y, len(table))

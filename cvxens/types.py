@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from scipy.sparse import csc_array
 
 Array: TypeAlias = NDArray[np.float64]
 """A float64 array; its shape is said where it is used."""
@@ -24,6 +29,13 @@ class Shaped(Protocol):
 
 Data: TypeAlias = ArrayLike | Shaped
 """Samples as people have them; what reads them says what it takes."""
+
+Given: TypeAlias = Data | None  # samples, or something for each of them such as a weight, where they were given
+Matrix: TypeAlias = "Array | csc_array"  # samples as they were read, (n_samples, n_features)
+Frame: TypeAlias = "pd.DataFrame | pl.DataFrame"
+Cells: TypeAlias = "pd.Series | pl.Series"  # a column of a frame
+Value = TypeVar("Value", float, Array)
+KernelFunction: TypeAlias = Callable[[Array, Array], Array]  # from two samples to the matrix between their rows
 
 Point: TypeAlias = Mapping[str, Array]
 """Named arrays: a primal and dual point of a problem, or as much of it as somebody has."""
@@ -92,10 +104,10 @@ class FieldsOnly:
     def check(self) -> None:
         """Raise a ValueError unless the indices among the fields lead where they should."""
 
-    def __getstate__(self: Any) -> dict[str, Any]:
+    def __getstate__(self: Any) -> dict[str, object]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    def __setstate__(self: Any, state: Mapping[str, Any]) -> None:
+    def __setstate__(self: Any, state: Mapping[str, object]) -> None:
         for each in fields(self):
             object.__setattr__(self, each.name, state[each.name])
         self.check()

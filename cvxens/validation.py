@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from math import inf, isfinite
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
@@ -17,16 +17,16 @@ from cvxens.types import Array
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 
-def positive(argument: str, value: Any) -> float:
+def positive(argument: str, value: object) -> float:
     """Return `value` as a float if it is a finite number above 0."""
     if not _is_number(value) or value <= 0:
         raise InvalidInput(argument, f"found {value!r}", "give a finite number above 0")
     return float(value)
 
 
-def prices(argument: str, value: Any) -> float | Array:
+def prices(argument: str, value: object) -> float | Array:
     """Return `value` as a float above 0, or as an array of one such number per sample."""
-    if np.ndim(value) == 0:
+    if np.asarray(value).ndim == 0:
         return positive(argument, value)
     array = finite_array(argument, value, ndim=1)
     if array.min() <= 0:
@@ -47,14 +47,14 @@ def limit(argument: str, value: object) -> float:
     return inf if isinstance(value, float) and value == inf else positive(argument, value)
 
 
-def number(argument: str, value: Any) -> float:
+def number(argument: str, value: object) -> float:
     """Return `value` as a float if it is a finite number."""
     if not _is_number(value):
         raise InvalidInput(argument, f"found {value!r}", "give a finite number")
     return float(value)
 
 
-def whole(argument: str, value: Any, least: int = 1) -> int:
+def whole(argument: str, value: object, least: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `least`."""
     if not _is_whole(value) or value < least:
         raise InvalidInput(argument, f"found {value!r}", f"give a whole number of at least {least}")
@@ -63,7 +63,7 @@ def whole(argument: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def n_jobs(value: Any) -> int | None:
+def n_jobs(value: object) -> int | None:
     """Return `value` if it is a number of jobs as joblib counts: None, or a whole number other than 0."""
     if value is None:
         return None
@@ -120,11 +120,11 @@ def random_state(value: Any) -> RandomState:
     return value
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     try:
         return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
     except OverflowError:
@@ -150,7 +150,7 @@ def feature_index(argument: str, feature: object, names: Sequence[str], n_featur
 
 
 def finite_array(
-    argument: str, values: ArrayLike, ndim: int | None = None, infinite: bool = False, gaps: bool = False
+    argument: str, values: object, ndim: int | None = None, infinite: bool = False, gaps: bool = False
 ) -> Array:
     """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN and infinity, unless allowed."""
     if hasattr(values, "toarray"):
@@ -180,7 +180,7 @@ def finite_array(
     return array
 
 
-def samples(X: Any, argument: str = "X", *, gaps: bool = False) -> Array:
+def samples(X: object, argument: str = "X", *, gaps: bool = False) -> Array:
     """Return `X` as a (n_samples, n_features) array of two samples or more; finite, not all alike, or with `gaps`."""
     X = finite_array(argument, X, ndim=2, gaps=gaps)
     if len(X) < 2:
@@ -191,7 +191,7 @@ def samples(X: Any, argument: str = "X", *, gaps: bool = False) -> Array:
     return X
 
 
-def signs(y: Any, n_samples: int | None = None, argument: str = "y") -> Array:
+def signs(y: object, n_samples: int | None = None, argument: str = "y") -> Array:
     """Return labels `y` in {-1, +1}, both present, one per sample, as float64."""
     y = finite_array(argument, y, ndim=1)
     same_length(argument, y, n_samples)
@@ -204,7 +204,7 @@ def signs(y: Any, n_samples: int | None = None, argument: str = "y") -> Array:
     return y
 
 
-def labels(argument: str, values: ArrayLike, n_samples: int | None = None) -> NDArray[Any]:
+def labels(argument: str, values: object, n_samples: int | None = None) -> NDArray[np.generic]:
     """Return labels of any type as an array of shape (n_samples,)."""
     try:
         array = np.asarray(values)
@@ -216,19 +216,19 @@ def labels(argument: str, values: ArrayLike, n_samples: int | None = None) -> ND
     return array
 
 
-def same_length(argument: str, values: NDArray[Any], n_samples: int | None) -> None:
+def same_length(argument: str, values: Sized, n_samples: int | None) -> None:
     """Raise unless `values` has one row per sample."""
     if n_samples is not None and len(values) != n_samples:
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
 
 
-def one_each(argument: str, values: Any, n: int, of: str) -> None:
+def one_each(argument: str, values: Sized, n: int, of: str) -> None:
     """Raise unless there are `n` values, one for each of what `of` names."""
     if len(values) != n:
         raise InvalidInput(argument, f"found {len(values)} values for {n} {of}s", f"give one per {of}")
 
 
-def weights(argument: str, values: ArrayLike, n: int, of: str = "sample") -> Array:
+def weights(argument: str, values: object, n: int, of: str = "sample") -> Array:
     """Return one finite number of at least 0 for each of what `of` names, not all of them 0."""
     array = finite_array(argument, values, ndim=1)
     one_each(argument, array, n, of)
@@ -237,7 +237,7 @@ def weights(argument: str, values: ArrayLike, n: int, of: str = "sample") -> Arr
     return array
 
 
-def positive_each(argument: str, values: ArrayLike, n: int, of: str) -> Array:
+def positive_each(argument: str, values: object, n: int, of: str) -> Array:
     """Return one finite number above 0 for each of what `of` names."""
     array = finite_array(argument, values, ndim=1)
     one_each(argument, array, n, of)
@@ -252,7 +252,7 @@ def count_rows(values: Any) -> int:
     return int(shape[0]) if shape else len(values)
 
 
-def signed_weights(s: ArrayLike, n_samples: int) -> Array:
+def signed_weights(s: object, n_samples: int) -> Array:
     """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
     s = finite_array("s", s)
     if s.ndim not in {1, 2}:
@@ -261,7 +261,7 @@ def signed_weights(s: ArrayLike, n_samples: int) -> Array:
     return s.reshape(n_samples, -1)
 
 
-def symmetric(K: ArrayLike, argument: str = "K") -> Array:
+def symmetric(K: object, argument: str = "K") -> Array:
     """Return `K` as a square symmetric float64 array."""
     K = finite_array(argument, K, ndim=2)
     if K.shape[0] != K.shape[1]:

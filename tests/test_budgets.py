@@ -6,12 +6,12 @@ from house import count_house, trace_lpboost
 HOUSE = {
     "files": 152,
     "lines": 58395,
-    "code": 33700,
+    "code": 33675,
     "class names used twice": 3,
     "module constants": 289,
-    "hasattr + getattr": 80,
-    "Any": 1279,
-    "Any in public": 331,
+    "hasattr + getattr": 78,
+    "Any": 763,
+    "Any in public": 60,
     "test lines": 45253,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""

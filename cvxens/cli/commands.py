@@ -130,8 +130,7 @@ def fit(
         train.fit(model)
         seconds = time.perf_counter() - start
     model.save(out)
-    certificates = list_certificates(model.certificate_)
-    scores = {"training_score": train.score(model)}
+    certificates, scores = list_certificates(model.certificate_), {"training_score": train.score(model)}
     if held_out is not None:
         scores["test_score"] = held_out.score(model)
     n_samples, n_features = len(train), int(model.n_features_in_)
@@ -163,7 +162,7 @@ def fit(
     return INTERRUPTED if any(Ending.INTERRUPTED.value in message for message in messages) else 0
 
 
-def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
+def _make_estimator(name: str, parameters: Sequence[str]) -> BaseEstimator:
     """Make an estimator of a name, in any case, with parameters such as "C=0.1"; `InvalidInput` for unknown ones."""
     from difflib import get_close_matches
 
@@ -186,13 +185,13 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
     return estimator
 
 
-def _parse_value(text: str) -> Any:
+def _parse_value(text: str) -> object:
     """Return a value as Python writes it: a number, True, None, a dict, constraints; other text stands for itself."""
     import ast
 
     from cvxens import estimators
 
-    def read(node: Any) -> Any:
+    def read(node: ast.AST) -> object:
         match node:
             case ast.List(elts=entries):
                 return [read(entry) for entry in entries]
@@ -275,8 +274,7 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     fitted = cvxens.load_model(model)
     X, y, remarks, _ = _read(data, fitted)
     with printing_warnings(data):
-        predicted = fitted.predict(X).tolist()
-        added = {}
+        predicted, added = fitted.predict(X).tolist(), {}
         if proba:
             added["proba"] = _by_class(fitted, "--proba", "predict_proba", X)
         if scores:
@@ -397,8 +395,7 @@ def export(model: str, out: Path) -> None:
     from cvxens.export import to_onnx
 
     fitted = cvxens.load_model(model)
-    graph = to_onnx(fitted)
-    encoder = _encoder_of(fitted)
+    graph, encoder = to_onnx(fitted), _encoder_of(fitted)
     if encoder is not None and encoder.learnt and not encoder.raw:
         told = {entry.key: entry for entry in graph.metadata_props}
         told["input"].value = "numbers, those in columns where missing; 0/1 for each level in the lists of columns"
@@ -454,7 +451,7 @@ def prove(
     click.echo(f"{proof.claim}\nrelative gap {proof.relative_gap:.3g}; saved to {out}")
 
 
-def _lay_out(path: str, fitted: BaseEstimator) -> tuple[Any, Any, Any]:
+def _lay_out(path: str, fitted: BaseEstimator) -> tuple[object, object, object]:
     """Read a file for a proof: where its columns are, as the checker finds them, features, and classes."""
     from cvxens.datasets import load_samples
     from cvxens.proofs import Layout
@@ -503,8 +500,7 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
     from cvxens.crosscheck import Sample, named
     from cvxens.crosscheck import crosscheck as check
 
-    chosen = named(formulation)
-    dataset = read_dataset(data, **options).as_signs()
+    chosen, dataset = named(formulation), read_dataset(data, **options).as_signs()
     sample = Sample.from_arrays(dataset.X, dataset.y)
     rows: list[Row] = []
     try:

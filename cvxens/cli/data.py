@@ -136,8 +136,7 @@ def _doubt_spelling(classes: NDArray) -> list[str]:
 
 def _likely_target(table: FileTable) -> str:
     """Return the column that is most likely one of classes: the outer ones first, with few values; "" for none."""
-    names = table.names
-    few = range(2, min(MOST_CATEGORIES, len(table.frame) // 2) + 1)
+    names, few = table.names, range(2, min(MOST_CATEGORIES, len(table.frame) // 2) + 1)
     return next((name for name in [names[-1], *names[:-1]] if table.frame[name].nunique() in few), "")
 
 

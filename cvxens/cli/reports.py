@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isinf, isnan
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -90,7 +89,7 @@ def print_notes(notes: Sequence[str]) -> None:
         out.print(Text(f"  and {len(ordered) - MOST_NOTES} more such notes, which --json has"))
 
 
-def print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
+def print_columns(columns: Sequence[Mapping[str, object]]) -> None:
     """Print a row per column of a table."""
     table = start_table(("column", "kind"), ("distinct", "missing"))
     table.add_column("values", overflow="fold", max_width=36)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import atanh, ceil, inf, log
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from cvxens.certificates import Certificate, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle, relative_gap, skip_squares
 from cvxens.errors import InvalidInput
 from cvxens.rounding import sum_error
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
 """The largest edge that has a finite weight; u may be so concentrated that a hypothesis with errors exceeds it."""
@@ -112,7 +112,7 @@ class Boosted:
 
 
 def boosting_steps(
-    oracle: Oracle, y: Any, target: Callable[[float], float] | None = None, *, prior: Any = None
+    oracle: Oracle, y: ArrayLike, target: Callable[[float], float] | None = None, *, prior: Given = None
 ) -> Iterator[BoostingStep]:
     """Boost: round after round, until the caller stops.
 

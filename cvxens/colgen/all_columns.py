@@ -46,8 +46,7 @@ def solve_over_all(formulation: Formulation, oracle: QuantileStumps, tol: float)
     """
     H = oracle.columns
     assert H is not None
-    start = perf_counter()
-    problem = Problem(formulation, ColumnMap(H), np.ones((H.shape[0], 1)))
+    start, problem = perf_counter(), Problem(formulation, ColumnMap(H), np.ones((H.shape[0], 1)))
     # half of the gap is for rounding, and for the edges anew
     found = problem.evaluate(iterate_least_squares(problem, tol / 2))
     values, note = (found.primal, found.dual), "over every hypothesis of the oracle"

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import compress, count, starmap
 from math import inf, isfinite
 from operator import attrgetter, ge
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 from warnings import warn
 
 import numpy as np
@@ -60,7 +60,7 @@ from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.proofs.forms import Statement
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 
 PATIENCE = 20
 """Rounds without progress after which a run without a bound ends: linear programs stand still for a few at a time."""
@@ -189,8 +189,7 @@ def iterate(
                 bound = master.bound(solution, priced)
         under = "" if condition is None or bound == -inf else condition(columns.entered, solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced, under), tol)
-        now = time.perf_counter()
-        gap = relative_gap(incumbent.solution.objective, incumbent.bound)
+        now, gap = time.perf_counter(), relative_gap(incumbent.solution.objective, incumbent.bound)
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
@@ -420,7 +419,7 @@ def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
     return row_sizes(edges, solution.row_norm, one_sided=not solution.is_free)
 
 
-def _evaluate(hypothesis: Hypothesis, sample: object, n_samples: int) -> Column:
+def _evaluate(hypothesis: Hypothesis, sample: Data, n_samples: int) -> Column:
     """Evaluate a hypothesis of the start on the sample."""
     column = Column(hypothesis, sample, 0.0)
     try:
@@ -534,7 +533,7 @@ class Run:
     proof: Proof | None = None
     origin: RunOrigin | None = field(default=None, repr=False, compare=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "origin": None}
 
     def decision_function(self, X: Data) -> Array:
@@ -556,7 +555,7 @@ class Run:
 def column_generation(
     formulation: Formulation,
     oracle: Oracle,
-    y: Any = None,
+    y: Given = None,
     *,
     tol: float = 1e-6,
     max_columns: int | None = None,
@@ -694,8 +693,11 @@ def column_generation(
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
             search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)
         run = search.run(limits)
-    proof = run.certificate.exact() if exact else None
+    proof = cast("Proof", run.certificate.exact()) if exact else None
     return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
+
+
+generate: Callable[..., Run] = column_generation  # with options that others were given
 
 
 def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
@@ -738,7 +740,7 @@ class Search:
     start: tuple[Hypothesis, ...] = ()
     checkpoint: Checkpoint | None = None
     callback: Callable[[Step], Step | bool | None] | None = None
-    begin: Callable[[Any, Oracle, float], Sequence[Hypothesis]] | None = None
+    begin: Callable[..., Sequence[Hypothesis]] | None = None
 
     def __post_init__(self) -> None:
         self.master = self.make_master(self.formulation, self.signs)

@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, issparse
 
 from cvxens import validation
-from cvxens.colgen.loop import Run, column_generation
+from cvxens.colgen.loop import Run, generate
 from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.colgen.protocols import (
     Column,
@@ -58,7 +58,7 @@ from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Frame, Given
 
 N_POINTS = 10
 """Values of a feature at which its band is found where nobody says how many: each is two programs."""
@@ -287,8 +287,7 @@ class _LevelProgram:
             self.program.add_column(np.append(self.stack.repeat(self.y * values), self.rest))
         self.program.change_costs(np.append(np.zeros(self.n_others), -c))
         variables, multipliers = self.program.solve()
-        price = -float(multipliers[-1])
-        u = self.stack.fold(multipliers[: len(self.stack.gains)])
+        price, u = -float(multipliers[-1]), self.stack.fold(multipliers[: len(self.stack.gains)])
         b = variables[self.place] if self.intercept else 0.0
         w = np.maximum(variables[self.n_others :], 0.0)
         return Reached(w, np.asarray(b), u / price if price > 0 else np.zeros(len(self.y)), max(price, 0.0))
@@ -336,7 +335,7 @@ def find_level(run: Run, formulation: Formulation, slack: float) -> float:
 class PricedPart(NamedTuple):
     """Hypotheses of which a linear function has the coefficients ``c_j = tilt'h_j + constant``."""
 
-    oracle: Any  # an `Oracle` of them; None where there are none
+    oracle: Oracle | None  # an `Oracle` of them; None where there are none
     tilt: Array
     constant: float = 0.0
     left_out: tuple[Hypothesis, ...] = ()  # what the oracle has that is of no part, or of another one
@@ -496,7 +495,7 @@ def take_ends(ends: Sequence[End], found: Array) -> Range:
 
 
 def near_optimal_range(
-    run: Run, functional: Any, slack: float = 0.01, *, tol: float = 1e-2, max_time: float = inf
+    run: Run, functional: ArrayLike, slack: float = 0.01, *, tol: float = 1e-2, max_time: float = inf
 ) -> Range:
     """Find what a linear functional can be over all ensembles almost as good as the one that a run found.
 
@@ -641,7 +640,7 @@ class Bands:
         """The features that no ensemble within the level does without: their importance is above 0 for certain."""
         return [band.feature for band in self.bands if band.importance.least[0] > 0]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Return a pandas data frame with a row for every feature: the range of its importance, and that of its shape.
 
         Returns
@@ -667,19 +666,19 @@ class Bands:
 
 def find_bands(
     formulation: Formulation,
-    make_oracle: Callable[[Any], Oracle],
-    X: Any,
-    y: Any = None,
+    make_oracle: Callable[[Data], Oracle],
+    X: Data,
+    y: Given = None,
     *,
     within: float = 0.01,
     features: Iterable[int] | None = None,
-    points: Mapping[int, Any] | int = N_POINTS,
+    points: Mapping[int, ArrayLike] | int = N_POINTS,
     start: Iterable[Hypothesis] = (),
     feature_names: Sequence[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: Given = None,
     tol: float = 1e-2,
     max_time: float = inf,
-    **options: Any,
+    **options: object,
 ) -> Bands:
     """Find the exact range of every feature's function and importance over all ensembles almost as good as the best.
 
@@ -749,8 +748,8 @@ def find_bands(
     if formulation.outputs is not None:
         raise InvalidInput("formulation", f"found {formulation.outputs} outputs", "give one of a single output")
     with limit_time(max_time):
-        run = column_generation(formulation, make_oracle(X), y, start=start, **options)
-        sample = np.asarray(X.toarray() if issparse(X) else X)
+        run = generate(formulation, make_oracle(X), y, start=start, **options)
+        sample = np.asarray(coo_array(X).toarray() if issparse(X) else X)
         names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
         masses = validation.weights(
             "sample_weight", np.ones(len(sample)) if sample_weight is None else sample_weight, len(sample)
@@ -780,7 +779,7 @@ class _BandSearch:
     """Finds bands around the ensemble of a run."""
 
     def __init__(
-        self, run: Run, make_oracle: Callable[[Any], Oracle], X: Array, shares: Array, within: float, tol: float
+        self, run: Run, make_oracle: Callable[[Data], Oracle], X: Array, shares: Array, within: float, tol: float
     ) -> None:
         assert run.origin is not None
         self.formulation, _, self.y = run.origin
@@ -796,7 +795,9 @@ class _BandSearch:
         for column in (*run.columns, *ask(oracle, self.y * self.ensemble.u, ()).columns):
             self._find_features(column.hypothesis, np.asarray(evaluate(column.hypothesis, X)))
 
-    def find(self, features: Iterable[int] | None, points: Mapping[int, Any] | int, names: Sequence[str]) -> Bands:
+    def find(
+        self, features: Iterable[int] | None, points: Mapping[int, ArrayLike] | int, names: Sequence[str]
+    ) -> Bands:
         """Find the bands of some features, or of all that have a weight."""
         n_features = self.X.shape[1]
         validation.one_each("feature_names", names, n_features, "feature")
@@ -837,7 +838,7 @@ class _BandSearch:
         X[:, d] = self.X[:, d]
         return X
 
-    def _choose_points(self, d: int, points: Mapping[int, Any] | int) -> NDArray[np.intp]:
+    def _choose_points(self, d: int, points: Mapping[int, ArrayLike] | int) -> NDArray[np.intp]:
         """Return rows of the sample with the values of feature d at which its function is wanted, ascending."""
         values, rows = np.unique(self.X[:, d], return_index=True)
         rows = rows[~np.isnan(values)] if values.dtype.kind == "f" else rows

@@ -28,20 +28,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
-from cvxens.colgen.loop import Run, Step, column_generation
+from cvxens.colgen.loop import Run, Step, generate
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
-from cvxens.types import Array
+from cvxens.types import Array, Given, Value
 
 SHARE = 1 / 3
 """The part of `tol` that runs may use up at their own prices; the rest is for what lies between.
@@ -74,7 +73,7 @@ class Line:
     slope: float
     rounding: float
 
-    def __call__(self, price: Any) -> Any:
+    def __call__(self, price: Value) -> Value:
         """Evaluate it at a price, or at several."""
         return self.at_zero + price * self.slope
 
@@ -291,14 +290,14 @@ class Path:
 def solve_path(
     formulate: Callable[[float], Formulation],
     oracle: Oracle,
-    y: Any = None,
+    y: Given = None,
     *,
     prices: tuple[float, float],
     tol: float = 1e-3,
     max_points: int = 200,
     max_time: float = inf,
     callback: Callable[[PathPoint], bool | None] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Path:
     """Solve a formulation at all prices of an interval, to a certified gap that holds at each of them.
 
@@ -409,10 +408,10 @@ class _Solver:
 
     formulate: Callable[[float], Formulation]
     oracle: Oracle
-    y: Any
+    y: Given
     ends: tuple[float, float]
     tol: float
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     samples: dict[float, _Sample] = field(default_factory=dict)
     """By the prices of points."""
     maximise: bool = False
@@ -429,7 +428,7 @@ class _Solver:
             last[:] = [step]
 
         options = {"start": list(start), "callback": watch, "tol": SHARE * self.tol, **self.options}
-        run = column_generation(formulation, self.oracle, self.y, **options)
+        run = generate(formulation, self.oracle, self.y, **options)
         certificate = run.certificate
         bounded = certificate.proven or certificate.condition
         if not bounded and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
@@ -532,7 +531,7 @@ class _Solver:
         return (u, value) if known else (run.u, -inf)
 
 
-def _mix(share: float, first: Any, second: Any) -> Any:
+def _mix(share: float, first: Value, second: Value) -> Value:
     return (1 - share) * first + share * second
 
 

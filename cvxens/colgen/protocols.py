@@ -29,10 +29,10 @@ from cvxens.hypotheses import Hypothesis, TabulatedColumn, negate
 from cvxens.problems.duality import centres, edge_of, row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.solvers.byte_rows import as_bytes
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 
-def evaluate(hypothesis: Hypothesis, sample: Any) -> Array:
+def evaluate(hypothesis: Hypothesis, sample: Data) -> Array:
     """Return the values of a hypothesis on a sample, shape (n_samples,); some samples know by themselves how."""
     own = find_way(sample, "evaluate")
     return hypothesis(sample) if own is None else own(hypothesis)
@@ -74,8 +74,8 @@ class TabledSample:
     (array([-1.,  1.]), array([-6., -8.]))
     """
 
-    X: Any
-    table: Any
+    X: Data
+    table: Array
 
     def __post_init__(self) -> None:
         validation.same_length("table", self.table, validation.count_rows(self.X))
@@ -97,8 +97,13 @@ class TabledSample:
 class CombinedSample:
     """Rows that are linear combinations of samples: the values of a hypothesis on them are ``D h(X)``."""
 
-    X: Any
+    X: Data
     D: csr_array  # (n_rows, n_samples)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many rows there are, and features."""
+        return len(self), *np.shape(self.X)[1:]
 
     def __len__(self) -> int:
         return int(self.D.shape[0])
@@ -124,11 +129,11 @@ class Column:
     """
 
     hypothesis: Hypothesis
-    sample: Any
+    sample: Data
     edge: float
 
     @classmethod
-    def with_values(cls, hypothesis: Hypothesis, sample: object, edge: float, values: Array) -> Self:
+    def with_values(cls, hypothesis: Hypothesis, sample: Data, edge: float, values: Array) -> Self:
         """Return a column whose values an oracle knows already."""
         column = cls(hypothesis, sample, edge)
         vars(column)["kept"] = as_bytes(values)
@@ -137,11 +142,10 @@ class Column:
     @property
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,)."""
-        kept = self.kept
-        return kept.astype(np.float64) if getattr(kept, "dtype", None) == np.int8 else kept
+        return np.asarray(self.kept, np.float64 if getattr(self.kept, "dtype", None) == np.int8 else None)
 
     @cached_property
-    def kept(self) -> Any:
+    def kept(self) -> Array | NDArray[np.int8]:
         """The same values, in bytes if they are small integers; evaluated once, when first asked for."""
         return as_bytes(evaluate(self.hypothesis, self.sample))
 
@@ -155,7 +159,7 @@ class Column:
         return float(centres(self.values[np.newaxis])[0])
 
 
-def make_column(hypothesis: Hypothesis, sample: object, edge: float) -> Column:
+def make_column(hypothesis: Hypothesis, sample: Data, edge: float) -> Column:
     """Return a column, as the sample makes it where no machine has the values of all samples."""
     make = find_way(sample, "make_column")
     return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
@@ -245,7 +249,7 @@ class Oracle(Protocol):
     """
 
     @property
-    def sample(self) -> Any:
+    def sample(self) -> Data:
         """The n_samples rows that the hypotheses are evaluated on."""
 
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
@@ -500,8 +504,7 @@ class EachSign(OracleOver):
         Under a norm of rows the oracle ranks by all edges, which is no less. So it is asked again without those that
         are known, until nothing else can be better; then the bounds are those of the edges above 0.
         """
-        row_norm = options.get("row_norm", inf)
-        priced = ask(self.oracle, s, exclude, **options)
+        row_norm, priced = options.get("row_norm", inf), ask(self.oracle, s, exclude, **options)
         columns = self._list_signs(priced, s, row_norm)
         if inf in {row_norm, priced.outside_bound}:
             return replace(priced, columns=_rank(columns))

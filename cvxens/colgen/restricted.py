@@ -108,7 +108,7 @@ class Restricted:
         for place, column in enumerate(columns):
             row = np.asarray(column.kept)[np.newaxis]
             if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):
-                row, shifts[place] = row - shift, shift
+                row, shifts[place] = np.subtract(row, shift), shift
             self._kept.add(row)
         self.centres = np.append(self.centres, shifts)
         self._problem = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, isnan
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from cvxens import validation
 from cvxens.colgen.loop import Step
 from cvxens.colgen.protocols import Hypothesis, evaluate
 from cvxens.errors import InvalidInput
-from cvxens.types import Array
+from cvxens.types import Array, Data
 
 
 @dataclass(eq=False)
@@ -50,7 +49,7 @@ class StopEarly:
     ('STOPPED', 3)
     """
 
-    X: Any
+    X: Data
     loss: Callable[[Array], float]
     n_iter_no_change: int = 10
     losses: list[float] = field(init=False, default_factory=list)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.tables import NUMBER, TableEncoder
-from cvxens.types import Array
+from cvxens.types import Array, Matrix
 
 Split = tuple[NDArray, NDArray]
 
@@ -51,12 +51,12 @@ class Dataset:
     array([-1.,  1., -1.])
     """
 
-    X: Any = field(repr=False)
+    X: Matrix = field(repr=False)
     y: NDArray = field(repr=False)
     feature_names: tuple[str, ...] = field(repr=False)
     name: str
     source: str = ""
-    X_test: Any = field(default=None, repr=False)
+    X_test: Matrix | None = field(default=None, repr=False)
     y_test: NDArray | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
     splits: tuple[Split, ...] = field(default=(), repr=False)

@@ -34,6 +34,7 @@ from cvxens.datasets.dataset import Dataset, Split
 from cvxens.errors import DataFileError, InvalidInput, refusing
 from cvxens.limits import SMALL_ALLOCATION
 from cvxens.storage import MEBIBYTE, PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
+from cvxens.types import Matrix
 
 DENSE_LIMIT = 256 * MEBIBYTE
 """Bytes that a dense matrix may take if its file holds something smaller."""
@@ -267,7 +268,7 @@ def read_arrays(source: Source) -> dict[str, NDArray]:
         return {name.removesuffix(".npy"): np.load(content, allow_pickle=False) for name, content in contents}
 
 
-def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> Any:
+def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> Matrix:
     """Return X of the part whose arrays end so, None if it is not there; `DataFileError` for parts of no CSR matrix."""
     if f"X{suffix}" in arrays:
         return arrays[f"X{suffix}"]

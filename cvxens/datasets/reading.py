@@ -37,6 +37,7 @@ from cvxens.tables import (
     recognise_numerals,
     spell,
 )
+from cvxens.types import Frame, Matrix
 
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
@@ -164,10 +165,8 @@ def _clean_labels(source: Source, data: Dataset) -> Dataset:
     return replace(data, y=labels[:n], y_test=None if data.y_test is None else labels[n:])
 
 
-def _check_part(source: Source, part: str, X: Any, n_samples: int, feature_names: Sequence[str]) -> None:
+def _check_part(source: Source, part: str, X: Matrix, n_samples: int, feature_names: Sequence[str]) -> None:
     """Raise unless `X` is a matrix of finite numbers, one row per label and one column per name."""
-    from scipy.sparse import issparse
-
     if X.ndim != 2 or X.shape != (n_samples, len(feature_names)) or 0 in X.shape:
         raise source.error(
             f"found {part} of shape {X.shape} with {n_samples} labels and {len(feature_names)} feature names",
@@ -175,7 +174,7 @@ def _check_part(source: Source, part: str, X: Any, n_samples: int, feature_names
         )
     if X.dtype.kind not in "buif":
         raise source.error(f"found {part} of type {X.dtype}", "save numbers")
-    odd = X.indices[~np.isfinite(X.data)] if issparse(X) else np.nonzero(~np.isfinite(X))[1]
+    odd = np.nonzero(~np.isfinite(X))[1] if isinstance(X, np.ndarray) else X.indices[~np.isfinite(X.data)]
     if len(odd):
         found = f"found NaN or infinity in the feature {feature_names[odd[0]]} of {part}"
         raise source.error(found, "remove or impute them")
@@ -185,15 +184,14 @@ def _make_dense(sources: Sequence[Source], data: Dataset) -> Dataset:
     """Return dense features: float64 if all parts fit into `DENSE_LIMIT` so, else of the type that the file has."""
     from scipy.sparse import issparse
 
-    parts = [part for part in (data.X, data.X_test) if part is not None]
-    double = np.dtype(np.float64)
+    parts, double = [part for part in (data.X, data.X_test) if part is not None], np.dtype(np.float64)
     fits = all(count_bytes(part.shape, double) <= files.DENSE_LIMIT for part in parts)
     dtype = double if fits else np.result_type(*(part.dtype for part in parts))
     dense = []
     for source, X in zip((sources[0], sources[-1]), parts, strict=False):
         if issparse(X):
             source.check_dense(X.shape, dtype, "ask for sparse=True to get a CSR matrix")
-        dense.append(np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=dtype))
+        dense.append(np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=dtype))
     size = count_bytes(dense[0].shape, double) / MEBIBYTE
     note = f"X is kept as {dtype}, as in the file; as float64 it would take {size:,.0f} MiB"
     notes = data.notes if dtype == np.float64 else (*data.notes, note)
@@ -215,7 +213,7 @@ class Samples(NamedTuple):
         What separates the cells of delimited text; "" of other files.
     """
 
-    X: Any
+    X: Matrix | Frame
     y: NDArray | None
     remarks: tuple[str, ...] = ()
     separator: str = ""
@@ -286,7 +284,8 @@ def _read_samples(source: Source, n_features: int) -> Samples:
         data = read_libsvm([source])
         # the features after the last one that these samples have are 0
         missing = n_features - data.X.shape[1]
-        return Samples(np.pad(data.X.toarray(), ((0, 0), (0, max(missing, 0)))), data.y)
+        X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+        return Samples(np.pad(X, ((0, 0), (0, max(missing, 0)))), data.y)
     arrays = read_arrays(source)
     for suffix in ("", "_test", "_train"):
         X = features_of(source, arrays, suffix)

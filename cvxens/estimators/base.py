@@ -31,7 +31,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -43,10 +43,10 @@ from cvxens.docstrings import compose, read_entries
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
-from cvxens.estimators.saving import Trusted, load_as, save_model
+from cvxens.estimators.saving import Place, Trusted, load_as, save_model
 from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.proofs import Layout, Proof
-from cvxens.types import Array, Attempt, Data
+from cvxens.types import Array, Attempt, Data, Given, Matrix
 
 T = TypeVar("T")
 
@@ -372,7 +372,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     report = write_report
 
     @classmethod
-    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+    def load(cls, path: Place, *, trusted: Trusted = ()) -> Self:
         """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
         return load_as(cls, path, trusted=trusted)
 
@@ -380,7 +380,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Say what X may be beyond dense finite numbers; it must not raise."""
         return Accepts()
 
-    def _read(self, X: Any, y: Any, *, sensitive_features: Any = None, **given: Any) -> Any:
+    def _read(self, X: Data, y: ArrayLike, *, sensitive_features: Given = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
         sample: Any = self._kind_of_sample.read(self, X, y, self._accepts(), **given)
         return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
@@ -390,7 +390,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
 
     @abstractmethod
-    def _scores(self, X: Data) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         """Score checked samples by the one problem: (n_samples,), or (n_samples, n_outputs)."""
 
     def _check(self, sample: Any) -> None:
@@ -422,7 +422,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return 0
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike, sample_weight: Given = None) -> Self:
         """Fit the estimator.
 
         Parameters
@@ -446,7 +446,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         """
         return self._fit_given(X, y, sample_weight=sample_weight)
 
-    def _fit_given(self, X: Any, y: ArrayLike, **given: Any) -> Self:
+    def _fit_given(self, X: Data, y: ArrayLike, **given: Any) -> Self:
         """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
@@ -511,7 +511,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             ]
         )
 
-    def _read_again(self, X: Any, y: ArrayLike, **given: Any) -> Any:
+    def _read_again(self, X: Data, y: ArrayLike, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
         # rankers take no weights
@@ -523,7 +523,14 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return sample
 
     def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None, **more: Any
+        self,
+        X: Data,
+        y: ArrayLike,
+        *,
+        sample_weight: Given = None,
+        weights: Given = None,
+        intercept: Given = None,
+        **more: Given,
     ) -> Certificate | list[Certificate]:
         """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
 
@@ -568,7 +575,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
         return found
 
     @abstractmethod
-    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Any, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         """Certify weights of the one problem on a sample, with the best intercept where none is given."""
 
     def _raw_scores(self, X: Data) -> Array:
@@ -583,9 +590,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def __sklearn_is_fitted__(self) -> bool:
         return "certificate_" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        accepts = self._accepts()
+    def __sklearn_tags__(self) -> Tags:
+        tags, accepts = super().__sklearn_tags__(), self._accepts()
         tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
         tags.input_tags.categorical = accepts.nominal
         return tags
@@ -595,7 +601,7 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 class Predictor(Learner):
     """An estimator whose scores are its predictions: a regressor, a ranker, or a survival model."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Data) -> Array:
         """Predict the targets of a regression, the order of a ranking, or the risks of a survival model.
 
         Parameters
@@ -666,7 +672,7 @@ class Classifier(ClassifierMixin, Learner):
         check_is_fitted(self)
         return self._to_scores(self._raw_scores(self._accepts().read(self, X)))
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Data) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
         return self._classes(self.decision_function(X))
 
@@ -693,16 +699,15 @@ class Classifier(ClassifierMixin, Learner):
             In the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        found: Array = self._link(self._raw_scores(self._accepts().read(self, X)))
-        return found
+        return self._link(self._raw_scores(self._accepts().read(self, X)))
 
     @available_if(lambda self: self._prove is not None)
     def prove(
         self,
-        X: Any,
-        y: Any,
+        X: Data,
+        y: ArrayLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: Given = None,
         as_fitted: bool = False,
         tol: float | None = None,
         max_time: float = inf,
@@ -769,8 +774,7 @@ class Classifier(ClassifierMixin, Learner):
             return layout or Layout.of_width(width, (negative, positive))
 
         u = multipliers_of_fit(self, len(sample.X)) if as_fitted else None
-        proof: Proof = self._prove(sample, u, tol, max_time, lay_out)
-        return proof
+        return self._prove(sample, u, tol, max_time, lay_out)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "classes_" in vars(self)

@@ -57,7 +57,7 @@ from cvxens.estimators.base import (
 from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.solvers.byte_rows import as_bytes
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given, Matrix
 from cvxens.validation import RandomState
 
 
@@ -156,7 +156,7 @@ class CodedColumn(Column):
     pairs: Pairs
 
     @cached_property
-    def kept(self) -> Any:
+    def kept(self) -> Array | NDArray[np.int8]:
         return as_bytes(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
 
 
@@ -209,7 +209,7 @@ class Boosting(Classifier):
 
     certified: ClassVar[str] = "the smallest margin of the vote"
 
-    history_: tuple[Any, ...] = field(init=False)
+    history_: tuple[BoostingRound, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
     intercept_: Array = field(init=False)
@@ -228,7 +228,7 @@ class Boosting(Classifier):
     _list_terms = list_votes_of
     _link = staticmethod(link_exponential)
 
-    def _scores(self, X: Data) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     @abstractmethod
@@ -248,7 +248,7 @@ class Boosting(Classifier):
         return None
 
     @abstractmethod
-    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> Attributes:
+    def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> Attributes:
         """Return the fitted attributes of hypotheses with weights."""
 
     def _accepts(self) -> Accepts:
@@ -286,7 +286,7 @@ class Boosting(Classifier):
             "dual_weights_": sample.spread(pairs.lay_out(boosted.u)),
         }
 
-    def _certify(self, sample: Sample, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Sample, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         refuse_intercept(intercept)
         W, pairs = check_shape("weights", weights, self.weights_.shape), self._pairs(sample)
         z = pairs.margins(sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_)))
@@ -344,7 +344,7 @@ class Boosting(Classifier):
         """
         yield from map(self._link, self._staged(X))
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: Data, y: ArrayLike, sample_weight: Given = None) -> Iterator[float]:
         """Yield the accuracy on X (n_samples, n_features) of classes y after every round; the last one is `score`'s.
 
         The samples count as often as `sample_weight` (n_samples,) says, by default once each.
@@ -352,17 +352,16 @@ class Boosting(Classifier):
         for classes in self.staged_predict(X):
             yield float(accuracy_score(y, classes, sample_weight=sample_weight))
 
-    def _staged(self, X: Any) -> Iterator[Array]:
+    def _staged(self, X: Data) -> Iterator[Array]:
         """Yield the raw scores of samples after every round."""
         check_is_fitted(self)
-        X = self._accepts().read(self, X)
-        parts = self._parts()
+        read, parts = self._accepts().read(self, X), self._parts()
         if parts == [self]:
-            yield from sum_rounds(self.history_, X)
+            yield from sum_rounds(self.history_, read)
             return
         # before its first round, and where it has none, a sub-problem has no say
-        scores = [np.zeros(X.shape[0]) for _ in parts]
-        for after in zip_longest(*(sum_rounds(part.history_, X) for part in parts)):
+        scores = [np.zeros(read.shape[0]) for _ in parts]
+        for after in zip_longest(*(sum_rounds(part.history_, read) for part in parts)):
             scores = [before if new is None else new for before, new in zip(scores, after, strict=True)]
             yield np.stack(scores, axis=1)
 
@@ -487,7 +486,7 @@ class CodedBoosting(Boosting):
 
     def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> Attributes:
         n_classes = len(sample.classes)
-        summed: dict[Any, Array] = {}
+        summed: dict[Hypothesis, Array] = {}
         for coded, weight in zip(hypotheses, weights.tolist(), strict=True):
             summed[coded.hypothesis] = summed.get(coded.hypothesis, np.zeros(n_classes)) + weight * np.array(coded.code)
         W = np.array(list(summed.values())).reshape(len(summed), n_classes)
@@ -545,5 +544,4 @@ class AdaBoostECCClassifier(CodedBoosting):
     @staticmethod
     def _link(F: Array) -> Array:
         """Return the probabilities of raw scores."""
-        found: Array = softmax(F, axis=1)
-        return found
+        return softmax(F, axis=1)

@@ -155,8 +155,7 @@ class LPBoostClassifier(Ensemble, Classifier):
             member = replace(tried[best], weights=tried[best].weights / tried[best].weights.sum())
             with limit_time(inf, alone=True):
                 run = average(formulation, oracle, sample, run, [member])
-        least = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100
-        nu = self.nu
+        least, nu = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100, self.nu
         none = f"no ensemble was found with a soft margin above 0 at nu = {nu:g}, and none is above {found.dual:.2g}"
         if found.primal <= 0 and least < 1:
             warn_of(self, none, f"raise nu, as from {least:g} on there is one, or leave it out")
@@ -270,7 +269,7 @@ class CGEnsClassifier(CGEns, Classifier):
     """
 
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
-    _exact_master: ClassVar[Any] = partial(NewtonMaster, share=0.0)
+    _exact_master: ClassVar[Callable[..., Master]] = partial(NewtonMaster, share=0.0)
 
     C: float | str = 0.01
     _: KW_ONLY
@@ -320,7 +319,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
 
     source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
     one_by_one: ClassVar[bool] = False
-    _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
+    _exact_master: ClassVar[Callable[..., Master]] = partial(LeastSquaresMaster, inverse=True)
 
     C: float | str = 0.01
     _: KW_ONLY
@@ -350,8 +349,7 @@ class CGEnsSLSClassifier(CGEns, Classifier):
         return run
 
     def _state(self, sample: Sample) -> Formulation:
-        codes = simplex_codes(len(sample.classes))
-        prices = self._price(sample) * sample.weights
+        codes, prices = simplex_codes(len(sample.classes)), self._price(sample) * sample.weights
         return formulations.simplex_least_squares(codes[sample.labels], prices)
 
     @property

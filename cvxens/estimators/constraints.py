@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -37,6 +38,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.estimators.explanations import find_shares
 from cvxens.estimators.samples import ORACLES, OracleFactory, Sample, Sensitive, Weighted, find_factory, offers
+from cvxens.estimators.samples import label as label_of
 from cvxens.features import column
 from cvxens.hypotheses import Constant, Scaled
 from cvxens.problems.penalties import L1
@@ -115,7 +117,7 @@ class Shape(Constraint):
     """What the oracle takes a sign of every feature by."""
 
     @abstractmethod
-    def list_signs(self) -> Mapping[Any, int]:
+    def list_signs(self) -> Mapping[int | str, int]:
         """Return the sign of every feature that has one."""
 
     def narrow(self, oracle: OracleFactory, sample: Weighted) -> OracleFactory:
@@ -185,11 +187,11 @@ class Monotone(Shape):
     (True, True)
     """
 
-    signs: Mapping[Any, int]
+    signs: Mapping[int | str, int]
 
     parameter: ClassVar[str] = "signs"
 
-    def list_signs(self) -> Mapping[Any, int]:
+    def list_signs(self) -> Mapping[int | str, int]:
         """Return them as they were given."""
         validation.instance("constraints", self.signs, Mapping)
         return self.signs
@@ -213,15 +215,16 @@ class Convex(Shape):
     True
     """
 
-    features: Any
+    features: int | str | Collection[int | str]
 
     parameter: ClassVar[str] = "curvature"
     curvature: ClassVar[int] = 1
 
-    def list_signs(self) -> Mapping[Any, int]:
+    def list_signs(self) -> Mapping[int | str, int]:
         """Return the curvature of every feature."""
-        several = isinstance(self.features, list | tuple | set | frozenset)
-        return dict.fromkeys(self.features if several else [self.features], self.curvature)
+        if isinstance(self.features, str) or not isinstance(self.features, Collection):
+            return {self.features: self.curvature}
+        return dict.fromkeys(self.features, self.curvature)
 
 
 @documented
@@ -261,7 +264,7 @@ class Interactions(Constraint):
     True
     """
 
-    groups: Collection[Sequence[Any]] = ()
+    groups: Collection[Sequence[int | str]] = ()
 
     bounds: ClassVar[str] = "learners"
     several_scores: ClassVar[bool] = True
@@ -365,12 +368,11 @@ class SideConstraint(Constraint):
     def state(self, sample: Weighted) -> list[SideRow]:
         """Return the rows of the constraint on a sample."""
 
-    def constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+    def constrain(self, formulation: Formulation, sample: Weighted) -> Formulation:
         """Return the formulation under the rows, and those that it has already."""
         rows = self.state(sample)
-        signs = np.ones(1) if formulation.on_scores else sample.signs
-        loss = formulation.terms[0]
-        charges = np.stack([row.charges for row in rows])
+        signs = np.ones(1) if (own := label_of(formulation, sample)) is None else own
+        loss, charges = formulation.terms[0], np.stack([row.charges for row in rows])
         if charges.any() and (loss.is_margin or formulation.on_scores):
             found = "found a bound on losses for a formulation whose margins have no unit"
             raise InvalidInput("constraints", found, "give LPBoost C in place of nu, or EqualMeanScores")
@@ -408,9 +410,9 @@ class EqualMeanScores(SideConstraint):
     (True, True)
     """
 
-    groups: Any = None
+    groups: int | str | None = None
     at_most: float = 0.0
-    given: Any = None
+    given: object = None
 
     def state(self, sample: Weighted) -> list[SideRow]:
         """Return a row for every two groups, in either order."""
@@ -455,7 +457,7 @@ class GroupLoss(SideConstraint):
     True
     """
 
-    groups: Any = None
+    groups: int | str | None = None
     at_most: float = 1.0
 
     def state(self, sample: Weighted) -> list[SideRow]:
@@ -490,7 +492,7 @@ class ClassLoss(SideConstraint):
     (True, ['bad', 'bad', 'bad', 'bad', 'good', 'good'])
     """
 
-    label: Any
+    label: object
     at_most: float
 
     def state(self, sample: Weighted) -> list[SideRow]:
@@ -722,7 +724,7 @@ class FeatureBudget(RunConstraint):
     """
 
     at_most: float
-    prices: Mapping[Any, float] | None = None
+    prices: Mapping[int | str, float] | None = None
 
     def solve(
         self, model: object, sample: Weighted, formulation: Formulation, start: Sequence[Hypothesis]
@@ -734,7 +736,7 @@ class FeatureBudget(RunConstraint):
 
     def certify(
         self,
-        model: Any,
+        model: BaseEstimator,
         sample: Weighted,
         formulation: Formulation,
         hypotheses: Sequence[Hypothesis],

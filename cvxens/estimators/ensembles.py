@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import (
     Bands,
     Column,
@@ -72,7 +72,7 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import apply
 from cvxens.problems.sides import SideLoss
 from cvxens.proofs import Layout, Proof, prove
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given, Matrix
 from cvxens.validation import RandomState
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
@@ -145,7 +145,7 @@ class Ensemble(Learner):
     random_state: RandomState = None
     max_time: float | None = None
     verbose: int = 0
-    history_: tuple[Any, ...] = field(init=False)
+    history_: tuple[Round, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
     intercept_: Array = field(init=False)
@@ -153,7 +153,7 @@ class Ensemble(Learner):
     prices_: dict[str, float] = field(init=False)
     price_of_constraints_: tuple[float, float] | None = field(init=False)
     C_: float | None = field(init=False)
-    cv_results_: dict[str, Any] | None = field(init=False)
+    cv_results_: dict[str, Sequence[object]] | None = field(init=False)
 
     to_frame = to_frame
     get_rules = get_rules
@@ -175,7 +175,7 @@ class Ensemble(Learner):
         return constrain(self._state(sample), self.constraints, sample)
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike, sample_weight: Given = None, *, sensitive_features: Given = None) -> Self:
         """Fit the estimator.
 
         Parameters
@@ -207,7 +207,7 @@ class Ensemble(Learner):
     def _accepts(self) -> Accepts:
         return find_accepted(self.oracle)
 
-    def _scores(self, X: Data) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     def _check(self, sample: Sample) -> None:
@@ -375,13 +375,13 @@ class Ensemble(Learner):
 
     def bands(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Data,
+        y: ArrayLike,
+        sample_weight: Given = None,
         *,
         within: float = 0.01,
-        features: Sequence[Any] | None = None,
-        points: Mapping[Any, Any] | int = N_POINTS,
+        features: Sequence[int | str] | None = None,
+        points: Mapping[int | str, ArrayLike] | int = N_POINTS,
         tol: float = 1e-2,
         max_time: float = inf,
     ) -> Bands:
@@ -435,8 +435,7 @@ class Ensemble(Learner):
         formulation = self._formulation(sample)
         find = partial(validation.feature_index, names=sample.names, n_features=sample.X.shape[1])
         asked = None if features is None else [find("features", one) for one in features]
-        if isinstance(points, Mapping):
-            points = {find("points", one): values for one, values in points.items()}
+        at = {find("points", one): values for one, values in points.items()} if isinstance(points, Mapping) else points
         return find_bands(
             formulation,
             lambda X: self._oracle(replace(sample, X=X), formulation),
@@ -444,7 +443,7 @@ class Ensemble(Learner):
             label(formulation, sample),
             within=within,
             features=asked,
-            points=points,
+            points=at,
             start=dict.fromkeys(self.weak_learners_),
             feature_names=sample.names or None,
             sample_weight=sample.masses,
@@ -453,7 +452,7 @@ class Ensemble(Learner):
             master=SOLVERS[self._check_solver()],
         )
 
-    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Any, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         formulation = self._formulation(sample)
         if (held := find_run_constraint(self.constraints)) is not None:
             return held.certify(self, sample, formulation, self.weak_learners_, weights, intercept)
@@ -509,7 +508,7 @@ class OfAnyFormulation(Ensemble):
         The best values of the variables that the formulation names itself.
     """
 
-    variables_: dict[str, Any] = field(init=False)
+    variables_: dict[str, Array] = field(init=False)
     _decide: Any = field(init=False)
 
     def _ensemble_of(
@@ -518,7 +517,7 @@ class OfAnyFormulation(Ensemble):
         found = super()._ensemble_of(formulation, columns, w, b, own)
         return {**found, "variables_": dict(own()), "_decide": formulation.decide}
 
-    def _scores(self, X: Data) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return apply(self._decide, super()._scores(X), X, self.variables_)
 
 

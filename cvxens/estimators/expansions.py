@@ -69,7 +69,7 @@ from cvxens.solvers.rho_svm import (
     make_margins,
     take_until,
 )
-from cvxens.types import Array, Data
+from cvxens.types import Array, Matrix
 
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
@@ -82,12 +82,12 @@ LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 """Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
 
 
-def prepare(kernel: KernelFunction, X: Data) -> tuple[KernelFunction, Any]:
+def prepare(kernel: KernelFunction, X: Array) -> tuple[KernelFunction, Any]:
     """Return a kernel and features of its own with the same matrix on a sample, sooner evaluated many times."""
     return kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
 
 
-def sort_additive(kernel: KernelFunction, X: Data) -> AdditiveKernel | None:
+def sort_additive(kernel: KernelFunction, X: Array) -> AdditiveKernel | None:
     """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
     return AdditiveKernel.from_kernel(*prepare(kernel, X))
 
@@ -143,14 +143,14 @@ class ExpansionClassifier(KernelMachine, Classifier):
         0.
     """
 
-    kernel: Any = "middle-stump"
+    kernel: str | KernelFunction = "middle-stump"
     _: KW_ONLY
     class_weight: object = None
     n_jobs: int | None = None
     max_rank: int = 500
     tol: float = 1e-4
 
-    def _certify(self, sample: Sample, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Sample, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
         checked = replace(sample, X=validation.samples(sample.X))
@@ -204,7 +204,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
             "dual_weights_": sample.spread(trained.u),
         }
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
 
     def _expand(self, X: Array, coefficients: Array) -> Array:
@@ -234,8 +234,7 @@ def evaluate_residual(kernel: KernelFunction, X: Array, K: LowRankKernel, v: Arr
 
     As E is PSD, |E_ij| <= sqrt(E_ii E_jj), so the bound is ``(sum_i |v_i| sqrt(E_ii))^2``.
     """
-    kept = float(((K.G.T @ v) ** 2).sum())
-    bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
+    kept, bound = float(((K.G.T @ v) ** 2).sum()), float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
     # a share of the form so small need not be known better
     if bound <= 1e-6 * kept:

@@ -36,7 +36,7 @@ from cvxens.hypotheses import (
     find_step,
     with_names,
 )
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Frame, Given, Matrix
 
 
 class Terms(NamedTuple):
@@ -47,7 +47,7 @@ class Terms(NamedTuple):
     outputs: Sequence[str]  # the names of several scores
 
 
-def find_effects(model: BaseEstimator, X: Any = None, sample_weight: Any = None) -> Effects:
+def find_effects(model: BaseEstimator, X: Given = None, sample_weight: Given = None) -> Effects:
     """Take the score apart into functions of single features, of pairs, and of more, exactly.
 
     Parameters
@@ -74,7 +74,7 @@ def find_effects(model: BaseEstimator, X: Any = None, sample_weight: Any = None)
     if X is not None:
         X = read(X)
         if sample_weight is not None:
-            sample_weight = validation.weights("sample_weight", sample_weight, X.shape[0])
+            sample_weight = validation.weights("sample_weight", sample_weight, np.shape(X)[0])
     names = vars(model).get("feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
     kinds = enumerate(vars(model).get("features_", ()))
     levels = {j: kind.categories for j, kind in kinds if kind.categories is not None}
@@ -82,7 +82,7 @@ def find_effects(model: BaseEstimator, X: Any = None, sample_weight: Any = None)
     return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
 
 
-def write_report(model: BaseEstimator, file: Any, X: Any = None, y: Any = None, **more: Any) -> None:
+def write_report(model: BaseEstimator, file: object, X: Given = None, y: Given = None, **more: Any) -> None:
     """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
 
     Parameters
@@ -296,7 +296,7 @@ def find_importances(ensemble: BaseEstimator) -> Array:
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
 
 
-def to_frame(ensemble: BaseEstimator) -> Any:
+def to_frame(ensemble: BaseEstimator) -> Frame:
     """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
 
     Returns
@@ -320,7 +320,7 @@ def to_frame(ensemble: BaseEstimator) -> Any:
     return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
 
 
-def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def get_rules(ensemble: BaseEstimator, X: Data, y: ArrayLike, sample_weight: Given = None) -> Frame:
     """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
 
     The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
@@ -365,8 +365,7 @@ def get_rules(ensemble: BaseEstimator, X: Any, y: Any, sample_weight: Any = None
     """
     pd = check_pandas_support("get_rules")
     sample = ensemble._read_again(X, y, sample_weight=sample_weight)
-    rows = list(_list_rules(ensemble, sample))
-    columns = ["rule", "weight", "support", "length"]
+    rows, columns = list(_list_rules(ensemble, sample)), ["rule", "weight", "support", "length"]
     return pd.DataFrame(rows, columns=None if rows else columns)
 
 
@@ -437,7 +436,7 @@ def to_text(ensemble: BaseEstimator, most: int = 20) -> str:
     return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
 
 
-def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
+def sum_votes(X: Matrix, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
     """Return `H w + b` on checked samples, (n_samples,) or (n_samples, n_outputs)."""
     F = np.zeros((X.shape[0], *intercept.shape)) + intercept
     for j in np.flatnonzero(weights.any(axis=tuple(range(1, weights.ndim)))).tolist():
@@ -451,8 +450,7 @@ def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
         looks = [step.feature] if step.above != step.below else []
         return np.array(looks, np.intp), np.ones(len(looks))
     if hasattr(hypothesis, "feature_shares"):
-        found: tuple[Indices, Array] = hypothesis.feature_shares
-        return found
+        return hypothesis.feature_shares
     try:
         shares = np.asarray(hypothesis.feature_importances_, np.float64)
     except AttributeError as error:
@@ -485,8 +483,7 @@ def _list_problems(ensemble: BaseEstimator) -> Iterator[tuple[str, Sides, Sequen
     """
     parts = ensemble._parts()
     if parts == [ensemble]:
-        classes = tuple(map(str, vars(ensemble).get("classes_", ())))
-        W = np.asarray(ensemble.weights_)
+        classes, W = tuple(map(str, vars(ensemble).get("classes_", ()))), np.asarray(ensemble.weights_)
         yield "", classes, ensemble.weak_learners_, ensemble._to_scores(W) if classes else W
         return
     for name, part in zip(map(str, ensemble.classes_), parts, strict=True):
@@ -497,7 +494,7 @@ def _describe_sides(hypothesis: Hypothesis, vote: float, sides: Sides, names: Ma
     """Return the line of a vote for one side where a test holds, and for the other where it does not."""
     if isinstance(hypothesis, SignedTree):
         negative, positive = sides if vote * hypothesis.sign > 0 else sides[::-1]
-        classes = tuple(positive if label > 0 else negative for label in hypothesis.tree.classes)
+        classes = tuple(positive if label == 1 else negative for label in hypothesis.tree.classes)
         return f"{abs(vote):+.6g}\n{_indent_tree(hypothesis, names, classes)}"
     text, is_test, sign = _split_sign(hypothesis)
     side = sides[int(vote * sign > 0)]

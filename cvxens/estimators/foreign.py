@@ -37,7 +37,7 @@ from cvxens.problems import SVMDual
 from cvxens.problems.duality import centres
 from cvxens.proofs import Proof, prove, prove_kernel
 from cvxens.rounding import dot
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 from cvxens.validation import finite_array
 
 Leaves: TypeAlias = tuple[int, float, float, float]
@@ -189,12 +189,12 @@ SVC = "sklearn.SVC"
 
 
 def certify_model(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: object,
+    X: Data,
+    y: ArrayLike,
     formulation: Formulation | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: Given = None,
     tol: float = 1e-3,
     max_time: float = inf,
 ) -> Certificate:
@@ -289,6 +289,7 @@ def _prove_vote(
     # near enough to have the columns of the optimum
     run = column_generation(formulation, oracle, y, tol=1e-9, max_time=max_time, start=start, exact=True)
     assert oracle.statement is not None
+    assert run.proof is not None
     over, X, _ = oracle.statement
     restricted = Restricted(formulation, formulation.signs(y))
     restricted.add([Column(hypothesis, X, 0.0) for hypothesis in vote.hypotheses])
@@ -352,7 +353,7 @@ def _find_library(model: object) -> Library:
 
 
 def _read_vote(
-    library: Library, model: Any, X: Any, y: ArrayLike, formulation: Formulation
+    library: Library, model: Any, X: Data, y: ArrayLike, formulation: Formulation
 ) -> tuple[Array, Array, ForeignVote]:
     """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
     X = finite_array("X", X, ndim=2)
@@ -375,17 +376,16 @@ def _find_kind(model: object, known: Collection[str]) -> str | None:
     return next((name for name in names if name in known), None)
 
 
-def _find_signs(classes: Any, y: Any) -> Array:
+def _find_signs(classes: Any, y: ArrayLike) -> Array:
     y = np.asarray(y)
     if len(classes) != 2 or not np.isin(y, classes).all():
         raise InvalidInput("y", f"found the classes {np.unique(y)} for a model of {classes}", "give those two classes")
     return np.where(y == classes[1], 1.0, -1.0)
 
 
-def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: ArrayLike) -> Certificate:
+def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: Given) -> Certificate:
     check_is_fitted(model)
-    signs = _find_signs(model.classes_, y)
-    weights = check_weights(sample_weight, X)
+    signs, weights = _find_signs(model.classes_, y), check_weights(sample_weight, X)
     validation.same_length("y", signs, len(X))
     prices = model.C * weights * np.where(signs > 0, model.class_weight_[1], model.class_weight_[0])
     # LIBSVM leaves out what has no price, and numbers the support vectors among the rest

@@ -10,7 +10,7 @@ from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
@@ -30,7 +30,7 @@ from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
 from cvxens.solvers.experts import WIDTH
 from cvxens.tables import Feature
 from cvxens.trees import fit_forest
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Matrix
 from cvxens.validation import RandomState
 
 WRITTEN_OUT = 1000
@@ -90,18 +90,18 @@ class SupervisedKernelExperts(Learner):
 
     certified: ClassVar[str] = "the objective of the expert that is furthest from its optimum"
     # the forest where none is given
-    default_forest: ClassVar[Any]
+    default_forest: ClassVar[type[BaseEstimator]]
     source: ClassVar[str] = "TT06 (5), (8), (9), section 4"
 
     experts_: LeastSquaresExperts = field(init=False)
     kernel_: TreeEnsemble = field(init=False)
     X_fit_: Array = field(init=False)
-    forest: Any = None
+    forest: BaseEstimator | None = None
     _: KW_ONLY
     kernel: str = "depth"
     gamma: float = 1e-4
     n_experts: int = 100
-    sample_share: Any = (0.5, 0.9)
+    sample_share: float | tuple[float, float] = (0.5, 0.9)
     tol: float = 1e-4
     random_state: RandomState = None
     n_jobs: int | None = None
@@ -118,7 +118,7 @@ class SupervisedKernelExperts(Learner):
     def _merges(self) -> bool:
         return False
 
-    def _learn(self, X: Array, y: ArrayLike, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
+    def _learn(self, X: Array, y: NDArray, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
         """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
         validation.n_jobs(self.n_jobs)
@@ -128,8 +128,7 @@ class SupervisedKernelExperts(Learner):
         check_room_for_experts(members.shape, targets.shape[1], int(members.sum(axis=0).max()), self.n_jobs)
         X = X.astype(np.float64, copy=False)
         forest = self._grow_forest(X, y, seed) if features is None else self._grow_own_trees(X, y, seed, features)
-        kernel = TreeEnsemble(forest, self.kernel)
-        tol = validation.positive("tol", self.tol)
+        kernel, tol = TreeEnsemble(forest, self.kernel), validation.positive("tol", self.tol)
         experts = self._solve_experts(kernel, X, targets, gamma, members, SHARE * tol)
         warn_of_gap(self, experts.certificate, tol, Ending.ROUNDING.value, "raise gamma or tol")
         return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
@@ -148,7 +147,7 @@ class SupervisedKernelExperts(Learner):
                 warn(f"{failure.attempts[0].message}; solved in closed form", SolverFallbackWarning, stacklevel=4)
         return least_squares_experts(kernel(X), Y, gamma, members, n_jobs=self.n_jobs)
 
-    def _grow_forest(self, X: Array, y: ArrayLike, seed: int) -> Any:
+    def _grow_forest(self, X: Array, y: NDArray, seed: int) -> BaseEstimator:
         if self.forest is None:
             return self.default_forest(random_state=seed, n_jobs=self.n_jobs).fit(X, y)
         if not isinstance(self.forest, BaseEstimator):
@@ -158,7 +157,7 @@ class SupervisedKernelExperts(Learner):
             forest.set_params(random_state=seed)
         return forest.fit(X, y)
 
-    def _grow_own_trees(self, X: Array, y: Any, seed: int, features: tuple[Feature, ...]) -> OwnTrees:
+    def _grow_own_trees(self, X: Array, y: NDArray, seed: int, features: tuple[Feature, ...]) -> OwnTrees:
         """Grow a forest on numbers and codes of categories; where y has no classes, on its quarters."""
         if isinstance(self, RegressorMixin):
             # experts are as good with such trees as with those of scikit-learn; in 16 parts they are a little worse
@@ -166,7 +165,7 @@ class SupervisedKernelExperts(Learner):
         trees = fit_forest(decode_table(features, X), y, random_state=seed, n_jobs=self.n_jobs)
         return OwnTrees(trees, coded=True)
 
-    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Any, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         """Certify the expert with the largest gap, on a sample.
 
         Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
@@ -274,7 +273,7 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     (True, 100, True)
     """
 
-    default_forest: ClassVar[Any] = RandomForestClassifier
+    default_forest: ClassVar[type[BaseEstimator]] = RandomForestClassifier
     one_by_one: ClassVar[bool] = False
 
     codes_: Array = field(init=False)
@@ -287,7 +286,7 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         learnt = self._learn(sample.X, sample.classes[sample.labels], codes[sample.labels], sample.features)
         return {**learnt, "codes_": codes}
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         scores = np.concatenate(
             [vote(part @ self.codes_.T) for part in self._expert_scores(X, self.experts_.coefficients)]
         )
@@ -334,7 +333,7 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
     (True, True)
     """
 
-    default_forest: ClassVar[Any] = RandomForestRegressor
+    default_forest: ClassVar[type[BaseEstimator]] = RandomForestRegressor
 
     def _solve(self, sample: TargetSample) -> Attributes:
         y, mean = sample.targets, float(sample.targets.mean())
@@ -343,6 +342,6 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Regressor):
     def _encode(self, sample: TargetSample) -> Array:
         return (sample.targets - self.intercept_)[:, None]
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         coefficients = self.experts_.coefficients.mean(axis=(1, 2))
         return self.intercept_ + np.concatenate(list(self._expert_scores(X, coefficients)))

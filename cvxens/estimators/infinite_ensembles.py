@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self, TypeAlias, final
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -58,7 +59,7 @@ from cvxens.rounding import sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, StumpEnsemble, solve_additive_svm
 from cvxens.solvers.blockwise import WHOLE, KernelRows, KernelSVM, KernelSVR, expand, solve_blockwise, solve_prices
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
-from cvxens.types import Array, Data
+from cvxens.types import Array, KernelFunction, Matrix
 from cvxens.validation import RandomState
 
 SCALE = "scale"
@@ -82,7 +83,7 @@ Solutions: TypeAlias = Sequence[Any]
 """Solutions along a path of prices; those of a compiled loop have coefficients, intercept and gap alone."""
 
 
-def scale_price(kernel: TrainingKernel, X: Data, masses: Array) -> float:
+def scale_price(kernel: TrainingKernel, X: Array, masses: Array) -> float:
     """Return the C that is `PRICE` for a kernel and a sample of variance 1; `PRICE` itself where there is none."""
     trace = kernel.measure_variance(X, masses)
     # a kernel so small that 1 / trace overflows learns nothing at any price that is a number
@@ -202,7 +203,7 @@ class RowsTrainer(Trainer):
         return (self.matrix.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
 
 
-def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float) -> Trainer:
+def make_trainer(kernel: TrainingKernel, X: Array, solver: Any, room: float) -> Trainer:
     """Choose how P2 is solved, by kernel, size and memory.
 
     `room` are the bytes that the kernel matrix may take. `InvalidInput` for an unknown solver,
@@ -247,8 +248,7 @@ def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:
 
 def _find_by_cvxpy(problem: KernelSVM) -> Array:
     """Solve LL08 P1 over the factored kernel."""
-    K = doubly_centred(problem.rows.matrix())
-    alike = (problem.C[0] == problem.C).all()
+    K, alike = doubly_centred(problem.rows.matrix()), (problem.C[0] == problem.C).all()
     formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
     return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
 
@@ -270,8 +270,7 @@ class MachinePath(PricePath):
 
     @property
     def usual(self) -> float:
-        usual: float = self.estimator._price_on(self.shared.kernel, self.search.sample)
-        return usual
+        return self.estimator._price_on(self.shared.kernel, self.search.sample)
 
     @property
     def prices(self) -> Sequence[float]:
@@ -357,7 +356,7 @@ class InfiniteEnsemble(KernelMachine):
     C_: float = field(init=False)
     _kernel: TrainingKernel = field(init=False)
     _predictor: Any = field(init=False)
-    kernel: Any = "stump"
+    kernel: str | KernelFunction = "stump"
     C: float | str = SCALE
     _: KW_ONLY
     tol: float = 1e-3
@@ -383,7 +382,7 @@ class InfiniteEnsemble(KernelMachine):
         return self._find_unit(sample) * scale_price(kernel, sample.X, sample.masses)
 
     @abstractmethod
-    def _make_trainer(self, kernel: TrainingKernel, X: Data, solver: str | None = None) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Array, solver: str | None = None) -> Trainer:
         """Choose how the problem is solved on a sample, by another solver than that of the fit where one is named."""
 
     def _open_path(self, search: PriceSearch, others: Mapping[str, Any]) -> MachinePath:
@@ -406,8 +405,7 @@ class InfiniteEnsemble(KernelMachine):
         validation.samples(sample.X)
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
         # of a precomputed kernel, which is refused unless it is square, what the price is measured on
-        trainer = self._make_trainer(kernel, sample.X)
-        C = self._price_on(kernel, sample)
+        trainer, C = self._make_trainer(kernel, sample.X), self._price_on(kernel, sample)
         with rounds_of(self) as rounds:
             rounds.tell(f"{trainer.solver}, {len(sample.X)} samples")
             solution = self._solve_at(trainer, sample, C)
@@ -441,7 +439,7 @@ class InfiniteEnsemble(KernelMachine):
         if self._is_precomputed:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
 
-    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Any, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against the bound of a new solution."""
         self._refuse_precomputed()
         v = check_shape("weights", weights, self.dual_coef_.shape)
@@ -479,7 +477,7 @@ class InfiniteEnsemble(KernelMachine):
             rounding=solution.certificate.rounding,
         )
 
-    def _scores(self, X: Data) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         self._kernel.check(X)
         return self._predictor(X)
 
@@ -633,7 +631,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         # the optimum of P1 is minus that of P2
         return -solution.objective
 
-    def _make_trainer(self, kernel: TrainingKernel, X: Data, solver: str | None = None) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Array, solver: str | None = None) -> Trainer:
         return make_trainer(kernel, X, solver or self.solver, find_room(self.cache_size))
 
     def _view_additive(self, view: Callable[[AdditiveModel], Any]) -> Any:
@@ -644,7 +642,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
             raise AttributeError(f"the kernel {self.kernel!r} is not additive; that of stumps is")
         return self._show([view(model) for model in models])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed
         return tags
@@ -731,14 +729,14 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
     def _find_bound(self, solution: Solved) -> float:
         return solution.certificate.dual
 
-    def _certify(self, sample: TargetSample, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: TargetSample, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         # the deviation that costs nothing is that of the fit
         at = copy(self)
         at.epsilon = self.epsilon_
         return super(InfiniteEnsembleSVR, at)._certify(sample, weights, intercept)
 
-    def _make_trainer(self, kernel: TrainingKernel, X: Data, solver: str | None = None) -> Trainer:
+    def _make_trainer(self, kernel: TrainingKernel, X: Array, solver: str | None = None) -> Trainer:
         return make_trainer(kernel, X, "blockwise", find_room(self.cache_size))
 
-    def _scores(self, X: Data) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return super()._scores(np.ascontiguousarray(X))

@@ -32,7 +32,7 @@ from cvxens.kernels import (
     SimplifiedStump,
     Stump,
 )
-from cvxens.kernels.kernel import Kernel, check_inside
+from cvxens.kernels.kernel import Kernel, Shape, check_inside
 from cvxens.rounding import EPSILON
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.types import Array, Data
@@ -55,7 +55,7 @@ KERNELS: Mapping[str, Callable[[Any], Kernel]] = {
 """Kernels that have a name, made on the training sample."""
 
 
-def measure_spread(X: Data, masses: Array | None = None) -> float:
+def measure_spread(X: Array, masses: Array | None = None) -> float:
     """Return the standard deviation of all numbers of X, rows counted by their masses; 1 if it is 0.
 
     Examples
@@ -96,13 +96,15 @@ class TrainingKernel:
     scale: Array | None
 
     @classmethod
-    def from_sample(cls, kernel: Any, gamma: Any, X: Any, masses: Array | None = None) -> TrainingKernel:
+    def from_sample(
+        cls, kernel: str | KernelFunction, gamma: object, X: Array, masses: Array | None = None
+    ) -> TrainingKernel:
         """Choose a kernel by name, or take one, on the training sample X (n_samples, n_features), rows with masses.
 
         `InvalidInput` for an unknown name, a gamma for a kernel that has none, or a sample outside the ranges.
         """
         made = _make_kernel(kernel, gamma, X, masses)
-        if made == PRECOMPUTED:
+        if isinstance(made, str):
             return cls(made, _take_values, None)
         if not isinstance(made, Kernel):
             return cls(made, made, None)
@@ -117,7 +119,7 @@ class TrainingKernel:
         """True if samples are rows of a kernel matrix."""
         return self.function is _take_values
 
-    def evaluate(self, X: Any) -> Array:
+    def evaluate(self, X: Array) -> Array:
         """Return the kernel matrix on the sample; one that is not a `Kernel`'s is checked."""
         K = self.function(X, X)
         if isinstance(self.function, Kernel):
@@ -129,12 +131,12 @@ class TrainingKernel:
         validation.same_length(argument, K, len(X))
         return K
 
-    def check(self, X: Any) -> None:
+    def check(self, X: Array) -> None:
         """Raise if a sample is outside the ranges that the kernel was given, which `function` does not know of."""
         if isinstance(self.kernel, Kernel):
             check_inside(self.kernel.domain(X.shape[1]), X)
 
-    def measure_variance(self, X: Any, masses: Array) -> float:
+    def measure_variance(self, X: Array, masses: Array) -> float:
         """Compute sum_i p_i K_ii - p'K p with p = masses / sum(masses), the mean diagonal of the centred kernel.
 
         It is the variance of the sample in the space of the kernel, whatever its constants. Of kernels that are not
@@ -164,7 +166,7 @@ class TrainingKernel:
         return np.array_equal(self.scale, other.scale)
 
 
-def find_gamma(name: str, gamma: object, X: Data, masses: Array | None) -> float:
+def find_gamma(name: str, gamma: object, X: Array, masses: Array | None) -> float:
     """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
     if gamma is None:
         return KERNELS_OF_GAMMA[name][1](X, masses)
@@ -176,12 +178,12 @@ def find_gamma(name: str, gamma: object, X: Data, masses: Array | None) -> float
     return validation.positive("gamma", gamma)
 
 
-def _take_values(X: Data, _Z: object) -> Any:
+def _take_values(X: Array, _Z: Array) -> Array:
     """Return the samples: the kernel is precomputed."""
     return X
 
 
-def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
+def _make_kernel(kernel: str | KernelFunction, gamma: object, X: Array, masses: Array | None) -> str | KernelFunction:
     """Return the kernel of a name on a training sample, the one that is given, or "precomputed"."""
     name = kernel if isinstance(kernel, str) else ""
     if name in KERNELS_OF_GAMMA:
@@ -218,13 +220,13 @@ class KernelMachine(Learner):
         The features of the samples of `support_`.
     """
 
-    kernel_: Any = field(init=False)
+    kernel_: KernelFunction = field(init=False)
     support_: Indices = field(init=False)
-    support_vectors_: NDArray[Any] = field(init=False)
+    support_vectors_: Array = field(init=False)
     dual_coef_: Array = field(init=False)
     intercept_: Array = field(init=False)
     dual_weights_: Array = field(init=False)
-    kernel: Any
+    kernel: str | KernelFunction
     _: KW_ONLY
     gamma: float | str | None = None
     max_time: float | None = None
@@ -233,7 +235,7 @@ class KernelMachine(Learner):
     _list_terms = list_machine_terms
 
     @property
-    def shape_functions_(self) -> Any:
+    def shape_functions_(self) -> list[Shape] | list[list[Shape]]:
         """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
 
         Of kernels that are sums over features: "stump", "middle-stump" (where a knot stands twice, g_d jumps),
@@ -260,8 +262,8 @@ class KernelMachine(Learner):
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         # sub-problems have the gamma of all samples
-        is_open = isinstance(self.kernel, str) and (self.gamma is None or isinstance(self.gamma, str))
-        if not (is_open and self.kernel in KERNELS_OF_GAMMA):
+        is_open = self.gamma is None or isinstance(self.gamma, str)
+        if not (is_open and isinstance(self.kernel, str) and self.kernel in KERNELS_OF_GAMMA):
             return {}
         return {"gamma": find_gamma(self.kernel, self.gamma, sample.X, sample.masses)}
 

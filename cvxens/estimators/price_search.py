@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, field, replace
 from math import nan
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
@@ -22,10 +22,10 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Learner, estimator, rounds_of, time_limit, translate_overflow
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score, tabulate
-from cvxens.estimators.saving import Trusted, load_as, save_model
+from cvxens.estimators.saving import Place, Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
 from cvxens.tables import TableEncoder
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 
 
 def _hand_on(best: BaseEstimator, choices: Sequence[Choice], sample: Any) -> None:
@@ -132,19 +132,19 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     source: ClassVar[str] = "LL08 section 7"
 
-    best_estimator_: Any = field(init=False)
-    best_params_: dict[str, Any] = field(init=False)
+    best_estimator_: BaseEstimator = field(init=False)
+    best_params_: dict[str, object] = field(init=False)
     best_score_: float = field(init=False)
     best_index_: int = field(init=False)
-    cv_results_: dict[str, Any] = field(init=False)
+    cv_results_: dict[str, Sequence[object]] = field(init=False)
     n_splits_: int = field(init=False)
     refit_time_: float = field(init=False)
     estimator: BaseEstimator = None
-    param_grid: Mapping[str, Sequence[Any]] | None = None
+    param_grid: Mapping[str, Sequence[object]] | None = None
     _: KW_ONLY
-    prices: Any = None
-    cv: Any = None
-    scoring: Any = None
+    prices: Given = None
+    cv: object = None
+    scoring: str | Callable[..., float] | None = None
     one_standard_error: bool = False
     average: bool = False
     n_jobs: int | None = None
@@ -152,11 +152,11 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     save = save_model
 
     @classmethod
-    def load(cls, path: Any, *, trusted: Trusted = ()) -> Self:
+    def load(cls, path: Place, *, trusted: Trusted = ()) -> Self:
         """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
         return load_as(cls, path, trusted=trusted)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike, sample_weight: Given = None, *, sensitive_features: Given = None) -> Self:
         """Choose the parameters, then fit all samples; arguments are those of the estimator's `fit`.
 
         The weights of samples count in scores too, where these take any. An ensemble is known from the first fit on;
@@ -216,7 +216,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         prices = validation.finite_array("prices", self.prices, ndim=1)
         return [validation.positive("prices", price) for price in prices.tolist()]
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Data) -> NDArray:
         """Predict, as the best estimator does."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
@@ -233,7 +233,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: ArrayLike, sample_weight: Given = None) -> float:
         """Return the accuracy of the best estimator, or the R^2 of a regressor."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y, sample_weight))

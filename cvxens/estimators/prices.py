@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, is_classifier
@@ -589,7 +589,7 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
 class AsTheyAre(Accepts):
     """Samples that have been checked."""
 
-    def read(self, estimator: object, X: Data, *y: ArrayLike, reset: bool = False, **more: object) -> Any:
+    def read(self, estimator: object, X: Data, *y: Data, reset: bool = False, **more: object) -> Any:
         """Return the samples as they were given."""
         return X
 

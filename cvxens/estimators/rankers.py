@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import column_or_1d
 
@@ -22,7 +22,7 @@ from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_wei
 from cvxens.problems.losses import Hinge
 from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge
 from cvxens.problems.penalties import L1
-from cvxens.types import Array
+from cvxens.types import Array, Data, Given
 
 MOST_LISTED = 100_000
 """Pairs up to which each has a row of its own."""
@@ -46,12 +46,14 @@ class RankedSample(Weighted):
         return self.pairs.n_pairs <= MOST_LISTED
 
     @classmethod
-    def read(cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, qid: Any = None, reset: bool = True) -> Self:
+    def read(
+        cls, estimator: object, X: Data, y: Data, accepts: Accepts, *, qid: Given = None, reset: bool = True
+    ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
-        grades = y.astype(np.float64)
-        pairs = GradedPairs.from_grades(grades, read_queries(qid, len(y)))
-        return cls(**keep_weighted(estimator, X, np.ones(len(y)), grades=grades), pairs=pairs)
+        read, given = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
+        grades = given.astype(np.float64)
+        pairs = GradedPairs.from_grades(grades, read_queries(qid, len(grades)))
+        return cls(**keep_weighted(estimator, read, np.ones(len(grades)), grades=grades), pairs=pairs)
 
     @cached_property
     def combinations(self) -> csr_array:
@@ -67,7 +69,7 @@ class RankedSample(Weighted):
         return np.asarray(self.combinations.T @ u)
 
 
-def read_queries(qid: Any, n_samples: int) -> NDArray[np.intp]:
+def read_queries(qid: Given, n_samples: int) -> NDArray[np.intp]:
     """Return the query of each sample as a number; they are all of one query where none is given."""
     if qid is None:
         return np.zeros(n_samples, np.intp)
@@ -124,7 +126,7 @@ class LPBoostRanker(Ensemble, Predictor):
         return False
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike, qid: Given = None) -> Self:
         """Fit the ranker.
 
         Parameters
@@ -149,7 +151,7 @@ class LPBoostRanker(Ensemble, Predictor):
         """
         return self._fit_given(X, y, qid=qid)
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+    def score(self, X: Data, y: ArrayLike, qid: Given = None) -> float:
         """Return the share of the pairs of other grades that are in order, as a mean over queries.
 
         Of one query and two grades it is the area under the curve. Pairs of equal scores count half; queries without
@@ -169,8 +171,7 @@ class LPBoostRanker(Ensemble, Predictor):
         float
             From 0 to 1.
         """
-        f = self.predict(X)
-        grades = validation.finite_array("y", y, ndim=1)
+        f, grades = self.predict(X), validation.finite_array("y", y, ndim=1)
         validation.same_length("y", grades, len(f))
         return GradedPairs.from_grades(grades, read_queries(qid, len(f))).concordance(f)
 

@@ -112,7 +112,7 @@ class LPBoostRegressor(Ensemble, Regressor):
     loss: str = "absolute"
     _: KW_ONLY
     C: float | str | None = None
-    quantile: Any = 0.5
+    quantile: ArrayLike = 0.5
     epsilon: float | None = None
     delta: float | None = None
     oracle: str | OracleFactory = "stumps"
@@ -182,13 +182,11 @@ class LPBoostRegressor(Ensemble, Regressor):
         learners, weights, intercepts = add_up(steps, w, float(b), self._n_scores)
         return {"weak_learners_": learners, "weights_": weights, "intercept_": intercepts}
 
-    def _certify(self, sample: Any, weights: Any, intercept: ArrayLike) -> Certificate:
+    def _certify(self, sample: Any, weights: ArrayLike, intercept: ArrayLike) -> Certificate:
         if self._n_scores == 1:
             return super()._certify(sample, weights, intercept)
-        W = check_shape("weights", weights, self.weights_.shape)
-        formulation = self._formulation(sample)
-        oracle = self._oracle(sample, formulation)
-        steps_of = np.abs(np.diff(W, axis=1)).sum(axis=0)
+        W, formulation = check_shape("weights", weights, self.weights_.shape), self._formulation(sample)
+        oracle, steps_of = self._oracle(sample, formulation), np.abs(np.diff(W, axis=1)).sum(axis=0)
         # of weights alone, the steps are as short as they may be
         b = np.append(0.0, np.cumsum(steps_of)) if intercept is None else intercept
         steps, w, b_first = take_apart(self.weak_learners_, W, check_shape("intercept", b, self.intercept_.shape))

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, compute_sample_weight, get_tags
@@ -40,7 +40,7 @@ from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, LevelStump, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given, Matrix
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Accepts:
     missing: bool = False  # NaN as a missing value
     nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
-    def read(self, estimator: object, X: Data, *y: ArrayLike, reset: bool = False, **more: object) -> Any:
+    def read(self, estimator: object, X: Data, *y: Data, reset: bool = False, **more: object) -> Any:
         """Check X, and y if given, as scikit-learn's `validate_data` does; short types of numbers are kept.
 
         Unless `reset`, features have to be those that the estimator was fitted to.
@@ -101,7 +101,7 @@ class Accepts:
             )
             raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
-    def _numbers(self, X: Any) -> Any:
+    def _numbers(self, X: Matrix) -> Matrix:
         """Return X if it is of numbers; of a table with columns of several types, make some."""
         if X.dtype.kind in "mM":
             raise InvalidInput("X", f"found values of type {X.dtype}", "give numbers, such as days since a date")
@@ -237,12 +237,12 @@ class TargetSample(Weighted):
 
     @classmethod
     def read(
-        cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
+        cls, estimator: object, X: Data, y: Data, accepts: Accepts, *, sample_weight: Given = None, reset: bool = True
     ) -> TargetSample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
-        weights = check_weights(sample_weight, X)
-        return cls(**keep_weighted(estimator, X, weights, targets=y.astype(np.float64)))
+        read, targets = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
+        weights = check_weights(sample_weight, read)
+        return cls(**keep_weighted(estimator, read, weights, targets=targets.astype(np.float64)))
 
     @property
     def given(self) -> Array:
@@ -261,21 +261,21 @@ class Sample(Weighted):
 
     @classmethod
     def read(
-        cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
+        cls, estimator: object, X: Data, y: Data, accepts: Accepts, *, sample_weight: Given = None, reset: bool = True
     ) -> Sample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        X, y = accepts.read(estimator, X, y, reset=reset)
+        read, given = accepts.read(estimator, X, y, reset=reset)
         try:
-            check_classification_targets(y)
+            check_classification_targets(given)
         except TypeError as error:
             found = f"found labels without an order ({error})"
             raise InvalidInput("y", found, "give all numbers or all words") from None
-        masses = check_weights(sample_weight, X)
-        weights = masses * class_factors(vars(estimator).get("class_weight"), y, masses)
-        classes, labels = np.unique(y[weights > 0], return_inverse=True)
+        masses = check_weights(sample_weight, read)
+        weights = masses * class_factors(vars(estimator).get("class_weight"), given, masses)
+        classes, labels = np.unique(given[weights > 0], return_inverse=True)
         if len(classes) < 2:
             raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
-        return cls(**keep_weighted(estimator, X, masses, weights), labels=labels, classes=classes)
+        return cls(**keep_weighted(estimator, read, masses, weights), labels=labels, classes=classes)
 
     @property
     def known(self) -> dict[str, Any]:
@@ -296,12 +296,11 @@ class Sample(Weighted):
     @property
     def given(self) -> NDArray:
         """The classes of the samples, (n_kept,), as they were given."""
-        found: NDArray = self.classes[self.labels]
-        return found
+        return self.classes[self.labels]
 
 
 def keep_weighted(
-    estimator: object, X: Any, masses: Array, weights: Array | None = None, **of_samples: NDArray
+    estimator: object, X: Matrix, masses: Array, weights: Array | None = None, **of_samples: NDArray
 ) -> dict[str, Any]:
     """Return the fields of a sample without the given samples of weight 0."""
     weights = masses if weights is None else weights
@@ -323,7 +322,7 @@ def label(formulation: Formulation, sample: Any) -> Array | None:
     return None if formulation.on_scores else sample.signs
 
 
-def check_weights(sample_weight: ArrayLike, X: Any) -> Array:
+def check_weights(sample_weight: Given, X: Matrix) -> Array:
     """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
     n_samples = X.shape[0]
     return (
@@ -361,7 +360,7 @@ def class_factors(class_weight: object, y: NDArray, masses: Array) -> Array:
         raise InvalidInput("class_weight", f"found {class_weight!r:.100}: {error}", "name the classes of y") from None
 
 
-def _keys(X: Data) -> NDArray:
+def _keys(X: Matrix) -> NDArray:
     """Return keys (n_samples,) that are equal exactly where rows of X are, and ascend as the rows do; -0 is 0.
 
     So the order of rows depends neither on the sparsity of X nor on the scale of its features.

@@ -29,7 +29,9 @@ from cvxens.tables import TableEncoder
 
 T = TypeVar("T")
 
-Trusted: TypeAlias = Iterable[Callable[..., Any]]
+Place: TypeAlias = str | os.PathLike[str]
+
+Trusted: TypeAlias = Iterable[Callable[..., object]]
 """Classes and functions."""
 
 KNOWN: set[str] = {"functools.partial"}
@@ -39,7 +41,7 @@ FORMER = b"cvxens model "
 """What files of models began with before they were files of skops."""
 
 
-def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+def save_model(model: BaseEstimator, path: Place) -> None:
     """Write the fitted estimator to a file of skops, which is replaced as a whole or not at all.
 
     `load` and `load_model` read it, and so does ``skops.io.load``. Not kept are requests of metadata and callbacks
@@ -59,8 +61,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         written.
     """
     check_is_fitted(model)
-    path = as_path("path", path)
-    kept = _leave_out(model)
+    path, kept = as_path("path", path), _leave_out(model)
     content = _write(kept)
     if isinstance(content, Exception):
         found = ((name, _write(value)) for name, value in vars(kept).items())
@@ -70,7 +71,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     write_whole("model", path, content)
 
 
-def load_as(kind: type[T], path: str | os.PathLike[str], *, trusted: Trusted = ()) -> T:
+def load_as(kind: type[T], path: Place, *, trusted: Trusted = ()) -> T:
     """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
     model = load_model(path, trusted=trusted)
     if not isinstance(model, kind):
@@ -84,7 +85,7 @@ def is_ours(value: object) -> bool:
     return getattr(type(value), "save", None) is save_model
 
 
-def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
+def load_model(path: Place, *, trusted: Trusted = ()) -> BaseEstimator:
     """Read a fitted estimator that its `save` wrote.
 
     Nothing in the file is run. It can name estimators, records and oracles of cvxens, and no more: that is what

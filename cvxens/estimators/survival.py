@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Run
@@ -16,7 +17,7 @@ from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 
 PENALTIES: dict[str, Penalty] = {"l1": L1(), "l2": SquaredL2()}
 """The penalties of `ColumnGenerationSurvival` by their names."""
@@ -77,23 +78,23 @@ class SurvivalSample(Weighted):
 
     @classmethod
     def read(
-        cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
+        cls, estimator: object, X: Data, y: Data, accepts: Accepts, *, sample_weight: Given = None, reset: bool = True
     ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        events, times = split_survival(y)
-        X, times = accepts.read(estimator, X, times, reset=reset, y_numeric=True)
-        times = times.astype(np.float64)
+        events, given = split_survival(y)
+        read, found = accepts.read(estimator, X, given, reset=reset, y_numeric=True)
+        times = found.astype(np.float64)
         events = np.ones(len(times), bool) if events is None else events
         if times.min() < 0:
             remedy = "give times of 0 or above, and whether there was an event in a field of its own, as `fit` says"
             raise InvalidInput("y", f"found the time {times.min():g}", remedy)
-        weights = check_weights(sample_weight, X)
+        weights = check_weights(sample_weight, read)
         if not events[weights > 0].any():
             raise InvalidInput("y", "found no event of positive weight", "give samples with one or more")
-        return cls(**keep_weighted(estimator, X, weights, times=times, events=events))
+        return cls(**keep_weighted(estimator, read, weights, times=times, events=events))
 
 
-def split_survival(y: Any) -> tuple[NDArray[np.bool_] | None, Any]:
+def split_survival(y: Data) -> tuple[NDArray[np.bool_] | None, Data]:
     """Return where there were events, None where y does not tell, and times, of records or of times alone.
 
     Examples
@@ -104,8 +105,7 @@ def split_survival(y: Any) -> tuple[NDArray[np.bool_] | None, Any]:
     >>> split_survival([2.0, 3.5])
     (None, [2.0, 3.5])
     """
-    names = y.dtype.names if isinstance(y, np.ndarray) else None
-    if names is None:
+    if not isinstance(y, np.ndarray) or (names := y.dtype.names) is None:
         return None, y
     if len(names) != 2 or y.ndim != 1 or y.dtype[0].kind != "b":
         found = f"found records of {', '.join(names)}"
@@ -189,7 +189,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
     penalty: str = "l1"
     oracle: str | OracleFactory = "stumps"
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: ArrayLike, sample_weight: Given = None) -> float:
         """Return the concordance index of the predicted risks.
 
         Parameters
@@ -213,7 +213,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         events = np.ones(len(f), bool) if events is None else events
         return find_concordance(events, times, f, check_weights(sample_weight, f[:, np.newaxis]))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = tags.target_tags.positive_only = True
         return tags
@@ -234,7 +234,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
             f += w * column.values
         return find_baseline(self._loss(sample), f)
 
-    def predict_cumulative_hazard_function(self, X: Data, return_array: bool = False) -> Any:
+    def predict_cumulative_hazard_function(self, X: Data, return_array: bool = False) -> NDArray:
         """Predict the cumulative hazard of samples over the time.
 
         Parameters
@@ -252,7 +252,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         values = np.exp(self.predict(X))[:, np.newaxis] * self.cumulative_hazard_
         return values if return_array else self._make_steps(values, 0.0)
 
-    def predict_survival_function(self, X: Data, return_array: bool = False) -> Any:
+    def predict_survival_function(self, X: Data, return_array: bool = False) -> NDArray:
         """Predict the share of samples like these that have had no event, over the time.
 
         Parameters
@@ -278,6 +278,5 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
 
 def find_baseline(loss: CoxPartialLikelihood, f: Array) -> dict[str, Array]:
     """Return the times of a sample with scores f, and Breslow's cumulative hazard of the score 0 at them."""
-    times = np.unique(loss.times)
-    hazards = np.concatenate([[0.0], np.exp(loss.log_hazards(f))])
+    times, hazards = np.unique(loss.times), np.concatenate([[0.0], np.exp(loss.log_hazards(f))])
     return {"unique_times_": times, "cumulative_hazard_": hazards[np.searchsorted(loss.event_times, times, "right")]}

@@ -78,7 +78,7 @@ OTHERS: tuple[Any, ...] = (
 """Records and functions in the attributes and parameters of estimators; formulations of the losses for margins."""
 
 
-def list_records(module: ModuleType) -> Iterator[Any]:
+def list_records(module: ModuleType) -> Iterator[type]:
     """Yield the dataclasses that a module defines."""
     for found in vars(module).values():
         if isinstance(found, type) and is_dataclass(found) and found.__module__ == module.__name__:

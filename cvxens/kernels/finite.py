@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -17,7 +18,7 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.stumps import as_tuple
 from cvxens.kernels.tiles import Tile, check_features, check_pair
 from cvxens.problems import DenseColumns
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 from cvxens.validation import RandomState
 
 
@@ -63,7 +64,7 @@ class Linear(InnerProduct):
            [3., 9.]])
     """
 
-    V: Any = field(repr=False)
+    V: ArrayLike = field(repr=False)
     equation = "x'V x'"
     source = "KIE06 section 3.2"
     homogeneity = 2.0
@@ -88,7 +89,7 @@ class Linear(InnerProduct):
         check_features("X", X, len(self._root), "V")
         return X @ self._root
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         # r^2 is the density of a
         return 1.0
 
@@ -129,8 +130,8 @@ class WeakLearner(InnerProduct):
            [-1.,  1.]])
     """
 
-    columns: Any
-    weights: Any = None
+    columns: Sequence[Hypothesis]
+    weights: Given = None
     mass: float = 1.0
     equation = "sum_j pi_j h_j(x) h_j(x')"
     source = "KIE06 (7)"
@@ -185,7 +186,7 @@ class WeakLearner(InnerProduct):
             values = values - self._evaluate(np.asarray(origin)[None])
         return values * np.sqrt(self.mass * np.array(self.weights))
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return self.mass
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -193,12 +194,12 @@ class WeakLearner(InnerProduct):
         drawn = random.choice(len(weights), size=validation.whole("n", n), p=weights)
         return tuple(self.columns[j] for j in drawn)
 
-    def _evaluate(self, X: Any) -> Array:
+    def _evaluate(self, X: Data) -> Array:
         """Evaluate the hypotheses, shape (n_samples, n_columns)."""
         values = [np.asarray(h(X)) for h in self.columns]
-        wrong = [column.shape for column in values if column.shape != (len(X),)]
+        wrong = [column.shape for column in values if column.shape != np.shape(X)[:1]]
         if wrong:
-            found = f"found values of shape {wrong[0]} on {len(X)} samples"
+            found = f"found values of shape {wrong[0]} on {np.shape(X)[0]} samples"
             raise InvalidInput("columns", found, "give functions with one value per sample")
         return validation.finite_array("columns", np.stack(values, axis=1), ndim=2)
 
@@ -223,7 +224,7 @@ class Centred(InnerProduct):
     """
 
     kernel: InnerProduct
-    origin: Any = field(compare=False)
+    origin: Given = field(compare=False)
     equation = "K(x, x') - K(x, o) - K(o, x') + K(o, o)"
     source = "LL08 section 4.1"
 
@@ -257,7 +258,7 @@ class Precomputed(Kernel):
            [2.]])
     """
 
-    K: Any = field(repr=False)
+    K: ArrayLike = field(repr=False)
     equation = "K_ij"
     source = "by its matrix"
 

@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
 from cvxens.kernels.tiles import SingleKernel, Tile, assemble, check_pair
-from cvxens.types import Array, Data, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly, Given, Value
 from cvxens.validation import RandomState
 
 OPEN = 2.0**-10
@@ -102,11 +102,11 @@ class Kernel(FieldsOnly, ABC):
         """Return the kernel on a sample in single precision, with a bound on its error; None where there is none."""
         return None
 
-    def prepare(self, X: Data) -> tuple[Kernel, Any]:
+    def prepare(self, X: Data) -> tuple[Kernel, Data]:
         """Return a kernel and features with the same matrix on a sample, for which what it takes of each is done."""
         return self, X
 
-    def __call__(self, X: Any, Z: Any = None) -> NDArray:
+    def __call__(self, X: Data, Z: Given = None) -> NDArray:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z)).
 
         Raises
@@ -118,14 +118,14 @@ class Kernel(FieldsOnly, ABC):
         tile = self.tile(X, Z)
         single = all(getattr(sample, "dtype", None) == np.float32 for sample in (X, Z))
         dtype = np.dtype(np.float32 if single else np.float64)
-        return assemble(tile, (len(X), len(Z)), dtype, symmetric=X is Z)
+        return assemble(tile, (np.shape(X)[0], np.shape(Z)[0]), dtype, symmetric=X is Z)
 
     def diag(self, X: Data) -> Array:
         """Compute K(x_i, x_i) for every row of `X`, shape (n_samples,): the total mass where hypotheses are +-1."""
         X, _ = check_pair(X)
         return np.full(len(X), self.total_mass(X))
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         """Compute Delta = int r(a)^2 da on the samples `X` and `Z`, which a kernel of known ranges does not need.
 
         Raises
@@ -242,13 +242,12 @@ class Compound(Kernel):
     parts: tuple[Kernel, ...]
 
     @abstractmethod
-    def combine(self, values: Sequence[Any]) -> Any:
+    def combine(self, values: Sequence[Value]) -> Value:
         """Combine values of all parts, numbers or arrays."""
 
     def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Self:
         """Return the kernel with each part K replaced by replacement(K)."""
-        replaced: Self = replace(cast("Any", self), parts=tuple(map(replacement, self.parts)))
-        return replaced
+        return replace(cast("Any", self), parts=tuple(map(replacement, self.parts)))
 
     @property
     def neutral(self) -> bool:
@@ -270,10 +269,9 @@ class Compound(Kernel):
         return lambda rows, columns: self.combine([tile(rows, columns) for tile in tiles])
 
     def diag(self, X: Data) -> Array:
-        diagonal: Array = self.combine([part.diag(X) for part in self.parts])
-        return diagonal
+        return self.combine([part.diag(X) for part in self.parts])
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return float(self.combine([part.total_mass(X, Z) for part in self.parts]))
 
 
@@ -305,7 +303,7 @@ class KernelSum(Compound):
         found = {part.homogeneity for part in self.parts}
         return found.pop() if len(found) == 1 else None
 
-    def combine(self, values: Sequence[Any]) -> Any:
+    def combine(self, values: Sequence[Value]) -> Value:
         return reduce(add, [v if f == 1 else f * v for f, v in zip(self.factors, values, strict=True)])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -359,7 +357,7 @@ class Product(Compound):
         found = [part.homogeneity for part in self.parts if part.homogeneity is not None]
         return sum(found) if len(found) == len(self.parts) else None
 
-    def combine(self, values: Sequence[Any]) -> Any:
+    def combine(self, values: Sequence[Value]) -> Value:
         return reduce(mul, values)
 
     def tile(self, X: Data, Z: Data) -> Tile:
@@ -418,21 +416,22 @@ class Clipped(Kernel):
     def diag(self, X: Data) -> Array:
         return self.kernel.diag(self._clip("X", X))
 
-    def prepare(self, X: Data) -> tuple[Kernel, Any]:
+    def prepare(self, X: Data) -> tuple[Kernel, Data]:
         return self.kernel.prepare(self._clip("X", X))
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
         box = np.array([self.low, self.high])
         return self.kernel.shape_functions(vectors, coefficients, box if np.isfinite(box).all() else None)
 
-    def _clip(self, argument: str, X: Any) -> Array:
+    def _clip(self, argument: str, X: Data) -> Array:
         return np.clip(validation.finite_array(argument, X, ndim=2), self.low, self.high)
 
 
-def close_ranges(kernel: Kernel, X: Any) -> Kernel:
+def close_ranges(kernel: Kernel, X: Data) -> Kernel:
     """Return a kernel for samples from anywhere: itself, or within the ranges of X (n_samples, n_features)."""
     if kernel.is_data_independent:
         return kernel
+    X = np.asarray(X)
     box = np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
     open_ends = np.isinf(kernel.domain(X.shape[1]))
     # kernels with a radius take it from the corner that is farthest from 0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import exp, sqrt
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from cvxens.kernels.kernel import OPEN, Compound, Kernel, Product, check_ranges_
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair
-from cvxens.types import Data
+from cvxens.types import Data, Given, Value
 from cvxens.validation import RandomState
 
 
@@ -51,7 +51,7 @@ class Logical(Compound):
     def homogeneity(self) -> float | None:
         return Product(self.parts).homogeneity
 
-    def combine(self, values: Sequence[Any]) -> Any:
+    def combine(self, values: Sequence[Value]) -> Value:
         # of the masses, the mass
         return 4 * values[0] * values[1]
 
@@ -63,8 +63,7 @@ class Logical(Compound):
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         random = validation.generator(random_state)
-        pairs = Product(self.parts).sample(n, random)
-        signs = random.choice([1, -1], size=n).tolist()
+        pairs, signs = Product(self.parts).sample(n, random), random.choice([1, -1], size=n).tolist()
         return tuple(Formula(self.connective, pair.parts, sign) for pair, sign in zip(pairs, signs, strict=True))
 
     def __repr__(self) -> str:
@@ -131,7 +130,7 @@ class Constants(Kernel):
         shape = tuple(map(len, check_pair(X, Z)))
         return lambda rows, columns: np.broadcast_to(self.mass, shape)[rows, columns]
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return self.mass
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -150,10 +149,10 @@ class OfStumps(Ranged):
         return Stump(self.low, self.high)
 
     @abstractmethod
-    def combine(self, K: ArrayLike, delta: float) -> Any:
+    def combine(self, K: Value, delta: float) -> Value:
         """Compute g(K, Delta_S) for values of the stump kernel, a number or an array."""
 
-    def stump_mass(self, X: Any = None, Z: Any = None) -> float:
+    def stump_mass(self, X: Given = None, Z: Given = None) -> float:
         """Compute Delta_S, or raise an InvalidInput if there is no kernel with it."""
         return self.stump.total_mass(X, Z)
 
@@ -162,7 +161,7 @@ class OfStumps(Ranged):
         stumps, delta = self.stump.tile(X, Z), self.stump_mass(X, Z)
         return lambda rows, columns: self.combine(stumps(rows, columns), delta)
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         delta = self.stump_mass(X, Z)
         return float(self.combine(delta, delta))
 
@@ -208,7 +207,7 @@ class StumpRegion(OfStumps):
     def homogeneity(self) -> float:
         return float(self.level)
 
-    def combine(self, K: Any, delta: float) -> Any:
+    def combine(self, K: Value, delta: float) -> Value:
         # K_1 and Delta_1, with the constants -1 and +1 of mass Delta_S
         k = value = K + delta
         mass = 2 * delta
@@ -264,7 +263,7 @@ class DecisionTree(OfStumps):
         if self.is_data_independent:
             self.stump_mass()
 
-    def combine(self, K: Any, delta: float) -> Any:
+    def combine(self, K: Value, delta: float) -> Value:
         return np.expm1(self.gamma * (K + delta))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -286,7 +285,7 @@ class DecisionTree(OfStumps):
             return close_ranges(self, X)
         return exp(2 * self.gamma * self.stump_mass(X)) * SimplifiedLaplacian(self.gamma)
 
-    def stump_mass(self, X: Any = None, Z: Any = None) -> float:
+    def stump_mass(self, X: Given = None, Z: Given = None) -> float:
         delta = super().stump_mass(X, Z)
         # the kernel is up to exp(2 gamma Delta_S), whose square has to be a number
         if self.gamma * delta > 150:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import pi
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from scipy.special import gammaln
@@ -16,7 +16,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
 from cvxens.kernels.tiles import SQUARE, Profile, SingleKernel, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 from cvxens.validation import RandomState
 
 ROUNDING = 1 + 1e-12
@@ -64,14 +64,14 @@ class Perceptron(Kernel):
         X, Z = check_pair(X, Z)
         return measure(SQUARE, X, Z, None, np.sqrt, partial(np.subtract, self.total_mass(X, Z)))
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         if X is None:
             radius, n_features = self._ball()
             return radius / mean_projection(n_features)
         X = join_samples(*check_pair(X, Z))
         return self._radius_of(X) / mean_projection(X.shape[1])
 
-    def with_ranges_of(self, X: Any) -> Perceptron:
+    def with_ranges_of(self, X: Data) -> Perceptron:
         X = validation.finite_array("X", X, ndim=2)
         return Perceptron(self._radius_of(X), X.shape[1])
 

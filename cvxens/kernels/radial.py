@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import e, pi, sqrt
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
 from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Profile, SingleKernel, Tile, check_pair, measure
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 from cvxens.validation import RandomState
 
 
@@ -75,11 +75,11 @@ class ExponentialOfDistance(OfDistance):
     n_features: int | None = None
     _exp = np.exp
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         # r^2 is a density
         return 1.0
 
-    def with_ranges_of(self, X: Any) -> Self:
+    def with_ranges_of(self, X: Data) -> Self:
         return replace(self, n_features=validation.finite_array("X", X, ndim=2).shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:

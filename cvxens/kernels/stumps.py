@@ -23,7 +23,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
 from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 from cvxens.validation import RandomState
 
 
@@ -43,7 +43,7 @@ class Ranged(Kernel):
     high: ArrayLike | None
 
     @property
-    def ends(self) -> Mapping[str, Any]:
+    def ends(self) -> Mapping[str, Given]:
         """The parameters that are ends of ranges, low or high, and what is given for them."""
         return {"low": self.low, "high": self.high}
 
@@ -70,7 +70,7 @@ class Ranged(Kernel):
         if any(given is None for given in self.ends.values()):
             remedy = f"give {' and '.join(self.ends)}, or take kernel.with_ranges_of(X)"
             raise InvalidInput(first, "found no ranges", remedy)
-        low, high = box = self.domain(np.size(self.ends[first]))
+        low, high = box = self.domain(np.asarray(self.ends[first]).size)
         if (low > high).any():
             feature = int(np.argmax(low > high))
             found = f"found {low[feature]:g} for feature {feature}, above its high of {high[feature]:g}"
@@ -85,10 +85,9 @@ class Ranged(Kernel):
         check_inside(box, X)
         return box
 
-    def with_ranges_of(self, X: Any) -> Self:
+    def with_ranges_of(self, X: Data) -> Self:
         box = self.box_of(validation.finite_array("X", X, ndim=2))
-        ranged: Self = replace(cast("Any", self), **{end: box[int(end == "high")] for end in self.ends})
-        return ranged
+        return replace(cast("Any", self), **{end: box[int(end == "high")] for end in self.ends})
 
 
 class AdditiveKernels(Kernel):
@@ -157,7 +156,7 @@ class Stump(RangedStumps):
     statement = ("stump", None)
     margin = OPEN
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         if X is None:
             return float(np.diff(self.box(), axis=0).sum()) / 2
         X = join_samples(*check_pair(X, Z))
@@ -170,8 +169,8 @@ class Stump(RangedStumps):
         box, random = self.box(), validation.generator(random_state)
         return draw_signs(*draw_places(box, box[1] - box[0], n, random), random)
 
-    def additive_scales(self, X: Any) -> Array:
-        return np.ones(X.shape[1])
+    def additive_scales(self, X: Data) -> Array:
+        return np.ones(np.shape(X)[1])
 
 
 @final
@@ -204,7 +203,7 @@ class DecisionStump(RangedStumps):
         self.box_of(right)
         return super().tile(left, right)
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return 1.0
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -244,7 +243,7 @@ class HistogramIntersection(Ranged, AdditiveKernels):
     is_data_independent = True
 
     @property
-    def ends(self) -> Mapping[str, Any]:
+    def ends(self) -> Mapping[str, Given]:
         return {"high": self.high}
 
     def tile(self, X: Data, Z: Data) -> Tile:
@@ -257,7 +256,7 @@ class HistogramIntersection(Ranged, AdditiveKernels):
         self.box_of(X)
         return X.sum(axis=1)
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         _, high = self.box() if X is None else self.box_of(join_samples(*check_pair(X, Z)))
         return float(high.sum())
 
@@ -267,8 +266,8 @@ class HistogramIntersection(Ranged, AdditiveKernels):
         drawn = zip(features.tolist(), thresholds.tolist(), strict=True)
         return tuple(hypotheses.Indicator(d, t) for d, t in drawn)
 
-    def additive_scales(self, X: Any) -> Array:
-        return np.full(X.shape[1], 0.5)
+    def additive_scales(self, X: Data) -> Array:
+        return np.full(np.shape(X)[1], 0.5)
 
     def domain(self, n_features: int) -> Array:
         box = super().domain(n_features)
@@ -304,7 +303,7 @@ class SimplifiedStump(Simplified, AdditiveKernels):
            [-1., -0.]])
     """
 
-    scale: Any = None
+    scale: Given = None
     equation = "-|x - x'|_1"
     source = "LL08 Theorem 4"
 
@@ -324,8 +323,8 @@ class SimplifiedStump(Simplified, AdditiveKernels):
     def statement(self) -> tuple[str, float | None] | None:
         return ("stump", None) if self.scale is None else None
 
-    def additive_scales(self, X: Any) -> Array:
-        return np.ones(X.shape[1]) if self.scale is None else np.asarray(self.scale, np.float64)
+    def additive_scales(self, X: Data) -> Array:
+        return np.ones(np.shape(X)[1]) if self.scale is None else np.asarray(self.scale, np.float64)
 
     def _check_scales(self, n_features: int) -> Array | None:
         if self.scale is None:
@@ -363,7 +362,7 @@ class MiddleStump(Kernel):
            [-2.,  2.]])
     """
 
-    X: Any = field(repr=False)
+    X: Data = field(repr=False)
     equation = "sum over middle stumps of h(x) h(x')"
     source = "LL08 sections 4.2 and 7; KIE06 section 3.1"
     neutral = True
@@ -388,10 +387,10 @@ class MiddleStump(Kernel):
         kernel, ranks = self.prepare(X)
         return kernel.tile(ranks, ranks if Z is X else self._ranks(Z))
 
-    def prepare(self, X: Any) -> tuple[Kernel, Array]:
+    def prepare(self, X: Data) -> tuple[Kernel, Array]:
         return RankDifference(self._columns.shape[1]), self._ranks(validation.finite_array("X", X, ndim=2))
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return float(self._columns.shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -430,16 +429,16 @@ class RankDifference(AdditiveKernels):
     n_stumps: int
     equation = "J - 2 |r - r'|_1"
 
-    def additive_scales(self, X: Any) -> Array:
-        return np.full(X.shape[1], 2.0)
+    def additive_scales(self, X: Data) -> Array:
+        return np.full(np.shape(X)[1], 2.0)
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return float(self.n_stumps)
 
 
-def as_tuple(values: ArrayLike) -> Any:
+def as_tuple(values: Given) -> Given:
     """Return an array or a list of numbers as a tuple, which is hashable, and anything else as it is."""
-    return tuple(np.asarray(values).tolist()) if np.ndim(values) == 1 else values
+    return tuple(np.asarray(values).tolist()) if np.asarray(values).ndim == 1 else values
 
 
 def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) -> tuple[NDArray[np.intp], Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads, one_blas_thread
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 
-Tile: TypeAlias = Callable[[slice, slice], NDArray[Any]]
+Tile: TypeAlias = Callable[[slice, slice], Array]
 """Maps a slice of rows and a slice of columns to that part of a matrix, in float64 unless both samples are rounded."""
 
 DIFFERENCE, SQUARE, MINIMUM = range(3)
@@ -31,7 +31,7 @@ SIDE = 256
 Of 512 the time of a value is twice that."""
 
 
-def check_pair(X: Any, Z: Any = None) -> tuple[Array, Array]:
+def check_pair(X: Data, Z: Given = None) -> tuple[Array, Array]:
     """Return `X` and `Z` (by default `X` itself) as finite arrays with the same number of features."""
     checked = validation.finite_array("X", X, ndim=2)
     if Z is None or Z is X:
@@ -224,6 +224,6 @@ class SingleKernel:
         """A bound on absolute values."""
         return self.profile.largest
 
-    def tile(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> Tile:
+    def tile(self, left: NDArray[np.intp], right: NDArray[np.intp] | slice) -> Tile:
         """Return what computes parts of the matrix between the samples of some indices and those of others."""
         return measure(self.term, self.X[left], self.X[right], None, *self.profile.steps)

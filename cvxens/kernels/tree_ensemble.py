@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, final
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -24,7 +25,7 @@ from cvxens.hypotheses import Hypothesis, decode_table
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
-from cvxens.types import Array, Data, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly, Given
 from cvxens.validation import RandomState
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -78,7 +79,7 @@ class TreeEnsemble(Kernel):
            [0. , 0. , 0.5, 1. ]])
     """
 
-    forest: Any = field(repr=False)
+    forest: object = field(repr=False)
     kind: str = "leaf"
     equation = "1/T sum_t [same leaf], or depth of the common ancestor over that of the deeper leaf"
     source = "TT06 (8), (9)"
@@ -113,7 +114,7 @@ class TreeEnsemble(Kernel):
 
         return evaluate
 
-    def unwritten(self, X: Any, Z: Any = None) -> TreeMatrix:
+    def unwritten(self, X: Data, Z: Given = None) -> TreeMatrix:
         """Return the matrix between the rows of `X` and `Z` (by default `X`), for products alone, unwritten."""
         left = self._trees.leaves(X)
         right = left if Z is None or Z is X else self._trees.leaves(Z)
@@ -133,7 +134,7 @@ class TreeEnsemble(Kernel):
         found = [(t, *each) for t, paths in enumerate(self._paths) for each in paths.list_hypotheses()]
         return [each[:3] for each in found], np.array([weight for *_, weight in found])
 
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+    def total_mass(self, X: Given = None, Z: Given = None) -> float:
         return float(self._hypotheses[1].sum()) / self.n_trees
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -404,14 +405,14 @@ def trees_of(forest: object) -> FittedTrees:
 class SklearnTrees:
     """The trees of a fitted estimator of scikit-learn that has `apply`."""
 
-    forest: Any
+    forest: BaseEstimator
 
     @property
     def parents(self) -> Sequence[Indices]:
         return [_invert_children(tree) for tree in _iterate_trees(self.forest)]
 
-    def leaves(self, X: Any) -> Indices:
-        return np.ascontiguousarray(self.forest.apply(X).reshape(len(X), -1).T.astype(np.int64))
+    def leaves(self, X: Data) -> Indices:
+        return np.ascontiguousarray(self.forest.apply(X).reshape(np.shape(X)[0], -1).T.astype(np.int64))
 
 
 class ThresholdTree(NamedTuple):
@@ -432,7 +433,7 @@ class ThresholdTrees(FieldsOnly):
     n_features: int
 
     @classmethod
-    def from_forest(cls, forest: Any) -> ThresholdTrees:
+    def from_forest(cls, forest: BaseEstimator) -> ThresholdTrees:
         """Copy the arrays of a fitted tree, forest or gradient boosting."""
         trees = []
         for tree in _iterate_trees(forest):
@@ -515,8 +516,7 @@ def _descend_thresholds(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
 def _descend_branches(tree: Tree, columns: NDArray) -> Indices:
     """Send all samples down a tree, those without a value to the branch of the largest training weight."""
     nodes, sizes = tree.nodes, tree.nodes.counts.sum(axis=1)
-    inner = np.flatnonzero(tree.branches)
-    heaviest = np.zeros(len(sizes), np.int64)
+    inner, heaviest = np.flatnonzero(tree.branches), np.zeros(len(sizes), np.int64)
     heaviest[inner] = [sizes[nodes.first[k] : nodes.first[k] + tree.branches[k]].argmax() for k in inner]
     at = np.zeros(columns.shape[1], np.int64)
     while (moving := np.flatnonzero(tree.branches[at])).size:

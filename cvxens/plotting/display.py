@@ -9,11 +9,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.effects import take_apart
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import with_names
+from cvxens.hypotheses import Hypothesis, with_names
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from cvxens.colgen import Run
 
-Names: TypeAlias = Sequence[Any] | None
+Names: TypeAlias = Sequence[object] | None
 """Names of all features, or None for x[0], x[1], ..."""
 
 PALETTE = ("#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#94a4a2", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")
@@ -104,12 +105,12 @@ def add_legend(ax: Axes, **where: Any) -> None:
         ax.legend(edgecolor="none", framealpha=0.8, **where)
 
 
-def draw_ranked(ax: Axes, sizes: Any, names: Sequence[Any], n_shown: int) -> int:
+def draw_ranked(ax: Axes, sizes: ArrayLike, names: Sequence[object], n_shown: int) -> int:
     """Draw bars of sizes above 0, the largest on top, at most so many; returns the number of those that are left."""
-    ranked = sorted(range(len(sizes)), key=lambda k: -sizes[k])
-    used = [k for k in ranked if sizes[k] > 0]
+    heights = np.asarray(sizes).tolist()
+    used = [k for k in sorted(range(len(heights)), key=lambda k: -heights[k]) if heights[k] > 0]
     shown = used[:n_shown]
-    ax.barh(range(len(shown)), [sizes[k] for k in shown], height=0.7, color=PALETTE[0])
+    ax.barh(range(len(shown)), [heights[k] for k in shown], height=0.7, color=PALETTE[0])
     ax.set_yticks(range(len(shown)), [str(names[k]) for k in shown])
     ax.invert_yaxis()
     return len(used) - len(shown)
@@ -155,7 +156,7 @@ def read_fitted(estimator: BaseEstimator, attribute: str) -> Any:
 class WeightedHypotheses:
     """The hypotheses h_j of one output and their weights w, with names of features and of both classes if known."""
 
-    hypotheses: Sequence[Any]
+    hypotheses: Sequence[Hypothesis]
     weights: Array
     names: Mapping[int, str] = field(default_factory=dict)
     classes: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -30,7 +30,7 @@ from cvxens.plotting.display import (
     new_axes,
     read_fitted,
 )
-from cvxens.types import Array
+from cvxens.types import Array, Data, Given
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,8 +185,8 @@ class ShapeDisplay:
     @classmethod
     def from_shapes(
         cls,
-        shapes: Mapping[str, tuple[Any, Any]] | Sequence[tuple[Any, Any]],
-        X: Any = None,
+        shapes: Mapping[str, tuple[ArrayLike, ArrayLike]] | Sequence[tuple[ArrayLike, ArrayLike]],
+        X: Given = None,
         *,
         feature_names: Names = None,
         n_shown: int = 12,
@@ -207,11 +207,13 @@ class ShapeDisplay:
             remedy = "give (knots, values) for every feature"
             with refusing("shapes", f"found no pair for {names[d]}", remedy, (TypeError, ValueError)):
                 knots, values = pair
-            panels[d] = [ShapeFunction(names[d], knots, values, columns[d])]
+            panels[d] = [ShapeFunction(names[d], np.asarray(knots), np.asarray(values), columns[d])]
         return cls._from_panels(panels, n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: BaseEstimator, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Given = None, *, n_shown: int = 12, ax: ManyAxes = None
+    ) -> Self:
         """Draw the main effects of a fitted estimator, as by `from_effects`; the label names their class."""
         estimator = find_fitted(estimator, "best_estimator_", estimator)
         display = cls._from_effects(read_fitted(estimator, "effects")(X), X, n_shown=n_shown)
@@ -222,7 +224,7 @@ class ShapeDisplay:
 
     @classmethod
     def from_effects(
-        cls, effects: Effects, X: Any = None, *, bands: Bands | None = None, n_shown: int = 12, ax: ManyAxes = None
+        cls, effects: Effects, X: Given = None, *, bands: Bands | None = None, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
         """Draw the main effects of a model, of the mean 0 over the samples that they were made on.
 
@@ -233,7 +235,7 @@ class ShapeDisplay:
         return cls._from_effects(effects, X, bands=bands, n_shown=n_shown).plot(ax)
 
     @classmethod
-    def _from_effects(cls, effects: Effects, X: Any, *, n_shown: int, bands: Bands | None = None) -> Self:
+    def _from_effects(cls, effects: Effects, X: Given, *, n_shown: int, bands: Bands | None = None) -> Self:
         sample = None if X is None else effects.read(X)
         panels, sizes = {}, {}
         negligible = NEGLIGIBLE * effects.importances.max(initial=0.0)
@@ -255,14 +257,14 @@ class ShapeDisplay:
 
     @classmethod
     def from_run(
-        cls, run: Run, X: Any = None, *, feature_names: Names = None, n_shown: int = 12, ax: ManyAxes = None
+        cls, run: Run, X: Given = None, *, feature_names: Names = None, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
         """Draw the main effects of a run's weak learners, as by `from_effects`."""
         ensemble = WeightedHypotheses.from_run(run)
         terms = [(h, np.array([w])) for h, w in zip(ensemble.hypotheses, ensemble.weights, strict=True)]
         used = [f for features in ensemble.find_features() for f in features]
         X = None if X is None else validation.finite_array("X", X, ndim=2)
-        given = [np.shape(X)[1:], () if feature_names is None else (len(feature_names),)]
+        given = [() if X is None else np.shape(X)[1:], () if feature_names is None else (len(feature_names),)]
         n_features = max([1 + max(used, default=-1), *(n for shape in given for n in shape)])
         names, _ = name_features(feature_names, n_features), _columns(X, n_features)
         return cls.from_effects(Effects.from_terms(terms, np.zeros(1), names, X=X), X, n_shown=n_shown, ax=ax)
@@ -385,7 +387,7 @@ def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: 
         ax.tick_params(axis="x", labelsize="small")
 
 
-def _columns(X: Any, n_features: int) -> Sequence[Array | None]:
+def _columns(X: Given, n_features: int) -> Sequence[Array | None]:
     """Return the features of a sample, each None without one."""
     if X is None:
         return [None] * n_features
@@ -420,14 +422,14 @@ class EffectsDisplay(Display):
     ['age x dose', 'age']
     """
 
-    importances: Any
+    importances: ArrayLike
     names: Sequence[str]
     n_shown: int = 20
 
     def __post_init__(self) -> None:
-        self.importances = validation.finite_array("importances", self.importances, ndim=1)
-        validation.one_each("names", self.names, len(self.importances), "effect")
-        if not self.importances.max(initial=0.0) > 0 or self.importances.min() < 0:
+        sizes = self.importances = validation.finite_array("importances", self.importances, ndim=1)
+        validation.one_each("names", self.names, len(sizes), "effect")
+        if not sizes.max(initial=0.0) > 0 or sizes.min() < 0:
             raise InvalidInput("importances", "found them below 0, or all 0", "give a model that depends on a feature")
         validation.whole("n_shown", self.n_shown)
 
@@ -440,9 +442,10 @@ class EffectsDisplay(Display):
         return cls(sizes, effects.names, n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: BaseEstimator, X: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: Given = None, **options: object) -> Self:
         """Draw the effects of a fitted estimator on a sample X (n_samples, n_features); as `from_effects`."""
-        return cls.from_effects(estimator.effects(X), **options)
+        draw: Callable[..., Self] = cls.from_effects
+        return draw(estimator.effects(X), **options)
 
     def _draw(self, ax: Axes) -> None:
         left = draw_ranked(ax, self.importances, self.names, self.n_shown)
@@ -477,20 +480,26 @@ class PairDisplay(Display):
     ('age', 'dose')
     """
 
-    edges: tuple[Any, Any]
-    table: Any
+    edges: tuple[ArrayLike, ArrayLike]
+    table: ArrayLike
     names: tuple[str, str]
 
     def __post_init__(self) -> None:
-        self.edges = tuple(validation.finite_array("edges", ends, ndim=1) for ends in self.edges)  # type: ignore[assignment]
-        self.table = validation.finite_array("table", self.table, ndim=2)
-        expected = tuple(len(ends) - 1 for ends in self.edges)
-        if self.table.shape != expected:
-            raise InvalidInput("table", f"found shape {self.table.shape}", f"give {expected}, a cell between two edges")
+        first, second = (validation.finite_array("edges", ends, ndim=1) for ends in self.edges)
+        self.edges, table = (first, second), validation.finite_array("table", self.table, ndim=2)
+        if table.shape != (expected := (len(first) - 1, len(second) - 1)):
+            raise InvalidInput("table", f"found shape {table.shape}", f"give {expected}, a cell between two edges")
+        self.table = table
 
     @classmethod
     def from_effects(
-        cls, effects: Effects, pair: str | None = None, X: Any = None, *, output: object = None, ax: Axes | None = None
+        cls,
+        effects: Effects,
+        pair: str | None = None,
+        X: Given = None,
+        *,
+        output: object = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw a pair, such as "age x dose", by default the most important, over the range of a sample X or its cuts.
 
@@ -515,14 +524,17 @@ class PairDisplay(Display):
         return cls((edges[0], edges[1]), table[..., k], (first, second)).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: BaseEstimator, X: Any = None, pair: str | None = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Given = None, pair: str | None = None, **options: object
+    ) -> Self:
         """Draw a pair of a fitted estimator, on a sample X (n_samples, n_features); as `from_effects`."""
-        return cls.from_effects(estimator.effects(X), pair, X, **options)
+        draw: Callable[..., Self] = cls.from_effects
+        return draw(estimator.effects(X), pair, X, **options)
 
     def _draw(self, ax: Axes) -> None:
         largest = float(np.abs(self.table).max()) or 1.0
         # red adds, blue takes off
-        mesh = ax.pcolormesh(*self.edges, self.table.T, cmap="RdBu_r", vmin=-largest, vmax=largest)
+        mesh = ax.pcolormesh(*self.edges, np.transpose(self.table), cmap="RdBu_r", vmin=-largest, vmax=largest)
         ax.figure.colorbar(mesh, ax=ax, label="contribution to f")
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
 
@@ -555,14 +567,14 @@ class ExplanationDisplay(Display):
     ['mean score', 'age', '2 others', 'score']
     """
 
-    contributions: Any
+    contributions: ArrayLike
     names: Sequence[str]
     base: float
     n_shown: int = 10
 
     def __post_init__(self) -> None:
-        self.contributions = validation.finite_array("contributions", self.contributions, ndim=1)
-        validation.one_each("names", self.names, len(self.contributions), "contribution")
+        each = self.contributions = validation.finite_array("contributions", self.contributions, ndim=1)
+        validation.one_each("names", self.names, len(each), "contribution")
         validation.whole("n_shown", self.n_shown)
 
     @classmethod
@@ -577,8 +589,7 @@ class ExplanationDisplay(Display):
         ax: Axes | None = None,
     ) -> Self:
         """Draw the effects of one sample x (1, n_features), or with `shapley` the Shapley values of its features."""
-        k = find_output(effects, output)
-        read = effects.read(x)
+        k, read = find_output(effects, output), effects.read(x)
         if read.shape[0] != 1:
             raise InvalidInput("x", f"found {read.shape[0]} samples", "give one, such as X[:1]")
         found = (effects.shapley_values if shapley else effects.contributions)(x).reshape(-1, len(effects.intercept))
@@ -591,21 +602,21 @@ class ExplanationDisplay(Display):
         return cls(found[:, k], names, float(effects.intercept[k]), n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: BaseEstimator, X: Any, x: Any, **options: Any) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, X: Data, x: ArrayLike, **options: object) -> Self:
         """Draw why a sample x (1, n_features) has its score, beside the mean score of samples X; as `from_effects`."""
-        return cls.from_effects(estimator.effects(X), x, **options)
+        draw: Callable[..., Self] = cls.from_effects
+        return draw(estimator.effects(X), x, **options)
 
     def _draw(self, ax: Axes) -> None:
-        ranked = np.argsort(-np.abs(self.contributions), kind="stable")
-        ranked = ranked[self.contributions[ranked] != 0]
+        each = np.asarray(self.contributions)
+        ranked = np.argsort(-np.abs(each), kind="stable")
+        ranked = ranked[each[ranked] != 0]
         shown, others = ranked[: self.n_shown], ranked[self.n_shown :]
-        steps = self.contributions[shown]
-        names = [str(self.names[k]) for k in shown.tolist()]
+        steps, names = each[shown], [str(self.names[k]) for k in shown.tolist()]
         if len(others):
             word = "other" if len(others) == 1 else "others"
-            steps, names = np.append(steps, self.contributions[others].sum()), [*names, f"{len(others)} {word}"]
-        starts = self.base + np.append(0.0, np.cumsum(steps))
-        places = np.arange(1, len(steps) + 1)
+            steps, names = np.append(steps, each[others].sum()), [*names, f"{len(others)} {word}"]
+        starts, places = self.base + np.append(0.0, np.cumsum(steps)), np.arange(1, len(steps) + 1)
         ax.barh(places, steps, left=starts[:-1], height=0.7, color=np.where(steps > 0, PALETTE[6], PALETTE[0]))
         ends: Array = starts[[0, -1]]
         ax.plot(ends, [0, len(steps) + 1], "D", color=NOTE, markersize=5)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Round, relative
@@ -272,13 +273,13 @@ class PathDisplay(Display):
     (array([0.1, 1. ]), 2)
     """
 
-    C: Any
-    coefficients: Any
+    C: ArrayLike
+    coefficients: ArrayLike
     names: Sequence[str] | None = None
     ylabel: str = "weight w"
     n_named: int = 8
     xlabel: str = "C"
-    breakpoints: Any = ()
+    breakpoints: Iterable[float] = ()
     title: str = ""
 
     def __post_init__(self) -> None:
@@ -325,7 +326,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls, estimators: Mapping[float, Any], *, xlabel: str = "C", n_named: int = 8, ax: Axes | None = None
+        cls, estimators: Mapping[float, object], *, xlabel: str = "C", n_named: int = 8, ax: Axes | None = None
     ) -> Self:
         """Draw the ``weights_`` of all ``weak_learners_`` of several fitted estimators, by C or what `xlabel` says.
 
@@ -340,35 +341,35 @@ class PathDisplay(Display):
         for ensemble in ensembles.values():
             for h in ensemble.hypotheses:
                 names.setdefault(h, ensemble.describe(h))
-        place = {h: j for j, h in enumerate(names)}
-        weights = np.zeros((len(ensembles), len(names)))
+        place, weights = {h: j for j, h in enumerate(names)}, np.zeros((len(ensembles), len(names)))
         for row, ensemble in zip(weights, ensembles.values(), strict=True):
             row[[place[h] for h in ensemble.hypotheses]] = ensemble.weights
         return cls(list(ensembles), weights, list(names.values()), n_named=n_named, xlabel=xlabel)
 
     def _draw(self, ax: Axes) -> None:
-        largest = np.abs(self.coefficients).max(axis=0, initial=0.0)
+        C, coefficients = np.asarray(self.C), np.asarray(self.coefficients)
+        largest = np.abs(coefficients).max(axis=0, initial=0.0)
         if self.names is None:
-            ax.plot(self.C, self.coefficients, color=PALETTE[0], alpha=0.4, linewidth=0.8)
+            ax.plot(C, coefficients, color=PALETTE[0], alpha=0.4, linewidth=0.8)
         else:
             ranked = np.argsort(-largest, kind="stable")
             shown = ranked[largest[ranked] > 0][: self.n_named]
             others = np.setdiff1d(ranked, shown)
             if others.size:
-                ax.plot(self.C, self.coefficients[:, others], color=FAINT, linewidth=0.6, zorder=1)
+                ax.plot(C, coefficients[:, others], color=FAINT, linewidth=0.6, zorder=1)
             for k, j in enumerate(shown.tolist()):
                 style: dict[str, Any] = {"color": PALETTE[k % len(PALETTE)], "marker": "."}
-                ax.plot(self.C, self.coefficients[:, j], label=str(self.names[j]), **style)
+                ax.plot(C, coefficients[:, j], label=str(self.names[j]), **style)
         for price in self.breakpoints:
             ax.axvline(price, color=FAINT, linestyle=":", linewidth=0.8, zorder=0)
         if self.title:
             ax.set_title(self.title, fontsize="small")
         ax.set_xscale("log")
-        if self.C[-1] < 10 * self.C[0]:
+        if C[-1] < 10 * C[0]:
             # a range of less than a power of ten has too few ticks: mark at most six of the points themselves
-            marked = self.C[np.unique(np.linspace(0, len(self.C) - 1, 6).round().astype(int))]
+            marked = C[np.unique(np.linspace(0, len(C) - 1, 6).round().astype(int))]
             ax.minorticks_off()
-            ax.set_xticks(marked, [f"{C:.3g}" for C in marked])
+            ax.set_xticks(marked, [f"{price:.3g}" for price in marked])
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         n_used, n_named = int((largest > 0).sum()), len(ax.get_legend_handles_labels()[1])
         title = f"the largest {n_named} of {n_used}" if n_named < n_used else None
@@ -403,17 +404,17 @@ class SelectionDisplay(Display):
     ['weight', 'age']
     """
 
-    shares: Any
+    shares: ArrayLike
     feature_names: Names = None
     xlabel: str = "share of runs that select the feature"
     n_shown: int = 20
 
     def __post_init__(self) -> None:
-        self.shares = validation.finite_array("shares", self.shares, ndim=1)
-        if self.shares.min() < 0 or not 0 < self.shares.max() <= 1:
-            found = f"found {self.shares.min():g} to {self.shares.max():g}"
+        shares = self.shares = validation.finite_array("shares", self.shares, ndim=1)
+        if shares.min() < 0 or not 0 < shares.max() <= 1:
+            found = f"found {shares.min():g} to {shares.max():g}"
             raise InvalidInput("shares", found, "give numbers of at least 0 and at most 1, not all 0")
-        self.feature_names = name_features(self.feature_names, len(self.shares))
+        self.feature_names = name_features(self.feature_names, len(shares))
         validation.whole("n_shown", self.n_shown)
 
     @classmethod
@@ -426,7 +427,7 @@ class SelectionDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls, estimators: Iterable[Any], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
+        cls, estimators: Iterable[object], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
     ) -> Self:
         """Draw the share of fitted estimators, such as one per fold, that use the feature.
 
@@ -457,7 +458,7 @@ class SelectionDisplay(Display):
         return cls(shares, names, f"share of {kind} the feature (of {len(selected)})", n_shown)
 
     def _draw(self, ax: Axes) -> None:
-        left = draw_ranked(ax, self.shares, name_features(self.feature_names, len(self.shares)), self.n_shown)
+        left = draw_ranked(ax, self.shares, name_features(self.feature_names, np.size(self.shares)), self.n_shown)
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
         add_note(ax, "further", left, below=False)

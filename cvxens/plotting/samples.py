@@ -57,7 +57,7 @@ class MarginDisplay(Display):
     'margin y f(x) / Σ|w|'
     """
 
-    margins: Mapping[str, Any]
+    margins: Mapping[str, ArrayLike]
 
     def __post_init__(self) -> None:
         if not self.margins:
@@ -132,9 +132,9 @@ class BoundaryDisplay(Display):
     xx0: Array
     xx1: Array
     response: Array
-    classes: NDArray[Any]
+    classes: NDArray[np.generic]
     X: Array
-    y: NDArray[Any]
+    y: NDArray[np.generic]
     names: tuple[str, ...] = ("x[0]", "x[1]")
 
     size = (5.0, 4.0)
@@ -232,10 +232,10 @@ class GramDisplay(Display):
            [0., 1., 2.]])
     """
 
-    K: Any
-    y: Any
+    K: ArrayLike
+    y: ArrayLike
     K_: Array = field(init=False, repr=False)
-    classes_: NDArray[Any] = field(init=False, repr=False)
+    classes_: NDArray[np.generic] = field(init=False, repr=False)
     counts_: NDArray[np.intp] = field(init=False, repr=False)
 
     size = (5.0, 4.2)
@@ -248,15 +248,14 @@ class GramDisplay(Display):
         self.K_ = K[np.ix_(order, order)]
 
     @classmethod
-    def from_kernel(cls, kernel: Callable[[Any], Any], X: Data, y: ArrayLike, *, ax: Axes | None = None) -> Self:
+    def from_kernel(cls, kernel: Callable[[Data], ArrayLike], X: Data, y: ArrayLike, *, ax: Axes | None = None) -> Self:
         """Evaluate a kernel, one of `cvxens.kernels` or any callable that maps X to its Gram matrix, and draw it."""
         if isinstance(kernel, type) or not callable(kernel):
             raise InvalidInput("kernel", f"found {kernel!r:.100}", "give a function from X to its Gram matrix")
         return cls(kernel(X), y).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        image = ax.imshow(self.K_, cmap="viridis")
-        ends = np.cumsum(self.counts_)
+        image, ends = ax.imshow(self.K_, cmap="viridis"), np.cumsum(self.counts_)
         for end in ends[:-1].tolist():
             ax.axhline(end - 0.5, color="white", linewidth=1.0)
             ax.axvline(end - 0.5, color="white", linewidth=1.0)

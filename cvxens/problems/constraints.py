@@ -20,6 +20,7 @@ from cvxens.types import Array
 
 Constrain: TypeAlias = "Callable[[cp.Expression], Sequence[cp.Constraint]]"
 """From a cvxpy variable to a list of convex constraints on it."""
+Express: TypeAlias = "Callable[[cp.Expression], cp.Expression]"  # to a convex number
 
 HELD = 1e-12
 """Violation of a constraint that counts as rounding, relative to its size: of what adds up 1,000 terms or so."""
@@ -48,7 +49,7 @@ class Measured:
         return np.where(self.excess + room > np.where(self.is_equal, ROOM * self.sizes, 0.0), self.excess + room, 0.0)
 
 
-def read_term(argument: str, express: Callable[[cp.Expression], Any], variable: cp.Variable) -> Term:
+def read_term(argument: str, express: Express, variable: cp.Variable) -> Term:
     """Return what a user's function makes of a variable: an expression, alone or with constraints beside it.
 
     Raises

@@ -194,8 +194,7 @@ def _bisect(holds: Callable[[Array], NDArray[np.bool_]], like: Array) -> Array:
     Non-negative floats are in the order of their bits read as integers, and these are cut into equal parts again and
     again. Conditions are asked for at many points at once, shape (n_points, ...), which costs little more than one.
     """
-    low = np.zeros(like.shape, dtype=np.int64)
-    high = np.full(like.shape, np.array(FAR).view(np.int64))
+    low, high = np.zeros(like.shape, dtype=np.int64), np.full(like.shape, np.array(FAR).view(np.int64))
     # points at which a function is evaluated in one go, where it is searched
     n_parts = int(np.clip(2000 // max(like.size, 1), 2, 256))
     cuts = np.arange(1, n_parts).reshape(-1, *(1 for _ in like.shape))
@@ -251,8 +250,7 @@ def huber(M: float) -> Sides:
     """Return v^2 where |v| <= M, and 2 M |v| - M^2 beyond."""
 
     def sides(v: Array) -> tuple[Array, Array, Array]:
-        size = np.abs(v)
-        slopes = 2 * np.clip(v, -M, M)
+        size, slopes = np.abs(v), 2 * np.clip(v, -M, M)
         return np.where(size <= M, np.minimum(size, M) ** 2, M * (2 * size - M)), slopes, slopes
 
     return sides

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.problems.constraints import Constrain, Express
 from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, read_penalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.sides import read_sides
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
 
-Decide: TypeAlias = Callable[[Array, Any, Mapping[str, Array]], Array]
+Decide: TypeAlias = Callable[[Array, Data, Mapping[str, Array]], Array]
 """From scores (n_samples,) or (n_samples, n_outputs), samples and own values to what there is one of per sample."""
 
 
@@ -87,13 +88,13 @@ class Formulation:
     (True, array([1., 1., 1.]))
     """
 
-    loss: Loss | Callable[[Any], Any]
-    penalty: Penalty | Callable[[Any], Any]
+    loss: Loss | Express
+    penalty: Penalty | Express
     intercept: bool = False
     nonnegative: bool = False
     outputs: int | None = None
     maximise: bool = False
-    constraints: Callable[[Any], Sequence[Any]] | None = None
+    constraints: Constrain | None = None
     scores: bool = False
     decide: Decide | None = None
 
@@ -200,7 +201,7 @@ class Formulation:
         """True if the loss is on the scores H w + b; one on margins needs labels."""
         return self.scores or self.outputs is not None or (isinstance(self.loss, Loss) and self.loss.on_scores)
 
-    def signs(self, y: Any, n_samples: int | None = None) -> Array:
+    def signs(self, y: Given, n_samples: int | None = None) -> Array:
         """Return the signs of the margins: labels `y`, or ones for the `n_samples` of a loss on scores.
 
         Raises
@@ -223,7 +224,7 @@ class Formulation:
                 remedy = "give an array of labels -1 and +1, or the formulation scores=True"
                 raise InvalidInput("y", "found none for a loss on margins", remedy)
             return validation.signs(y, held[0] if held else None)
-        if y is not None and not np.array_equal(y, np.ones(np.shape(y))):
+        if y is not None and not np.array_equal(np.asarray(y), np.ones(np.shape(y))):
             raise InvalidInput("y", "found labels for a loss on scores, which holds its targets itself", "leave y out")
         if self.intercept and loss.of_differences:
             found = f"found True with {type(loss).__name__}, which knows differences of scores alone"

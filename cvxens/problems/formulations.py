@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from inspect import cleandoc
-from typing import Any, ClassVar, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,11 +59,11 @@ from cvxens.problems.losses import (
 from cvxens.problems.maps import ColumnsLike, KernelMap, check_kernel, doubly_centred, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
-from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
+from cvxens.problems.problem import Claimed, Evaluated, Parameter, Problem, Products
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 from cvxens.rounding import EPSILON, dot, product, sum_error
-from cvxens.types import Array, Point
+from cvxens.types import Array, Given, Point, Value
 
 P = TypeVar("P", bound=Problem)
 
@@ -440,7 +440,7 @@ class LPBoost(ColumnProblem):
     def __init__(self, H: ColumnsLike, y: ArrayLike, D: float) -> None:
         self._place(H, validation.signs(y), D=D)
 
-    def admit(self, name: str, value: float) -> float:
+    def admit(self, name: str, value: Value) -> Value:
         """Refuse a D below 1/n_samples."""
         if not adds_up(np.full(len(self.y), value)):
             found = f"found {value!r} with {len(self.y)} samples"
@@ -448,7 +448,7 @@ class LPBoost(ColumnProblem):
         return value
 
     @cached_property
-    def dual_problem(self) -> Any:
+    def dual_problem(self) -> cp.Problem:
         """The minimum over ``sum u = 1, 0 <= u <= D`` of the largest edge, as a ``cvxpy.Problem``."""
         u, largest = cp.Variable(len(self.y), nonneg=True, name="u"), cp.Variable(name="largest_edge")
         edges = self.H.edges(np.diag(self.y)) @ u
@@ -520,7 +520,7 @@ class SLSSVM(ColumnProblem):
     aliases: ClassVar[Mapping[str, str]] = {"w": "W", "u": "U"}
     C = Parameter()
 
-    def __init__(self, H: ColumnsLike, L: ArrayLike, C: float, sample_weight: Any = None) -> None:
+    def __init__(self, H: ColumnsLike, L: ArrayLike, C: float, sample_weight: Given = None) -> None:
         self.L = check_codes(L)
         n = len(self.L)
         self.weights = 1.0 if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
@@ -608,7 +608,7 @@ class RhoSVM(KernelProblem):
         self._place(check_kernel(K, len(signs)), signs)
 
     @cached_property
-    def dual_problem(self) -> Any:
+    def dual_problem(self) -> cp.Problem:
         """The minimum of ``u'K~u`` on the simplex, as a ``cvxpy.Problem``."""
         u = cp.Variable(len(self.y), nonneg=True, name="u")
         quadratic = cp.sum_squares((self.y[:, None] * self.gram.factor.F).T @ u)
@@ -726,6 +726,19 @@ class RegularizedLeastSquares(KernelProblem):
         return float(np.abs(f - edges / (2 * self.gamma)).max()) / size
 
 
+@runtime_checkable
+class HasMultipliers(Protocol):
+    """What has multipliers and an intercept, such as the solution of a solver of support vector machines."""
+
+    @property
+    def u(self) -> Array:
+        """The multipliers."""
+
+    @property
+    def b(self) -> float:
+        """The intercept."""
+
+
 @entry
 class SVMDual(KernelProblem):
     """The support vector machine with a kernel, by the multipliers of its margins.
@@ -781,7 +794,7 @@ class SVMDual(KernelProblem):
         u = self.loss.repair(point.get("u", np.zeros(len(self.y))), self.y)
         return self.evaluate_multipliers(u, point.get("b"), products)
 
-    def evaluate_multipliers(self, u: Array, b: Any = None, products: Products | None = None) -> Evaluated:
+    def evaluate_multipliers(self, u: Array, b: Array | None = None, products: Products | None = None) -> Evaluated:
         """Evaluate both objectives at feasible multipliers, as they are, and b: P1 at w = sum_i u_i y_i phi(x_i).
 
         The two problems of LL08 have their sides swapped: the bound of P2 is minus the objective of P1 at w and b, or,
@@ -825,9 +838,9 @@ class SVMDual(KernelProblem):
             "pricing slack": 0.0,
         }
 
-    def certify(self, solution: Any = None, /, **arrays: Any) -> Certificate:
+    def certify(self, solution: Claimed | HasMultipliers = None, /, **arrays: Given) -> Certificate:
         """Certify u and b, given by name, or by a record that has them; else as any problem does."""
-        if hasattr(solution, "u"):
+        if isinstance(solution, HasMultipliers):
             solution = {"u": solution.u, "b": solution.b}
         return super().certify(solution, **arrays)
 
@@ -942,8 +955,7 @@ class EntropyProjection(Problem):
         # entropy terms alpha_t ((1 + r) ln(1 + r) - r), and r itself where it is not small, as 1 + r is rounded
         terms = self.alpha_t * (self._evaluate_divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
         # q'alpha = rho is missed by at most off + error; of q'alpha <= rho only what is above counts
-        off = self._measure_excess(alpha)
-        error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
+        off, error = self._measure_excess(alpha), float(alpha @ self._errors) + EPSILON * abs(self.rho)
         above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
         mended, value = 0.0, at.primal
         for missed, v in ((above, int(self.q.argmin())), (below, int(self.q.argmax()))):
@@ -992,7 +1004,7 @@ class EntropyProjection(Problem):
     def infeasibility(self) -> None:
         """Prove nothing: `admit` leaves no projection without a feasible point."""
 
-    def admit(self, name: str, value: float) -> float:
+    def admit(self, name: str, value: Value) -> Value:
         """Refuse a rho that no positive alpha reaches."""
         low, high = float(self.q.min()), float(self.q.max()) if self.equality else np.inf
         if not low < value < high:

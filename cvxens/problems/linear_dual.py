@@ -113,8 +113,7 @@ class LinearDual:
         # of gains that are 0 the unit is 1
         unit = float(np.abs(knots - origin).mean()) or 1.0
         # -0.0 becomes 0.0
-        gains = np.repeat(signs, len(y)) * (knots - origin) / unit + 0.0
-        k = len(self.limits)
+        gains, k = np.repeat(signs, len(y)) * (knots - origin) / unit + 0.0, len(self.limits)
         scale = np.broadcast_to(scale, k)
         pulls = scale[:, np.newaxis] * self.pulls if k else np.zeros((0, len(y)))
         gains = np.append(gains, -scale * self.limits / unit)

@@ -1075,8 +1075,7 @@ class MulticlassExponential(OfDifferences):
 
         A pair adds ``v_ik (e_{y_i} - e_k)(e_{y_i} - e_k)'`` between the outputs, times ``h(x_i) h'(x_i)``.
         """
-        v = self.pairs(U)
-        B = np.zeros((len(X), len(X)))
+        v, B = self.pairs(U), np.zeros((len(X), len(X)))
         for c in range(self.n_classes):
             mine, at = np.flatnonzero(outputs == c), self.labels == c
             own = X[mine]

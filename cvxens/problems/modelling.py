@@ -46,7 +46,7 @@ class Model:
     back: Callable[[Point, Point], Point] = lambda _, duals: duals  # (variables, duals) to the duals of the stated one
 
 
-TIGHT: Mapping[str, Mapping[str, Any]] = {
+TIGHT: Mapping[str, Mapping[str, object]] = {
     "CLARABEL": {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9},
     "ECOS": {"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9, "max_iters": 200},
     "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000},
@@ -84,7 +84,7 @@ def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
 def solve_model(
     model: Model,
     solver: str | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     infeasibility: Callable[[], CvxensError | None] = lambda: None,
 ) -> Solution:
     """Solve with the first solver of the chain that claims an optimum; `attempts` has those that did not.
@@ -130,11 +130,10 @@ def _solution(model: Model, attempts: list[Attempt]) -> Solution:
     return Solution(objective, variables, stated, last.status, last.solver, last.seconds, tuple(attempts))
 
 
-def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
+def _attempt(model: Model, name: str, options: Mapping[str, object]) -> Attempt:
     """Ask one solver; an error of cvxpy's or the solver's own is an outcome; TimeUp where time is up and no optimum."""
     check_time()
-    start = time.perf_counter()
-    message = ""
+    start, message = time.perf_counter(), ""
     if name in TIME_LIMITS and (left := time_left()) < inf:
         options = {TIME_LIMITS[name]: left, **options}
     try:

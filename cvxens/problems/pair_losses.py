@@ -91,8 +91,7 @@ class GradedPairs:
         # the grade of a sample as a number, from 0 in every query
         new_query = np.diff(query[order], prepend=-1) != 0
         new_grade = new_query | (np.diff(grades[order], prepend=np.nan) != 0)
-        counts = np.cumsum(new_grade) - 1
-        rank = np.empty(len(order), np.int64)
+        counts, rank = np.cumsum(new_grade) - 1, np.empty(len(order), np.int64)
         rank[order] = counts - counts[new_query][query[order]]
         parts, n_digits = [], int(rank.max()).bit_length()
         for digit in range(n_digits):
@@ -273,8 +272,7 @@ class PairLoss(OfDifferences):
         """
         # of equal keys the positive, which is not a partner then, comes last
         order = self.sort(f, beyond)
-        side = self.positive[order]
-        sorted_values = values[..., order]
+        side, sorted_values = self.positive[order], values[..., order]
         of_negatives = np.cumsum(np.where(side, 0.0, sorted_values), axis=-1)
         of_positives = np.cumsum(np.where(side, sorted_values, 0.0), axis=-1)
         # where each group ends, and what has been summed up before it begins
@@ -331,8 +329,7 @@ class PairLoss(OfDifferences):
 
     def violation(self, u: Array) -> float:
         """Return the largest wrong sign, or difference of supply and demand of a group; relative."""
-        wrong = excess(-u * self.y)
-        uneven = np.abs(np.bincount(self.groups, u, self.n_groups))
+        wrong, uneven = excess(-u * self.y), np.abs(np.bincount(self.groups, u, self.n_groups))
         return max(wrong, excess(uneven)) / max(float(np.abs(u).sum()), TINY)
 
 
@@ -484,8 +481,7 @@ class PairwiseExponential(PairLoss):
 
     def _logarithms(self, z: Array) -> tuple[Array, Array]:
         """Return ``-y f``, and its log-sum-exp over the other side of the group of every sample, (n_samples,)."""
-        exponents = -self.y * self.centre(z)
-        of_group = np.full((2, self.n_groups), -np.inf)
+        exponents, of_group = -self.y * self.centre(z), np.full((2, self.n_groups), -np.inf)
         for side, mask in enumerate((self.positive, ~self.positive)):
             largest = np.full(self.n_groups, -np.inf)
             np.maximum.at(largest, self.groups[mask], exponents[mask])

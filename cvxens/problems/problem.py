@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 
@@ -29,7 +30,10 @@ from cvxens.problems.maps import ColumnMap, Columns, DenseColumns, KernelMap, Li
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
 from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, UNDERFLOW, dot, sum_error
-from cvxens.types import Array, Point, Solution
+from cvxens.types import Array, Given, Point, Solution, Value
+
+Claimed: TypeAlias = Solution | Mapping[str, ArrayLike] | None
+"""A point that somebody found."""
 
 FEASIBLE = 1e-12
 """The distance of weights from the domain of a penalty that rounding explains, relative to their sum or to 1."""
@@ -221,10 +225,10 @@ class Problem:
     y: Array
     H: Columns
 
-    def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
+    def __init__(self, formulation: Formulation, H: Any, y: Given = None) -> None:
         # a map comes with signs that flow inside and are not checked again, and with a formulation that was read
         self.formulation = formulation if isinstance(H, LinearMap) else formulation.renewed()
-        self._place(H, y if isinstance(H, LinearMap) else formulation.signs(y, validation.count_rows(H)))
+        self._place(H, np.asarray(y) if isinstance(H, LinearMap) else formulation.signs(y, validation.count_rows(H)))
 
     @final
     def _place(self, H: Any, y: Array, **parameters: float) -> None:
@@ -299,7 +303,7 @@ class Problem:
         shapes = {**dict(zip(self.letters, self._inner_shapes, strict=True)), "xi": self.y.shape[:1], "rho": ()}
         return {name: shapes[name] for name in self.arrays if name != self.letters[1] or self.intercept}
 
-    def admit(self, name: str, value: Any) -> Any:
+    def admit(self, name: str, value: Value) -> Value:
         """Return the value of a parameter; raise InvalidInput where it has another shape or there is no solution."""
         shape = np.shape(value)
         if shape != np.shape(self.__dict__.get(name, value)) or shape not in {(), (len(self.y),)}:
@@ -550,8 +554,7 @@ class Problem:
         size, magnitude = float(np.abs(u).sum()), abs(loss.dual_value(u))
         if not (size > 0 and np.isfinite(magnitude)):
             return 0.0
-        missed = self._measure_imbalance(s)
-        summary = self.linear_map.summarise(s, edges, one_sided)
+        missed, summary = self._measure_imbalance(s), self.linear_map.summarise(s, edges, one_sided)
         nominal, shrunk = self.bound(u, summary), u * self.penalty.shrink(summary)
         # a loss may be bounded at multipliers that are as far from these, and so may their edges be
         off = loss.displacement(shrunk)
@@ -651,7 +654,7 @@ class Problem:
         tell_of_fallback(solution.attempts)
         return solution
 
-    def certify(self, solution: Any = None, /, **arrays: Any) -> Certificate:
+    def certify(self, solution: Claimed = None, /, **arrays: Given) -> Certificate:
         """Say how far a solution is from the optimum.
 
         Parameters
@@ -713,8 +716,7 @@ def _polish_farkas(H: Columns, y: Array, u: Array, intercept: bool, nonnegative:
     edges = H.edges(signs)
     tight = edges @ u[kept] > -near * H.largest * u.sum() if nonnegative else np.full(len(edges), True)
     equations = np.vstack([edges[tight], *([y[kept]] if intercept else [])])
-    polished = np.zeros_like(u)
-    step = np.linalg.lstsq(equations, equations @ u[kept])[0]
+    polished, step = np.zeros_like(u), np.linalg.lstsq(equations, equations @ u[kept])[0]
     polished[kept] = np.maximum(u[kept] - step, 0.0)
     return polished
 
@@ -748,8 +750,7 @@ def fit_slopes(
         Whether slopes are relative to a number that is free, as those of weights on a simplex are.
     """
     (low, high), (least, largest) = multipliers, slopes
-    tied = np.flatnonzero(low < high)
-    u = np.where(np.isfinite(high), (low + high) / 2, low)
+    tied, u = np.flatnonzero(low < high), np.where(np.isfinite(high), (low + high) / 2, low)
     # samples at kinks up to which the system is solved; with more of them the slopes stay in the middle
     if not 0 < tied.size <= 1000:
         return u
@@ -760,8 +761,7 @@ def fit_slopes(
     E, e = price(unit), price(u[:, np.newaxis])[:, 0]
     size = float(np.abs(E).max(initial=0.0)) or 1.0
     A = np.array([size * a[tied] for a, _ in sums]).reshape(len(sums), len(tied))
-    d = np.array([size * (total - a @ u) for a, total in sums])
-    rows = np.flatnonzero(least == largest)
+    d, rows = np.array([size * (total - a @ u) for a, total in sums]), np.flatnonzero(least == largest)
     # how often edges that exceed their limits are added, up to 50 at a time
     for _ in range(20):
         is_wide = least[rows] < largest[rows]

@@ -37,7 +37,7 @@ from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import Penalty, check_symmetry
 from cvxens.rounding import TINY
-from cvxens.types import Array
+from cvxens.types import Array, Given
 
 ROUNDED = 1e-9
 """A violation up to this, relative to the sizes of what is compared, may be rounding."""
@@ -105,7 +105,7 @@ class Checked:
 
 def check_formulation(
     formulation: Formulation,
-    y: Any = None,
+    y: Given = None,
     *,
     n_samples: int | None = None,
     n_points: int = 20,

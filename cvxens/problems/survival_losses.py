@@ -68,8 +68,7 @@ class CoxPartialLikelihood(OfDifferences):
     weights: Any = None
 
     def __post_init__(self) -> None:
-        times = validation.finite_array("times", self.times, ndim=1)
-        events = np.asarray(self.events)
+        times, events = validation.finite_array("times", self.times, ndim=1), np.asarray(self.events)
         validation.same_length("events", events, len(times))
         if events.dtype != bool or not events.any():
             found = f"found {'none' if events.dtype == bool else f'values of type {events.dtype}'}"
@@ -196,11 +195,9 @@ class CoxPartialLikelihood(OfDifferences):
         They are rounded to a grid on which sums are exact. Where a sum U_k is below 0, those who leave at k take what
         there is, in proportion; those who leave last take the rest.
         """
-        n_times = len(self.event_times)
-        total = float(self.masses.sum())
+        n_times, total = len(self.event_times), float(self.masses.sum())
         # bits of the mass of all events, counted in units of a grid on which sums of multipliers are exact
-        exponent = 51 - int(np.frexp(2 * total)[1])
-        r = np.maximum(self.masses - np.nan_to_num(u), 0.0)
+        exponent, r = 51 - int(np.frexp(2 * total)[1]), np.maximum(self.masses - np.nan_to_num(u), 0.0)
         r[self.place == 0] = 0.0
         size = float(r.sum())
         r *= total / size if 0 < size < np.inf else 0.0
@@ -238,8 +235,7 @@ class CoxPartialLikelihood(OfDifferences):
         # sums over those who are at risk at k, in units of the risk there: far ones underflow to 0, as they should
         means = np.empty((len(X), len(risks)))
         total, last = np.zeros(len(X)), -np.inf
-        ends = np.searchsorted(-self.place[order], -np.arange(len(risks), 0, -1), "right")
-        start = 0
+        ends, start = np.searchsorted(-self.place[order], -np.arange(len(risks), 0, -1), "right"), 0
         for k, end in zip(range(len(risks) - 1, -1, -1), ends.tolist(), strict=True):
             check_time()
             new = order[start:end]

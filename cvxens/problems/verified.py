@@ -47,8 +47,7 @@ SINGULAR = 1e-10
 def sum_columns(A: sparse.csc_array, dual: Array, added: Array) -> Array:
     """Bound the sizes of ``A'dual + added``; 0 where they are exactly 0. `added` has a row for each summand."""
     factors = dual[A.indices]
-    products = split(A.data, factors).tolist()
-    starts = (2 * A.indptr).tolist()
+    products, starts = split(A.data, factors).tolist(), (2 * A.indptr).tolist()
     sums = [
         fsum([*products[first:last], *rest])
         for first, last, rest in zip(starts[:-1], starts[1:], added.T.tolist(), strict=True)
@@ -67,8 +66,7 @@ def _invert_blocks(matrix: sparse.csc_array) -> tuple[sparse.csc_array, int]:
     sizes = np.bincount(labels, minlength=1)
     if sizes.max() > LARGEST_BLOCK:
         raise np.linalg.LinAlgError
-    order = np.argsort(labels, kind="stable")
-    firsts = np.cumsum(sizes) - sizes
+    order, firsts = np.argsort(labels, kind="stable"), np.cumsum(sizes) - sizes
     place = np.empty(n, np.intp)
     place[order] = np.arange(n) - firsts[labels[order]]
     entries = sparse.coo_array(matrix)
@@ -79,8 +77,7 @@ def _invert_blocks(matrix: sparse.csc_array) -> tuple[sparse.csc_array, int]:
     values.append(np.ones(len(rows[0])))
     for size in np.unique(sizes[sizes > 1]).tolist():
         # all blocks of a size at once
-        of_size = np.flatnonzero(sizes == size)
-        number = np.full(len(sizes), -1)
+        of_size, number = np.flatnonzero(sizes == size), np.full(len(sizes), -1)
         number[of_size] = np.arange(len(of_size))
         here = number[labels[row]] >= 0
         blocks = np.zeros((len(of_size), size, size))
@@ -161,8 +158,7 @@ class Equations:
             return None
         rows = rows[places]
         by_rows = sparse.csr_array(B)[rows]
-        S = by_rows[:, kept]
-        left_out = np.setdiff1d(np.arange(B.shape[1]), kept)
+        S, left_out = by_rows[:, kept], np.setdiff1d(np.arange(B.shape[1]), kept)
         try:
             # B_j = (sum over k kept of f_k B_k) on the rows of these
             dependence = []
@@ -279,8 +275,7 @@ def _pivot_dense(
     rows = np.array(sorted({i for column in columns for i in column}), dtype=np.intp)
     # rows of that matrix for each of its columns, of those with the most room
     rows = rows[np.argsort(-room[rows], kind="stable")[: 1_000 * len(columns)]]
-    place = {int(i): at for at, i in enumerate(rows)}
-    M = np.zeros((len(rows), len(columns)))
+    place, M = {int(i): at for at, i in enumerate(rows)}, np.zeros((len(rows), len(columns)))
     for k, column in enumerate(columns):
         kept = [(place[i], value / tops[names[k]]) for i, value in column.items() if i in place]
         M[[at for at, _ in kept], k] = [value for _, value in kept]

@@ -17,11 +17,11 @@ beside a point that is inside.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf, isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from cvxens.problems.conic import ConicForm, ConicProof, DualBound, canonicalise
 from cvxens.problems.modelling import cp
 from cvxens.problems.verified import Equations, is_null, sum_columns
 from cvxens.rounding import EPSILON, TINY, dot, sum_error
-from cvxens.types import Array
+from cvxens.types import Array, Data, Given
 
 
 class _Inside(NamedTuple):
@@ -45,7 +45,7 @@ class _Inside(NamedTuple):
 
 
 def certify(
-    problem: Certifiable | cp.Problem, values: Mapping[cp.Variable, object] | None = None, /, **arrays: object
+    problem: Certifiable | cp.Problem, values: Mapping[cp.Variable, Data] | None = None, /, **arrays: Given
 ) -> Certificate:
     """Say how far a point is from the optimum of a problem: one of ours, or any convex one of cvxpy's.
 
@@ -83,7 +83,7 @@ def certify(
     return certify_problem(problem, values)
 
 
-def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None = None) -> Certificate:
+def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Data] | None = None) -> Certificate:
     """Say how far the point of a convex problem of cvxpy's is from its optimum, whoever solved it.
 
     Both sides are proven: the primal value is that of a feasible point next to the given one, the dual value that of
@@ -181,7 +181,7 @@ def _check(problem: cp.Problem) -> None:
         raise InvalidInput("problem", f"found parameters without a value: {', '.join(unset)}", "set them")
 
 
-def _read_values(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None) -> dict[cp.Variable, Array]:
+def _read_values(problem: cp.Problem, values: Mapping[cp.Variable, Data] | None) -> dict[cp.Variable, Array]:
     """Return the array of every variable; nothing where a solver has left none."""
     arrays = {}
     for v in problem.variables():
@@ -190,7 +190,9 @@ def _read_values(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None) 
             return {}
         if value is None:
             raise InvalidInput("values", f"found none of {v.name()}", "give values of all variables of the problem")
-        array = validation.finite_array(v.name(), value.toarray() if sparse.issparse(value) else value)
+        array = validation.finite_array(
+            v.name(), sparse.csr_array(value).todense() if sparse.issparse(value) else value
+        )
         if array.size != v.size:
             raise InvalidInput(v.name(), f"found shape {array.shape}", f"give an array of shape {v.shape}")
         arrays[v] = array.reshape(v.shape)
@@ -198,7 +200,10 @@ def _read_values(problem: cp.Problem, values: Mapping[cp.Variable, Any] | None) 
 
 
 def _find_places(
-    given: Mapping[cp.Variable, Array], first: Mapping[int, int], chain: Any, inverse: Sequence[Any]
+    given: Mapping[cp.Variable, Array],
+    first: Mapping[int, int],
+    chain: cp.reductions.Chain,
+    inverse: cp.reductions.InverseData,
 ) -> dict[cp.Variable, NDArray[np.intp]]:
     """Return where the entries of each variable are in the canonical form, which has those that are symmetric once."""
     known = {v: v.id for v in given}
@@ -268,8 +273,7 @@ def _bound_violation(form: ConicForm) -> ConicProof:
 def _find_descent(form: ConicForm) -> bool:
     """Return True if there is a direction d with ``c'd = -1`` and ``-A d in K``, proven."""
     A = sparse.csc_array(sparse.vstack([form.c[np.newaxis], form.A]))
-    b = np.append(-1.0, np.zeros(len(form.b)))
-    cones = replace(form.cones, zero=form.cones.zero + 1)
+    b, cones = np.append(-1.0, np.zeros(len(form.b))), replace(form.cones, zero=form.cones.zero + 1)
     directions = ConicForm(A, b, np.zeros_like(form.c), 0.0, cones, np.empty(0, np.intp))
     return _find_inside(directions, directions.rows, np.zeros(0)) is not None
 

@@ -23,14 +23,14 @@ from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.proofs import checker
 from cvxens.types import Array
 
-LOSSES: Mapping[type, tuple[str, Callable[[Any], Any]]] = {
+LOSSES: Mapping[type, tuple[str, Callable[..., Any]]] = {
     Hinge: ("hinge", lambda loss: loss.C),
     HardMargin: ("hard", lambda _: 1.0),
     SoftMinimumMargin: ("soft minimum", lambda loss: loss.D),
     Exponential: ("exponential", lambda loss: loss.C),
     Logistic: ("logistic", lambda loss: loss.C),
 }
-PENALTIES: Mapping[type, tuple[str, Callable[[Any], float]]] = {
+PENALTIES: Mapping[type, tuple[str, Callable[..., float]]] = {
     L1: ("l1", lambda penalty: penalty.weight),
     SquaredL2: ("squared l2", lambda penalty: penalty.weight),
     Simplex: ("simplex", lambda _: 1.0),
@@ -252,7 +252,7 @@ class Statement(NamedTuple):
     readings: tuple[Reading, ...]
 
     @classmethod
-    def from_sample(cls, over: str, X: Any, readings: Iterable[Reading] | None = None) -> Statement:
+    def from_sample(cls, over: str, X: Array, readings: Iterable[Reading] | None = None) -> Statement:
         """Read features of a sample; by default its columns, as they are."""
         if readings is None:
             X = np.ascontiguousarray(X, dtype=np.float64) + 0.0

@@ -69,8 +69,8 @@ class Layout:
     ['x0', 'x1']
     """
 
-    features: Sequence[Any]
-    target: Any = "target"
+    features: Sequence[int | str]
+    target: int | str = "target"
     labels: tuple[str, str] = ("-1", "1")
     kind: str = "csv"
     separator: str = ","
@@ -82,7 +82,7 @@ class Layout:
         """Return the layout of a table with the columns x0, x1, ... and target."""
         return cls([f"x{j}" for j in range(n_features)], labels=labels)
 
-    def describe(self, X: Array, y: Array, readings: Sequence[Reading] | None) -> dict[str, Any]:
+    def describe(self, X: Array, y: Array, readings: Sequence[Reading] | None) -> dict[str, object]:
         """Say where the features X and the labels of a proof are, as its file has it.
 
         `InvalidInput` where the file has other ones, or a text that stands for several numbers in one feature.
@@ -267,10 +267,10 @@ def prove(
     X: ArrayLike,
     y: ArrayLike,
     hypotheses: Sequence[Hypothesis],
-    weights: Any,
+    weights: ArrayLike,
     intercept: float = 0.0,
     *,
-    u: Any,
+    u: ArrayLike | Proof,
     over: str = "stumps and constant",
     as_given: bool = False,
     layout: Layout | None = None,
@@ -328,8 +328,7 @@ def prove(
     >>> proof.objective, proof.gap
     (Fraction(6, 5), Fraction(0, 1))
     """
-    X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-    signs = np.asarray(y, dtype=np.float64)
+    X, signs = np.ascontiguousarray(X, dtype=np.float64) + 0.0, np.asarray(y, dtype=np.float64)
     form = Form.from_formulation(formulation, len(signs), over)
     made_of = [Reading(j) for j in range(X.shape[1])] if readings is None else readings
     read = [_read_hypothesis(hypothesis, over, made_of) for hypothesis in hypotheses]
@@ -407,8 +406,7 @@ def prove_kernel(
     >>> proof.objective, proof.bound
     (Fraction(1, 1), Fraction(1, 1))
     """
-    X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-    signs = np.asarray(y, dtype=np.float64)
+    X, signs = np.ascontiguousarray(X, dtype=np.float64) + 0.0, np.asarray(y, dtype=np.float64)
     if kernel not in KERNELS:
         raise InvalidInput("kernel", f"found {kernel!r:.100}", f"give one of {', '.join(map(repr, KERNELS))}")
     if (gamma is not None) != KERNELS[kernel]:
@@ -525,8 +523,7 @@ def round_multipliers(form: Form, X: Array, y: Array, u: Array, *, exact: bool =
         digits = max((Fraction(value).denominator.bit_length() for value in u.tolist()), default=0) - 1
         # 140 more are for sizes down to 1e-60
         shift = min(max(shift, digits), shift + 140)
-    q = of_prices * 2 ** max(shift, 0)
-    caps = [cap * 2 ** max(shift, 0) for cap in caps]
+    q, caps = of_prices * 2 ** max(shift, 0), [cap * 2 ** max(shift, 0) for cap in caps]
     values = [max(round(Fraction(value) * q), 0) for value in u.tolist()]
     if form.loss in {"hinge", "logistic", "soft minimum"}:
         values = [min(value, cap) for value, cap in zip(values, caps, strict=True)]
@@ -621,8 +618,7 @@ def prove_inseparable(
     >>> proof.document["multipliers"]
     ['4', '1', '1', '1', '1']
     """
-    X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-    signs = np.asarray(y, dtype=np.float64)
+    X, signs = np.ascontiguousarray(X, dtype=np.float64) + 0.0, np.asarray(y, dtype=np.float64)
     form = Form.from_formulation(formulation, len(signs), over)
     if form.loss != "hard":
         raise InvalidInput("formulation", f"found the {form.loss} loss", "give one that asks for hard margins")
@@ -681,8 +677,7 @@ def _solve_equations(equations: csr_array) -> tuple[NDArray[np.intp], list[Fract
     # so small a share of the largest is none of the vertex, which is then solved exactly, and checked
     at = np.flatnonzero(program.x > 1e-9 * program.x.max())
     rows = csr_array(scaled)[:, at].toarray()
-    chosen = independent_rows(rows, 1)
-    values = None
+    chosen, values = independent_rows(rows, 1), None
     if len(chosen) == len(at):
         values = solve_rationals(equations[:, at].toarray()[chosen], [Fraction(int(i == 0)) for i in chosen.tolist()])
     if values is None or min(values) < 0:
@@ -705,7 +700,7 @@ def prove_evaluated(problem: Any, evaluated: Evaluated) -> Proof:
         remedy = "take a problem over columns, or prove_kernel(...) with the samples of a kernel"
         raise InvalidInput("certificate", found, remedy)
     H = _tabulate(problem.H)
-    w, b, u = (evaluated.point.get(letter) for letter in problem.letters)
+    (w, u), b = map(evaluated.point.__getitem__, problem.letters[::2]), evaluated.point.get(problem.letters[1])
     hypotheses = [TabulatedColumn(j, H.shape[1], 1) for j in range(H.shape[1])]
     over = "one-sided pool" if problem.nonnegative else "pool"
     return prove(problem.formulation, H, problem.signs, hypotheses, w, 0.0 if b is None else float(b), u=u, over=over)

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +235,7 @@ def solve_system(A: NDArray[np.int64 | np.object_], rhs: Sequence[Fraction]) -> 
         rows = [[*map(Fraction, row), value] for row, value in zip(A.tolist(), rhs, strict=True)]
         return solve_fractions(rows) if n <= 40 else None
     try:
-        solution: Any = fmpz_mat(A.tolist()).solve(fmpz_mat([[value] for value in numerators]))
+        solution = fmpz_mat(A.tolist()).solve(fmpz_mat([[value] for value in numerators]))
     except ZeroDivisionError:
         return None
     found = (solution[i, 0] for i in range(n))

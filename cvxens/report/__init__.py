@@ -18,7 +18,7 @@ from html import escape
 from inspect import signature
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,10 @@ from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import find_fitted, name_problems
 from cvxens.plotting.runs import read_traces
-from cvxens.types import Array
+from cvxens.types import Array, Data, Given
+
+if TYPE_CHECKING:
+    from cvxens.plotting.effects import Bands
 
 __all__ = ["Report"]
 
@@ -64,7 +67,7 @@ MEAN = "a mean of"
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Subject:
     """The samples that a report is about: as they were given, as the model reads them, their names and targets."""
 
     raw: Any
@@ -74,7 +77,7 @@ class Given:
     rows: Sequence[str]
 
     @classmethod
-    def from_sample(cls, model: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Given | None:
+    def from_sample(cls, model: BaseEstimator, X: Given, y: Given, sample_weight: Given) -> Subject | None:
         """Read samples; None without any."""
         if X is None:
             for argument, value in (("y", y), ("sample_weight", sample_weight)):
@@ -138,20 +141,20 @@ class Report:
     """
 
     model: BaseEstimator
-    X: Any = None
-    y: Any = None
+    X: Given = None
+    y: Given = None
     _: KW_ONLY
-    sample_weight: Any = None
-    explain: Any = None
-    bands: Any = None
-    held_out: tuple[Any, Any] | None = None
+    sample_weight: Given = None
+    explain: Sequence[int] | None = None
+    bands: Bands | None = None
+    held_out: tuple[Data, ArrayLike] | None = None
     title: str | None = None
     data: str | None = None
 
     def __post_init__(self) -> None:
         check_is_fitted(self.model)
-        self.given = Given.from_sample(self.model, self.X, self.y, self.sample_weight)
-        self.unseen = None if self.held_out is None else Given.from_sample(self.model, *self.held_out, None)
+        self.given = Subject.from_sample(self.model, self.X, self.y, self.sample_weight)
+        self.unseen = None if self.held_out is None else Subject.from_sample(self.model, *self.held_out, None)
 
     def write(self, file: object) -> None:
         """Write the page to a file, in UTF-8; `InvalidInput` if it cannot be written."""
@@ -277,7 +280,7 @@ def _describe_calibration(probabilities: Array, positive: NDArray, weights: Arra
     return {"x": _numbers(means), "y": _numbers(shares), "counts": _numbers(totals[used])}
 
 
-def _describe_score(model: BaseEstimator, given: Given) -> str:
+def _describe_score(model: BaseEstimator, given: Subject) -> str:
     """Say what the score of a model on samples is, and of what."""
     # rankers count no weights
     weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
@@ -315,7 +318,7 @@ def _describe_histories(model: BaseEstimator) -> list[Content]:
     return described
 
 
-def _describe_rules(model: BaseEstimator, given: Given | None) -> Content:
+def _describe_rules(model: BaseEstimator, given: Subject | None) -> Content:
     """Return the rules of an ensemble, or else its weak learners, as a table."""
     if find_fitted(model, "to_frame") is None:
         return {"lacking": "This model is no list of rules."}
@@ -338,7 +341,7 @@ def _describe_rules(model: BaseEstimator, given: Given | None) -> Content:
     return {"kind": kind, "columns": list(map(str, frame.columns)), "rows": rows, "total": len(frame)}
 
 
-def _describe_effects(model: BaseEstimator, effects: Effects, given: Given | None) -> Content:
+def _describe_effects(model: BaseEstimator, effects: Effects, given: Subject | None) -> Content:
     """Return what each effect is, how important, and how it is drawn."""
     ranked = [int(k) for k in np.argsort(-effects.importances, kind="stable") if effects.importances[k] > 0]
     # smaller effects are rounding
@@ -378,7 +381,7 @@ def _describe_effects(model: BaseEstimator, effects: Effects, given: Given | Non
     }
 
 
-def _add_bands(described: Content, effects: Effects, bands: Any) -> None:
+def _add_bands(described: Content, effects: Effects, bands: Bands) -> None:
     """Add the bands of features to the functions that are drawn, and what they say in words."""
     by_feature = {band.feature: band for band in bands.bands}
     drawn = {effects.feature_names[feature]: band for feature, band in by_feature.items()}
@@ -398,7 +401,7 @@ def _add_bands(described: Content, effects: Effects, bands: Any) -> None:
     )
 
 
-def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Content:
+def _draw_main(main: MainEffect, effects: Effects, given: Subject | None) -> Content:
     """Return a function as lines through points, and the density of its feature; of few values, as bars."""
     drawn: Content = {"name": effects.feature_names[main.feature]}
     x = None if given is None else np.asarray(column(given.X, main.feature), np.float64)
@@ -426,7 +429,7 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
     return drawn
 
 
-def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Content:
+def _draw_pair(pair: Interaction, effects: Effects, given: Subject | None) -> Content:
     """Return a pair as a table between edges, with the share of the samples in each cell."""
     edges, table, masses = pair.crop(None if given is None else given.X)
     return {
@@ -437,7 +440,7 @@ def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Cont
     }
 
 
-def _explain(model: BaseEstimator, effects: Effects, given: Given | None, explain: object) -> Content | None:
+def _explain(model: BaseEstimator, effects: Effects, given: Subject | None, explain: object) -> Content | None:
     """Return what each effect, and each feature by its Shapley value, adds to the scores of some samples."""
     if given is None:
         return None

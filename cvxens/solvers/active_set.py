@@ -73,8 +73,7 @@ class BoxProgram:
         beta = 0.0
         while free.any():
             F = np.flatnonzero(free)
-            Q = self.Q[np.ix_(F, F)]
-            rest = self.total - float(self.y @ np.where(free, 0.0, d))
+            Q, rest = self.Q[np.ix_(F, F)], self.total - float(self.y @ np.where(free, 0.0, d))
             target, beta = solve_balanced(Q, self.y[F], -self.p[F] - self.Q[F] @ np.where(free, 0.0, d), rest)
             # how far towards the target each entry may go: a share above 1 is all the way
             stop = np.where(target < d[F], self.low[F], self.high[F])
@@ -93,8 +92,7 @@ class BoxProgram:
     def _find_pair(self, d: Array, gradient: Array) -> tuple[int, int]:
         """Return the entries whose y_i d_i most wants to rise and to fall."""
         rises = np.where(self.y > 0, d < self.high, d > self.low)
-        falls = np.where(self.y > 0, d > self.low, d < self.high)
-        wish = -gradient / self.y
+        falls, wish = np.where(self.y > 0, d > self.low, d < self.high), -gradient / self.y
         return int(np.where(rises, wish, -np.inf).argmax()), int(np.where(falls, wish, np.inf).argmin())
 
 

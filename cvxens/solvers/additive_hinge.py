@@ -452,8 +452,7 @@ class AdditiveHinge:
         changed = swept.scores + b - at.scores - at.b
         u = np.clip(at.u + ahead * (1 - y * (2 * changed + at.scores + at.b)), 0.0, C)
         q = at.q + ahead * (2 * (swept.ends + b) - at.ends - at.b)
-        q = min(max(q, -self.most), self.most)
-        moved = swept.moved + n * (b - at.b) ** 2
+        q, moved = min(max(q, -self.most), self.most), swept.moved + n * (b - at.b) ** 2
         du, dq = u - at.u, q - at.q
         norm = sqrt(float(changed @ changed) / moved) if moved > 0 else 0.0
         # the squared length of the step in the metric in which it is a fixed-point iteration

@@ -72,8 +72,7 @@ class BallDual:
             along = self._multiply(direction)
             # room * multiplier = aim, linearised
             shrinking = np.concatenate([-direction, direction, products @ direction])
-            growth = (aim + multipliers * shrinking) / room - multipliers
-            length = 1.0
+            growth, length = (aim + multipliers * shrinking) / room - multipliers, 1.0
             while length > 1e-8:
                 ahead = u + length * direction, products + length * along
                 room_ahead, tried = self._measure_room(*ahead), multipliers + length * growth

@@ -49,7 +49,7 @@ from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
-from cvxens.types import Array
+from cvxens.types import Array, Data, KernelFunction
 
 __all__ = ["KernelRows", "KernelSVM", "KernelSVR", "expand", "solve_blockwise"]
 
@@ -58,11 +58,8 @@ P = TypeVar("P", bound=Any)
 
 Indices: TypeAlias = NDArray[np.intp]
 
-KernelFunction: TypeAlias = Callable[[Any, Any], Any]
-"""Takes two samples, returns the matrix of kernel values between their rows."""
 
-
-def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
+def expand(kernel: KernelFunction, X: Array, Z: Array, v: Array) -> Array:
     """Return ``sum_j v_j k(x_i, z_j)``, a part of the matrix at a time, for v (len(Z),) or (len(Z), n).
 
     Examples
@@ -109,7 +106,11 @@ class KernelRows(KernelMap):
     n_samples: int = 0
 
     def __init__(
-        self, between: Callable[[Any, Any], Tile], n_samples: int, kernel: KernelFunction | None = None, X: Any = None
+        self,
+        between: Callable[[Indices, Indices | slice], Tile],
+        n_samples: int,
+        kernel: KernelFunction | None = None,
+        X: Array | None = None,
     ) -> None:
         self.between, self.n_samples, self.kernel, self.X = between, n_samples, kernel, X
         self.K: Array | None = None
@@ -119,11 +120,11 @@ class KernelRows(KernelMap):
         self._largest, self._memory = 0.0, np.empty((0, 0))
 
     @classmethod
-    def of(cls, kernel: KernelFunction, X: Any) -> KernelRows:
+    def of(cls, kernel: KernelFunction, X: Data) -> KernelRows:
         """Return the rows of a kernel on a sample (n_samples, n_features)."""
         X = np.asarray(X, np.float64)
 
-        def between(left: object, right: object) -> Tile:
+        def between(left: Indices, right: Indices | slice) -> Tile:
             of_left, of_right = X[left], X[right]
             if isinstance(kernel, Kernel):
                 return kernel.tile(of_left, of_right)
@@ -145,7 +146,7 @@ class KernelRows(KernelMap):
     @cached_property
     def single(self) -> KernelRows | None:
         """The same rows in single precision; None where there is a matrix, or the kernel has none."""
-        if self.K is not None or not isinstance(self.kernel, Kernel):
+        if self.K is not None or self.X is None or not isinstance(self.kernel, Kernel):
             return None
         if (kernel := self.kernel.round_to_single(self.X)) is None:
             return None
@@ -225,13 +226,13 @@ class KernelRows(KernelMap):
         # |K_ij| is at most the largest of the entries that were evaluated, which the columns of v are among
         return np.full(self.n_samples, self.largest * float(v.sum()))
 
-    def cross(self, left: Any, right: Indices, v: Array) -> Array:
+    def cross(self, left: Indices | slice, right: Indices, v: Array) -> Array:
         """Return the matrix between some samples and others, times v, of as many rows as there are others.
 
         It is computed by tiles whose sums are in the same order for any number of threads.
         """
         if self.K is not None:
-            return np.asarray(self.K[np.ix_(left, right)] @ v)
+            return np.asarray(self.K[np.ix_(np.arange(self.n_samples)[left], right)] @ v)
         outputs, n = np.atleast_2d(v.T), len(np.arange(self.n_samples)[left])
         used = np.flatnonzero(outputs.any(axis=0))
         outputs, products = np.ascontiguousarray(outputs[:, used]), np.zeros((len(outputs), n))
@@ -259,6 +260,7 @@ class KernelRows(KernelMap):
         if self.K is not None:
             return self._of_values(self.K[np.ix_(chosen, chosen)])
         assert self.kernel is not None
+        assert self.X is not None
         return KernelRows.of(self.kernel, self.X[chosen])
 
     def _threads(self) -> AbstractContextManager[None]:
@@ -309,7 +311,7 @@ class MachineOverRows(Problem):
     the coefficients y u of the kernel.
     """
 
-    C: Any
+    C: Array
 
     def _read_hinges(self, rows: KernelRows) -> None:
         loss: Any = self.loss
@@ -361,7 +363,7 @@ class KernelSVM(MachineOverRows, SVMDual):
         self._read_hinges(rows)
 
     @classmethod
-    def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
+    def of(cls, K: ArrayLike | KernelRows, y: ArrayLike, C: ArrayLike) -> KernelSVM:
         """Check a kernel matrix (n_samples, n_samples), or rows; `C` is one number or one per sample."""
         rows = K if isinstance(K, KernelRows) else KernelRows.of_matrix(K)
         labels = validation.signs(y, rows.n_samples)
@@ -698,8 +700,7 @@ def solve_blockwise(
     >>> solution.u, solution.objective, solution.certificate.holds()
     (array([0.5, 0.5]), -0.5, True)
     """
-    tol = validation.positive("tol", tol)
-    max_time = validation.limit("max_time", max_time)
+    tol, max_time = validation.positive("tol", tol), validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
         search = _Search(problem, start, clock, tol)
         return search.result(find_ending(search.run))

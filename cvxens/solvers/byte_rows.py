@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cvxens.limits import map_in_threads, shares_for
 from cvxens.rounding import COMPENSATED, product, sum_error
@@ -28,7 +28,7 @@ WORTH_A_THREAD = 2_000_000
 """Entries of a matrix from which on a product with a vector is worth a second thread."""
 
 
-def as_bytes(values: ArrayLike) -> Any:
+def as_bytes(values: T) -> T | NDArray[np.int8]:
     """Return an array as int8 if that loses nothing but signs of zeros, else as it is; -128 has no negation.
 
     Examples

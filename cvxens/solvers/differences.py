@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from cvxens.types import Array
@@ -26,9 +26,9 @@ class Differences:
     ``v_j = a_j w_j + sum over children c of j of sign_c v_c``, and t is such a sum over the children of the root.
     """
 
-    D: Any  # sparse, (n_samples, n_columns)
+    D: csr_array  # sparse, (n_samples, n_columns)
     sizes: Array  # a, and 1 for columns that are no signs
-    children: Any  # sparse, (1 + n_columns, n_columns): of the root and of each column, with their signs
+    children: csr_array  # sparse, (1 + n_columns, n_columns): of the root and of each column, with their signs
 
     @classmethod
     def from_columns(cls, H: Array) -> Differences:

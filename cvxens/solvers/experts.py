@@ -219,8 +219,7 @@ def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -
     m = len(y)
     residual = m * gamma * c + f - y
     squares, penalty = float(((f - y) ** 2).sum() / m), gamma * float((c * f).sum())
-    primal = squares + penalty
-    errors = sum_error(m, largest) * np.abs(c).sum(axis=0)
+    primal, errors = squares + penalty, sum_error(m, largest) * np.abs(c).sum(axis=0)
     # what the errors of f do to the squares, to c'f and to the squared residual
     # |(a + e)^2 - a^2| <= (2 |a| + |e|) |e|, for a = f - y and for a = R
     of_scores = float(((2 * np.abs(f - y) + 2 * np.abs(residual) + 2 * errors) * errors).sum()) / m

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +13,10 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import Pace, interruptible
-from cvxens.types import Array
+from cvxens.types import Array, Data, KernelFunction
 
 BLOCK = 64
 """Samples that the diagonal is evaluated for at a time."""
-
-Kernel = Callable[[Any, Any], Array]
-"""Maps samples X and Z to the matrix of k(x, z), shape (len(X), len(Z))."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +72,7 @@ class LowRankKernel:
         return solve_triangular(self.G[self.pivots], self.G.T @ c, lower=True, trans="T")
 
 
-def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10) -> LowRankKernel:
+def incomplete_cholesky(kernel: KernelFunction, X: Data, rank: int, *, tol: float = 1e-10) -> LowRankKernel:
     """Factor the kernel matrix of a sample, one pivot after another: that of the largest residual.
 
     S. Fine & K. Scheinberg, *Efficient SVM training using low-rank kernel representations*, JMLR 2 (2001). It takes
@@ -121,7 +116,7 @@ def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10
         return _factor(kernel, X, rank, tol)
 
 
-def _factor(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
+def _factor(kernel: KernelFunction, X: Array, rank: int, tol: float) -> LowRankKernel:
     residual = _evaluate_diagonal(kernel, X)
     size = float(residual.max())
     if size <= 0:
@@ -138,7 +133,9 @@ def _factor(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
     return LowRankKernel(G[:, :k], pivots[:k], residual)
 
 
-def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp], Array], k: int, size: float) -> Array:
+def _next_pivot(
+    kernel: KernelFunction, X: Array, factor: tuple[Array, NDArray[np.intp], Array], k: int, size: float
+) -> Array:
     """Put the k-th pivot, that of the largest residual, into G and the pivots; returns the new residual."""
     # K_.p - G G_p' over the root of its entry at p; the residual's diagonal loses the square
     G, pivots, residual = factor
@@ -163,12 +160,12 @@ def _clear_pivots(residual: Array, pivots: NDArray[np.intp], size: float) -> Arr
     return np.maximum(residual, 0.0)
 
 
-def _evaluate_diagonal(kernel: Kernel, X: Array) -> Array:
+def _evaluate_diagonal(kernel: KernelFunction, X: Array) -> Array:
     blocks = [X[first : first + BLOCK] for first in range(0, len(X), BLOCK)]
     return np.concatenate([np.diag(_evaluate(kernel, block, block)) for block in blocks])
 
 
-def _evaluate(kernel: Kernel, X: Array, Z: Array) -> Array:
+def _evaluate(kernel: KernelFunction, X: Array, Z: Array) -> Array:
     values = validation.finite_array("kernel", kernel(X, Z), ndim=2)
     if values.shape != (len(X), len(Z)):
         found = f"found shape {values.shape} for {len(X)} and {len(Z)} samples"

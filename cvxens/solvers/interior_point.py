@@ -254,8 +254,7 @@ class Program:
     @cached_property
     def middle(self) -> Array:
         """The v in proportion to the upper bounds, by class where F balances these: it satisfies F v = rhs."""
-        F = self.rows.first(self.n_free)
-        upper = self.upper + self.raise_bounds(0.5 * self.upper)
+        F, upper = self.rows.first(self.n_free), self.upper + self.raise_bounds(0.5 * self.upper)
         labels = F[-1] if len(F) else np.ones(len(upper))
         sides = [side for side in (labels > 0, labels < 0) if side.any()]
         sums = [float(np.abs(labels[side]) @ upper[side]) for side in sides]
@@ -313,10 +312,8 @@ def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[Int
     # the sums F v stay what they are
     bounds = program.upper + program.raise_bounds(np.clip(v, 0.0, program.upper))
     v = (1 - 1e-4) * np.clip(v, 0.0, bounds) + 1e-4 * program.middle
-    edges = program.rows.times(v)[k:]
-    margins = program.rows.combine(np.concatenate([free, w]))
-    largest = float(edges.max())
-    t = program.room(v)
+    edges, margins = program.rows.times(v)[k:], program.rows.combine(np.concatenate([free, w]))
+    largest, t = float(edges.max()), program.room(v)
     at = InteriorPoint(v, t, np.zeros_like(w), largest, np.zeros_like(v), np.zeros_like(v), w, free)
     # less is rounding, which is no room
     gap = max(objective.gap(at, margins, edges, program), 1e-8 * float(v.sum()))
@@ -509,8 +506,7 @@ def follow_path(program: Program, at: InteriorPoint, target: float) -> tuple[Int
             d = _correct_direction(newton)
             p, q = at.max_steps(d)
             # on the boundary products are 0, and theta is infinite
-            at = at.advance(d, _cut((0.99 * p, 0.99 * q)))
-            dtype = newton.dtype
+            at, dtype = at.advance(d, _cut((0.99 * p, 0.99 * q))), newton.dtype
     return best, lowest
 
 

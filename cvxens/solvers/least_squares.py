@@ -304,8 +304,7 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     True
     """
     validation.instance("problem", problem, RegularizedLeastSquares)
-    start = time.perf_counter()
-    m = len(problem.y)
+    start, m = time.perf_counter(), len(problem.y)
     c = cho_solve(factor_with_ridge(np.array(problem.K, order="C"), m * problem.gamma), problem.y)
     return Solution.from_optimum(problem, {"c": c}, {"s": 2 * problem.gamma * c}, SOLVER, start)
 

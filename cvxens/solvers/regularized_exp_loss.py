@@ -179,8 +179,7 @@ def reg_adaboost_rounds(problem: RegularizedExpLoss, *, normalised: bool = False
         yield RegAdaBoostRound(eta, u, value, dual, j if step != 0 else -1, step)
         if step == 0:
             return
-        eta = eta + step * (np.arange(len(y)) == j)
-        f = f + step * K[j]
+        eta, f = eta + step * (np.arange(len(y)) == j), f + step * K[j]
 
 
 def _find_coefficient(margins: Array, u: Array, slope: float, curvature: float) -> float:

@@ -349,8 +349,7 @@ def finish_on_active_set(Q: Array, u: Array) -> Array:
         # a PSD matrix with Q_ii = 0 has the least value 0 at the unit vector of i
         return np.eye(len(u))[Q.diagonal().argmin()]
     # in x = size u the matrix has a unit diagonal, so that rounding spares small entries of Q
-    size = np.sqrt(Q.diagonal())
-    nothing = np.zeros(len(u))
+    size, nothing = np.sqrt(Q.diagonal()), np.zeros(len(u))
     program = BoxProgram(Q / np.outer(size, size), 1 / size, nothing, 1.0, nothing, np.full(len(u), inf))
     u = program.solve(size * u)[0] / size
     return u / u.sum()
@@ -425,8 +424,7 @@ def solve_low_rank_rho_svm(
     validation.positive("tol", tol)
     n_steps = 0
     with threadpool_limits(1, "blas"):
-        soft = bool(np.all(K.ridge > 0))
-        updates = growing_updates(make_margins(K, y), uniform(len(y)))
+        soft, updates = bool(np.all(K.ridge > 0)), growing_updates(make_margins(K, y), uniform(len(y)))
         limit = validation.whole("max_updates", max_updates, 0)
         # more updates would not spare a step of Newton's
         reached = take_until(updates, tol, min(limit, 10) if soft else limit)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round, certify_evaluated, relative
@@ -52,8 +53,7 @@ class SVMSolution(Generic[P]):
     @property
     def problem(self) -> P:
         """The problem that was solved."""
-        problem: Any = self.evaluated.problem
-        return problem
+        return cast("P", self.evaluated.problem)
 
     @property
     def u(self) -> Array:
@@ -63,8 +63,7 @@ class SVMSolution(Generic[P]):
     @property
     def v(self) -> Array:
         """The coefficients y u of a machine, shape (n_samples,)."""
-        v: Array = self.problem.y * self.u
-        return v
+        return self.problem.y * self.u
 
     @property
     def b(self) -> float:
@@ -146,7 +145,9 @@ class BestPoint(Generic[S]):
         return replace(self.best, history=tuple(self.history), ending=ending)
 
 
-def solve_svm_path(solve: Callable[..., S], problem: Any, Cs: Any, tol: float = 1e-6, **options: Any) -> Sequence[S]:
+def solve_svm_path(
+    solve: Callable[..., S], problem: Any, Cs: ArrayLike, tol: float = 1e-6, **options: object
+) -> Sequence[S]:
     """Solve LL08 P2 along C, every problem from the solution of the one before; nothing is evaluated or sorted anew.
 
     Parameters

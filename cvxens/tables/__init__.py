@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ from cvxens.tables.numerals import (
     recognise_numerals,
     tell_what_is_unread,
 )
-from cvxens.types import Array, Data
+from cvxens.types import Array, Cells, Data, Frame
 from cvxens.validation import one_each
 
 __all__ = [
@@ -63,12 +63,12 @@ class OddCell(InvalidInput):
         return type(self), (self.row, self.odd, self.column, self.remedy)
 
 
-def is_frame(X: Data) -> bool:
+def is_frame(X: Data) -> TypeGuard[Frame]:
     """Return True if `X` is a data frame, of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
-def columns_of(frame: Any) -> dict[str, Any]:
+def columns_of(frame: Frame) -> dict[str, Cells]:
     """Return the columns of a data frame under their names as text; `InvalidInput` if several have one name."""
     names = [str(key) for key in frame.columns]
     for name in names if len(set(names)) < len(names) else ():
@@ -77,7 +77,7 @@ def columns_of(frame: Any) -> dict[str, Any]:
     return {name: frame[key] for name, key in zip(names, frame.columns, strict=True)}
 
 
-def read_columns(X: Any) -> tuple[dict[str, Any], bool]:
+def read_columns(X: Data) -> tuple[dict[str, Cells], bool]:
     """Return the cells of a data frame, an array or rows by column, and whether columns have names of their own.
 
     Others are called x0, x1, ... Missing are None, NaN, nulls, "" and "?". `InvalidInput` if there are
@@ -103,7 +103,7 @@ def read_columns(X: Any) -> tuple[dict[str, Any], bool]:
     return cells, named
 
 
-def read_cells(series: Any, na: Collection[str] = (), *, missing: Collection[str] = MISSING) -> Any:
+def read_cells(series: Cells, na: Collection[str] = (), *, missing: Collection[str] = MISSING) -> Cells:
     """Return a column of pandas or polars as a `pandas.Series` of one of four kinds of type, missing where it has none.
 
     Its ``dtype.kind`` is "f" for numbers, "M" for moments in UTC, "b" for truth values, and "O" for texts without the
@@ -153,7 +153,7 @@ def _unify(known: NDArray, named: bool) -> NDArray:
             moments = pd.to_datetime(pd.Series(known, dtype=object), utc=True)
             return np.asarray(moments.dt.tz_localize(None).to_numpy("datetime64[us]"))
 
-    def call(value: object) -> Any:
+    def call(value: object) -> object:
         # a truth value beside texts is called as Python calls it
         if isinstance(value, bool | np.bool_) or (named and not isinstance(value, str | Real)):
             return str(value)
@@ -164,7 +164,7 @@ def _unify(known: NDArray, named: bool) -> NDArray:
     return texts
 
 
-def spell(cells: Any) -> NDArray:
+def spell(cells: Cells) -> NDArray:
     """Return cells as texts, None where missing; 3, 3.0 and "3" are one text."""
     texts = np.full(len(cells), None, dtype=object)
     texts[cells.notna().to_numpy()] = [_spell(value) for value in cells.dropna().tolist()]
@@ -177,15 +177,14 @@ def _spell(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, int | float) else str(value)
 
 
-def read_numbers(name: str, cells: Any, writing: Numerals | Dates = PLAIN) -> Array:
+def read_numbers(name: str, cells: Cells, writing: Numerals | Dates = PLAIN) -> Array:
     """Return cells as numbers, of dates as days since 1970, NaN where missing; `OddCell` for a text not written so."""
     if cells.dtype.kind == "f":
         return cells.to_numpy()
     if cells.dtype.kind == "M" and isinstance(writing, Dates):
         return count_days(cells.to_numpy())
     known = np.flatnonzero(cells.notna())
-    texts = spell(cells)[known].tolist()
-    values = np.full(len(cells), np.nan)
+    texts, values = spell(cells)[known].tolist(), np.full(len(cells), np.nan)
     try:
         values[known] = writing.parse(texts)
     except ValueError:
@@ -217,7 +216,7 @@ class Feature:
     categories: tuple[str, ...] | None = None
 
     @classmethod
-    def learn(cls, name: str, cells: Any, *, nominal: bool = False) -> Feature:
+    def learn(cls, name: str, cells: Cells, *, nominal: bool = False) -> Feature:
         """Say what the cells of a column are: numbers if all of them can be and they need not be categories."""
         known = cells.dropna()
         if not nominal and known.size and _read_finite(name, cells) is not None:
@@ -258,7 +257,7 @@ class Feature:
         return f"{value:.4g}" if self.categories is None else self.categories[int(value)]
 
 
-def _read_finite(name: str, cells: Any) -> Array | None:
+def _read_finite(name: str, cells: Cells) -> Array | None:
     """Return the numbers of a column, NaN where missing; None if a value does not read as a finite number."""
     try:
         numbers = read_numbers(name, cells)
@@ -292,7 +291,7 @@ def find_features(X: Data) -> tuple[Feature, ...] | None:
     return learn_features(X)[0]
 
 
-def learn_features(X: Any) -> tuple[tuple[Feature, ...] | None, Any]:
+def learn_features(X: Data) -> tuple[tuple[Feature, ...] | None, Data]:
     """Return the features of a data frame with nominal columns, and the frame as `encode` returns it.
 
     Anything else has none, and stays as it is. The frame is read once.
@@ -310,7 +309,7 @@ def learn_features(X: Any) -> tuple[tuple[Feature, ...] | None, Any]:
     return features, _encode_frame(features, X, cells, True)
 
 
-def encode(features: Sequence[Feature], X: Data) -> Any:
+def encode(features: Sequence[Feature], X: Data) -> Frame:
     """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
 
     Examples
@@ -327,11 +326,11 @@ def encode(features: Sequence[Feature], X: Data) -> Any:
     return _encode_frame(features, X, *read_columns(X))
 
 
-def _encode_frame(features: Sequence[Feature], X: Any, cells: Mapping[str, Any], named: bool) -> Any:
+def _encode_frame(features: Sequence[Feature], X: Frame, cells: Mapping[str, Cells], named: bool) -> Frame:
     return type(X)(dict(zip(X.columns, _encode_columns(features, cells, named), strict=True)))
 
 
-def _encode_columns(features: Sequence[Feature], cells: Mapping[str, Any], named: bool) -> Array:
+def _encode_columns(features: Sequence[Feature], cells: Mapping[str, Cells], named: bool) -> Array:
     """Return the values of each feature, (n_features, n_samples), found by name if cells are named, else by place."""
     if absent := [feature.name for feature in features if named and feature.name not in cells]:
         raise InvalidInput("X", f"found no columns {absent}", "give a frame with the columns learned from")
@@ -384,7 +383,7 @@ class Table:
         return self.columns.shape[1]
 
     @classmethod
-    def read(cls, X: Any) -> Table:
+    def read(cls, X: Data | Table) -> Table:
         """Make a table of a data frame of pandas or polars, an array or rows, (n_samples, n_features).
 
         A column is numeric if every known value is a finite number or a string that reads as one; otherwise, and if
@@ -408,7 +407,7 @@ class Table:
         return tuple(np.unique(column[~np.isnan(column)]) for column in self.columns)
 
 
-def match(features: tuple[Feature, ...], X: Any) -> Table:
+def match(features: tuple[Feature, ...], X: Data | Table) -> Table:
     """Encode `X` as a table of the given features: samples to predict, as those that were learned from.
 
     `X` is anything that `Table.read` takes. The columns of tables and data frames are found by name, others are
@@ -461,14 +460,14 @@ class TableColumn:
         """The name of a column of quantities, or ``column=level`` of every level."""
         return (self.name,) if self.levels is None else tuple(f"{self.name}={level}" for level in self.levels)
 
-    def encode(self, cells: Any) -> Array:
+    def encode(self, cells: Cells) -> Array:
         """Return the values, the median where missing, or an indicator per level, (n_samples, n_features)."""
         if self.levels is not None:
             # all 0 for a level never seen
             return (find_levels(cells, self.levels)[:, None] == np.arange(len(self.levels))).astype(np.float64)
         return np.where(cells.isna(), self.median, self.raw(cells))[:, None]
 
-    def raw(self, cells: Any) -> Any:
+    def raw(self, cells: Cells) -> NDArray[np.generic]:
         """Return the numbers, NaN where missing, or the levels as texts, None where missing: what trees take."""
         if self.levels is None:
             return read_numbers(self.name, cells, self.writing or PLAIN)
@@ -478,7 +477,7 @@ class TableColumn:
         raw[cells.isna()] = None
         return raw
 
-    def remark(self, cells: Any, raw: bool) -> str:
+    def remark(self, cells: Cells, raw: bool) -> str:
         """Say what is missing, or of no level of the fit, and what is put there unless it stays `raw`; "" if none."""
         odd = cells.isna().to_numpy() if self.levels is None else find_levels(cells, self.levels) < 0
         if not odd.any():
@@ -492,7 +491,7 @@ class TableColumn:
         return f"{self.name}: {_count_values(int(odd.sum()))} {what}{taken}"
 
 
-def _learn(name: str, cells: Any, kept: bool, mark: str) -> TableColumn:
+def _learn(name: str, cells: Cells, kept: bool, mark: str) -> TableColumn:
     """Choose what one column is; `kept` if it is not to be left out, `mark` the decimal mark that is tried first."""
     known = cells.dropna()
     if not known.size:
@@ -532,7 +531,7 @@ def _learn_dates(name: str, cells: ArrayLike, kept: bool, dates: Dates) -> Table
     return TableColumn(name, dates, median, note="; ".join(filter(None, notes)))
 
 
-def _learn_levels(name: str, cells: Any, kept: bool, texts: Sequence[str], distinct: Sequence[str]) -> TableColumn:
+def _learn_levels(name: str, cells: Cells, kept: bool, texts: Sequence[str], distinct: Sequence[str]) -> TableColumn:
     """Make a column of categories, unless its texts identify samples, or are numbers but for a slip."""
     missing, n_known = int(cells.isna().sum()), len(texts)
     levels = tuple(sorted({*distinct, "?"})) if missing else tuple(distinct)
@@ -562,7 +561,7 @@ def _leave_out(name: str, why: str, kept_as: str = "") -> TableColumn:
     return TableColumn(name, note=f"left out: {why}; --keep {name!r} keeps it{kept_as}")
 
 
-def _describe_filling(cells: Any, value: str) -> str:
+def _describe_filling(cells: Cells, value: str) -> str:
     missing = int(cells.isna().sum())
     return f"{value} in place of {_count_values(missing, 'missing ')}" if missing else ""
 
@@ -647,7 +646,7 @@ class TableEncoder:
             notes = [(c, note.partition("the median")[0].rstrip("; ")) for c, note in notes if c.levels is None]
         return tuple(f"{column.name or '(no name)'}: {note}" for column, note in notes if note)
 
-    def transform(self, frame: Any) -> Any:
+    def transform(self, frame: Frame) -> Frame:
         """Return the features of a data frame, as one of pandas.
 
         Columns are found by name; others are ignored. A frame that holds the features already stays as it is.
@@ -668,7 +667,7 @@ class TableEncoder:
         parts = [np.zeros((len(frame), 0)), *(column.encode(read) for column, read in cells)]
         return pd.DataFrame(np.hstack(parts), columns=list(self.feature_names))
 
-    def accept(self, X: Any) -> Any:
+    def accept(self, X: Data) -> Data:
         """Return what a model is to predict for as features: a data frame transformed, an array of features named."""
         import pandas as pd
         from scipy.sparse import issparse
@@ -676,11 +675,11 @@ class TableEncoder:
         if is_frame(X):
             return self.transform(X)
         coded = self.raw and any(column.levels is not None for column in self.used)
-        if coded or issparse(X) or np.ndim(X) != 2 or np.shape(X)[1] != len(self.feature_names):
+        if coded or issparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] != len(self.feature_names):
             return X
         return pd.DataFrame(np.asarray(X), columns=list(self.feature_names))
 
-    def remarks(self, frame: Data) -> tuple[str, ...]:
+    def remarks(self, frame: Frame) -> tuple[str, ...]:
         """Say what in another table is not as it was where the columns were learnt."""
         found = columns_of(frame)
         expected = {self.target, *(column.name for column in self.columns)}

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.modelled_masters import CvxpyMaster
+from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Oracle, Priced, declared
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of, stack_dual
 from cvxens.errors import SolverFailed, SolverFallbackWarning
@@ -48,7 +49,7 @@ def load_highs() -> ModuleType:
     return highspy
 
 
-STARTS: Mapping[str, Mapping[str, Any]] = {
+STARTS: Mapping[str, Mapping[str, object]] = {
     "warm start": {},
     "cold start": {},
     # tolerances are absolute: where bounds are large, or differ much, rounding is taken for a violation
@@ -378,7 +379,7 @@ class InteriorPointMaster(FastMaster):
         middle = self.program.middle
         self.has_interior = bool((self.program.room(middle) >= 1e-6 * middle).all())
         self.unfinished: list[Column] = []
-        self.hypotheses: list[Any] = []
+        self.hypotheses: list[Hypothesis | None] = []
         """Of all columns, None where they are kept less a centre."""
         self.gap = self.own_gap = inf
 
@@ -442,7 +443,7 @@ class InteriorPointMaster(FastMaster):
         reach_1 = not others and first.sign > 0 and bool(np.all(np.equal(first.knots, 1.0)))
         return penalty.total is not None or (dual.is_separable and reach_1)
 
-    def begin_with_stumps(self, oracle: Any, tol: float) -> Sequence[Hypothesis]:
+    def begin_with_stumps(self, oracle: Stumps, tol: float) -> Sequence[Hypothesis]:
         """Begin near an ensemble of all stumps at once, whose relative gap is below `tol`; returns its stumps.
 
         Column generation learns thresholds a few at a time, and its programs cost the number of columns squared, and
@@ -456,7 +457,7 @@ class InteriorPointMaster(FastMaster):
         # in units of the weight of the penalty, where it is no game
         unit = 1.0 if penalty.total is not None else penalty.edge_limit
         prices = np.broadcast_to(np.asarray(loss.linear_dual.hinges[0].prices / unit, np.float64), y.shape)
-        sums, game = StepSums.from_features(oracle.every_step), penalty.total is not None
+        sums, game = StepSums.from_features(declared(oracle, "every_step")), penalty.total is not None
         size = self.restricted.formulation.find_size(1.0)
         method = AdditiveHinge(sums, y, prices, constant=oracle.constant, game=game, size=size)
         # evaluation adds to the gap; from 5e-5 on the interior-point method takes no longer. Half of the time is left

@@ -192,8 +192,7 @@ class ConicMaster(FastMaster):
 
     def _minimise(self, form: ConicForm, penalty: ConicForm, tol: float) -> Any:
         """Minimise loss and penalty in conic form to a relative gap."""
-        link = self._link(form, penalty)
-        of_penalty = (1 - self.inwards) * penalty.c
+        link, of_penalty = self._link(form, penalty), (1 - self.inwards) * penalty.c
         cost = np.concatenate([form.c, of_penalty, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
         # objective and bound are free of the residuals of other rounds, as both are evaluated anew
         feasibility = ACCURACY if tol == ACCURACY else 1e-6

@@ -399,8 +399,7 @@ class AnytimeOracle(BinnedOracle):
             parts = slice(done, done + int((bounds[done : min(done + n_together, end)] > best).sum()))
             best = max([best, *search(parts, best)])
             done = parts.stop
-        left: float = bounds[done:].max(initial=best).item()
-        return left
+        return bounds[done:].max(initial=best).item()
 
 
 def price_constant(

@@ -163,7 +163,7 @@ class BestTrees(NamedTuple):
     trees: list[tuple[Any, tuple[int, ...]]]  # the largest first, each behind its edge, or the norm of its edges: the
     # root's place; reading and place of the upper split and of the lower one; the product of their signs, and the sign
     # of the upper one
-    largest: Any  # the largest, open or closed
+    largest: float  # the largest, open or closed
     squares: float  # the sum of squared edges
 
 

@@ -9,7 +9,7 @@ their Gram matrices are at hand as `grams`, of which `cvxens.colgen.masters.Ball
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from functools import cached_property
 from math import fsum
 from operator import itemgetter
@@ -24,7 +24,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Hypothesis, KernelExpansion, Points, Staircase
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Data, Given, KernelFunction
 
 
 def answer(atoms: Sequence[tuple[Column, float]]) -> Priced:
@@ -74,7 +74,7 @@ class KernelBalls:
     source = "Bach, Lanckriet & Jordan 2004; SL section I"
     negations = True
 
-    def __init__(self, kernels: Sequence[Callable[[Any, Any], Any]], X: Any, *, weights: Any = None) -> None:
+    def __init__(self, kernels: Sequence[KernelFunction], X: Data, *, weights: Given = None) -> None:
         if not len(kernels) or not all(callable(kernel) and isinstance(kernel, Hashable) for kernel in kernels):
             raise InvalidInput("kernels", f"found {kernels!r:.100}", "give at least one hashable kernel(X, Z)")
         self.sample = validation.finite_array("X", X, ndim=2)
@@ -161,7 +161,7 @@ class FeatureGroups:
     source = "Yuan & Lin 2006; Simon et al. 2013"
     negations = True
 
-    def __init__(self, X: Any, *, weights: Any = None, entries: float = 0.0) -> None:
+    def __init__(self, X: Data, *, weights: Given = None, entries: float = 0.0) -> None:
         features = BinnedFeatures(validation.samples(X))
         self.sample = features.X
         varying = np.flatnonzero(features.n_distinct > 1).tolist()

@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.features import Ints, check_features, column, count_missing, find_missing, sum_cells
@@ -25,7 +25,7 @@ from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.tables import Feature, learn_features
-from cvxens.types import Array
+from cvxens.types import Array, Given
 from cvxens.validation import finite_array, one_each, one_of
 
 MISSING, KNOWN = -1, -2
@@ -78,7 +78,7 @@ class Kinds:
         """Return what missing values of a numeric feature count as: -1 below, +1 above thresholds, 0 as neither."""
         return (-1, 1) if self.has_missing[feature] and not self.silent else (0,)
 
-    def check_sides(self, signs: ArrayLike) -> Ints:
+    def check_sides(self, signs: Given) -> Ints:
         """Return the sides of all features, 0 for nominal ones."""
         sides = check_sides(signs, len(self.features))
         wrong = np.flatnonzero(self.nominal & (sides != 0)).tolist()

@@ -18,7 +18,7 @@ from cvxens.limits import check_time, in_time
 from cvxens.problems.duality import centres, row_sizes
 from cvxens.proofs.forms import Statement
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import finite_array, signed_weights, whole
 
 
@@ -57,7 +57,7 @@ def rank_edges(
     row_norm: float,
     *,
     embody: Callable[[int, int], Hypothesis],
-    sample: object,
+    sample: Data,
     limit: int,
 ) -> Priced:
     """Return an oracle's answer by the edges of all its hypotheses, (n_hypotheses, n_outputs), but for rounding.

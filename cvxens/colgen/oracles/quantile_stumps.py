@@ -19,6 +19,7 @@ from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump
 from cvxens.problems.maps import StepColumns
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
+from cvxens.types import Data, Given
 from cvxens.validation import signed_weights, whole
 
 
@@ -65,12 +66,12 @@ class QuantileStumps:
 
     def __init__(
         self,
-        X: Any,
+        X: Data,
         *,
         n_thresholds: int = 32,
         columns_per_round: int = 50,
-        signs: Any = None,
-        sample_weight: Any = None,
+        signs: Given = None,
+        sample_weight: Given = None,
         features: Sequence[Feature] | None = None,
         missing: str = "side",
     ) -> None:
@@ -132,5 +133,4 @@ class QuantileStumps:
         return rank_edges(*given, embody=self._embody, sample=self.sample, limit=self.columns_per_round)
 
     def _embody(self, index: int, sign: int) -> Hypothesis:
-        hypothesis: Hypothesis = replace(self.hypotheses[index], sign=sign)
-        return hypothesis
+        return replace(self.hypotheses[index], sign=sign)

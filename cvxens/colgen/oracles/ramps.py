@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +14,7 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Constant, Hypothesis, Ramp
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Data, Given
 from cvxens.validation import samples, signed_weights, whole
 
 
@@ -57,10 +56,10 @@ class Ramps:
 
     def __init__(
         self,
-        X: Any,
+        X: Data,
         *,
-        curvature: Any = None,
-        signs: Any = None,
+        curvature: Given = None,
+        signs: Given = None,
         constant: bool = True,
         columns_per_round: int | None = None,
     ) -> None:

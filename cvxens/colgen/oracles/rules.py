@@ -396,8 +396,7 @@ class Boxes(AnytimeOracle):
             codes, n_bins = self._codes[feature], self._axes.n_bins[feature]
             # what is missing is the cell beyond the bins
             held &= ((codes >= first) & (codes <= last)) | ((codes == n_bins) & bool(missing))
-        edges: Ints = integers[:, held].sum(axis=1)
-        return edges
+        return integers[:, held].sum(axis=1)
 
 
 Run: TypeAlias = tuple[int, int, int]

@@ -112,7 +112,7 @@ class Union:
         self.by_rows = others is tables
         self.sample = others[0].sample
         if tables and others is not tables:
-            self.sample = TabledSample(self.sample, tables[0].sample)
+            self.sample = TabledSample(self.sample, np.asarray(tables[0].sample))
         self.columns_per_round = (
             None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
         )
@@ -529,11 +529,13 @@ class AscendingStep:
 class StackedSample:
     """Samples with several rows each, one for each score."""
 
-    X: Any
+    X: Data
     n_scores: int
 
-    def __len__(self) -> int:
-        return validation.count_rows(self.X) * self.n_scores
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many rows there are, and features."""
+        return validation.count_rows(self.X) * self.n_scores, *np.shape(self.X)[1:]
 
     def evaluate(self, step: AscendingStep) -> Array:
         """Return what a part adds to the scores of all samples, (n_samples n_scores,)."""
@@ -583,7 +585,7 @@ class Ascending:
 
     def price(self, s: ArrayLike, exclude: Collection[Any] = ()) -> Priced:
         """Return the best parts, as `Oracle.price` says; the bounds are as exact as the oracle's."""
-        S = validation.signed_weights(s, len(self.sample)).reshape(-1, self.n_scores)
+        S = validation.signed_weights(s, self.sample.shape[0]).reshape(-1, self.n_scores)
         # what a part of the step r is multiplied by: the weights of all scores from r on
         from_on = np.cumsum(S[:, ::-1], axis=1)[:, ::-1]
         lost = EPSILON * (self.n_scores + len(S) + 2) * float(np.abs(S).sum())
