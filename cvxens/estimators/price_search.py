@@ -64,8 +64,9 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     Without `prices`, those of an ensemble are found on the way: from its own price, or one that serves, up while higher
     ones score clearly better, then down until they score clearly worse, within about ten fits. Its own price stays
     unless another one scores better by more than a standard error of the difference. The fits that are scored have a
-    relative gap of 0.1, and a fold's losses the same sum of prices as the whole sample's. Of support vector machines
-    2^-8, 2^-6, ..., 2^8 times their own price are tried, as they are in every fold.
+    relative gap of 0.1, and a fold's price is that of the whole sample times the root of how much smaller it is; of
+    5,000 samples and more a single fold is scored, without a fit to the whole sample beside it. Of support vector
+    machines 2^-8, 2^-6, ..., 2^8 times their own price are tried, as they are in every fold.
 
     Under `max_time` of the estimator, which is that of all, or after Ctrl-C, what is known is the choice, with a
     ConvergenceWarning: the best of the prices that were scored, and of an ensemble that was fitted at it.

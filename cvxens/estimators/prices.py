@@ -24,6 +24,7 @@ from functools import cached_property
 from inspect import signature
 from itertools import chain
 from math import inf
+from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,7 +54,7 @@ FOLD_TOL = 0.1
 0.01, in a quarter of the time."""
 
 MANY = 30_000
-"""Samples from which on one fold is tested, and among which C="auto" searches: the time of the fit alone grows on."""
+"""Samples among which C="auto" searches at most: the time of the fit alone grows on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ class Trial:
     @cached_property
     def learners(self) -> list[list[Hypothesis]]:
         """The weak learners that have a weight, of every problem: of the whole sample, or of one fold alone."""
-        return [list_learners(run) for run in self.runs] or [*map(list, self.of_folds[0])]
+        return [list_learners(run) for run in self.runs] or [list(own) for fold in self.of_folds[:1] for own in fold]
 
     @property
     def is_constant(self) -> bool:
@@ -194,8 +195,8 @@ class PriceSearch:
             trials.sort(key=lambda trial: places[trial.price])
         # of an interrupted one, prices that were scored on as many folds as any
         n_folds = max((len(trial.scores) for trial in trials), default=0)
-        # and, as no fit follows, that have ensembles
-        is_over = self.ending is Ending.INTERRUPTED
+        # and that have ensembles, as no fit follows
+        is_over = self.ending is Ending.INTERRUPTED and any(trial.runs for trial in trials)
         return [trial for trial in trials if len(trial.scores) == n_folds and (trial.runs or not is_over)]
 
     def _try_all(self) -> None:
@@ -393,7 +394,8 @@ class EnsemblePath(PricePath):
         """Return the fit of a trial to a problem of the whole sample, to `tol` or as far as there is time."""
         oracle, problem = self.problems[k]
         further = self._generate(problem, trial.price, oracle, trial.learners[k], self.estimator.tol)
-        return choose_better(further, trial.runs[k], formulation.sense) if trial.runs else further
+        sense = self._formulate(problem, trial.price).sense
+        return choose_better(further, trial.runs[k], sense) if trial.runs else further
 
     def _try(self, price: float) -> Trial | None:
         """Fit ensembles at a price to the whole sample and to the folds; None where there is no time for all."""
@@ -402,7 +404,7 @@ class EnsemblePath(PricePath):
             return None
         before = min(self.trials.values(), key=lambda trial: abs(np.log(trial.price / price)), default=None)
         began, runs = search.work, list[Run]()
-        # beside a single fold a fit to the whole sample would take most of the time; one has to be there from the first on
+        # beside a single fold, fits to the whole sample would take most of the time; one is there from the first on
         is_whole = len(search.folds) > 1 or search.first is None
         for k, (oracle, problem) in enumerate(self.problems if is_whole else ()):
             runs.append(self._generate(problem, price, oracle, before.learners[k] if before else ()))
@@ -524,7 +526,7 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
     """Return the price of a problem that is "auto", and what else is open, by cross-validation among `MANY` samples."""
     at, whole = copy(estimator), sample
     at.C = type(estimator).C
-    n_samples = len(whole.weights)
+    n_samples, began = len(whole.weights), perf_counter()
     if n_samples > MANY:
         random, strata = np.random.default_rng(0), np.zeros(n_samples) if whole.strata is None else whole.strata
         kept = np.zeros(n_samples, dtype=bool)
@@ -540,7 +542,9 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
         search.alternatives = estimator._list_alternatives()
         trials = search.run()
         best, (choice,) = search.choose(trials)
-    peak = find_peak(trials, best) if best >= 0 and search.ending is not Ending.INTERRUPTED else choice.params["C"]
+        # where the last fit may not come to its end, an ensemble that is known is worth more than a better price
+        has_time = search.ending is None and time_left() > perf_counter() - began
+        peak = find_peak(trials, best) if best >= 0 and has_time else choice.params["C"]
     if sample is not whole or peak != choice.params["C"]:
         # an ensemble at another price is no answer, nor are weak learners of another sample a start
         choice = Choice({**choice.params, "C": peak}, learners=choice.learners if sample is whole else ())
@@ -553,8 +557,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
     Three by default, of samples in an order of chance that is the same in every fit, of a classifier with classes in
-    proportion; of few samples of a class there are two, and of `MANY` samples and more one that tests a third. Others
-    are of the samples as they were given, with targets y.
+    proportion; of few samples of a class there are two, and of `MANY` / 6 and more one that tests a third. Others are of
+    the samples as they were given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"

@@ -230,7 +230,7 @@ class NewtonMaster(FastMaster):
                 self.width, self.damping = SHARPER * self.width, max(self.damping * CALMER**4, LEAST_DAMPING)
                 smooth = self.loss.smoothed(self.width)
                 problem, at = self._state_problem(smooth), self._evaluate(at.point, smooth)
-            elif self.kept is not None and not self.kept.is_exact:
+            elif self.kept is not None and not self.kept.is_near:
                 # where the gap is not halved, curvatures of another point may be why
                 if over.objective - under.bound > gap / 2:
                     self.kept.D = np.zeros(0)

@@ -69,7 +69,7 @@ class DepthTwoTrees(BinnedOracle):
         No two features of such a group are root and child.
     columns_per_round : int, optional
         At most so many columns are returned; by default all that were found: of each root's feature the best trees of
-        its three best places, and the constant.
+        its five best places, and the constant.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _rank_places(
     forms, here = sizes.argmax(axis=0), sizes.max(axis=0)
     largest, opened = int(here.max()), dict[int, tuple[int, ...]]()
     found: list[tuple[int, tuple[int, ...]]] = []
-    # runs with three a round take a third of the rounds, and 0.7 of the time, of those with the best alone
+    # on 10,000 x 20 runs with five a round take 0.9 of the time of those with three, 0.7 of those with the best alone
     while len(found) < 5 and (size := int(here[k := int(here.argmax())])) > NONE:
         if k not in opened and (shut := closed.get((root, k + 1))):
             split = [half[rank_splits(half, len(shut) + 2)].tolist() for half in list_halves(k + 1)]
