@@ -244,7 +244,11 @@ class Restricted:
             edges = self.problem.H.edges(s)
             return edges if self.formulation.nonnegative else np.abs(edges)
 
-        return Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound)
+        def signed() -> tuple[Array, Array]:
+            edges = self.problem.H.edges(s)
+            return edges, np.zeros(edges.shape)
+
+        return Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound, signed)
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
         """Evaluate the KKT residuals of a master's weights with multipliers u, made feasible for all that is priced."""

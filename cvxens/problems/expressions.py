@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import takewhile
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, minimise
+from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, ConicProof, Stated, minimise
 from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
@@ -26,7 +26,7 @@ from cvxens.problems.constraints import (
     read_term,
     solve_least,
 )
-from cvxens.problems.duality import Edges
+from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import (
@@ -38,9 +38,9 @@ from cvxens.problems.penalties import (
     StructuredExpression,
     not_of_any_number,
 )
-from cvxens.problems.structure import Unrecognised, read_structure, take_factor
+from cvxens.problems.structure import DUAL_NORMS, Unrecognised, read_slope, read_structure, take_factor
 from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
-from cvxens.rounding import TINY, sum_error
+from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array, Point
 
 CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
@@ -467,7 +467,13 @@ def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, n
             term = read_term("penalty", express, w)
             structures.append(read_structure(term.expression, w, term.constraints))
         except Unrecognised as unrecognised:
-            return ExpressionPenalty(enough, str(unrecognised))
+            reason = str(unrecognised)
+            slope, order = read_slope(term.expression, w)
+            # of free weights their user says, and random ones show, that they may change their signs
+            if slope > 0 and (not nonnegative or _only_rises(term, w)):
+                read = {"slope": slope, "order": order, "outputs": outputs, "nonnegative": nonnegative}
+                return PricedExpression(enough, reason, **read)
+            return ExpressionPenalty(enough, reason)
         except InvalidInput:
             raise
         except ValueError as error:
@@ -484,6 +490,22 @@ def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, n
         if square > 0:
             return SquaredL2(2 * square)
     return StructuredExpression(express, structure)
+
+
+def _only_rises(term: Term, w: cp.Variable) -> bool:
+    """Return True if a term in a variable alone falls in none of its entries, by the rules of cvxpy's atoms."""
+    parts = (term.expression, *(one.expr for one in term.constraints))
+
+    def goes(node: cp.Expression, up: bool) -> bool:
+        if node.is_constant() or isinstance(node, cp.Variable):
+            return node.is_constant() or (node is w and up)
+        rises, falls = ([of(k) for k in range(len(node.args))] for of in (node.is_incr, node.is_decr))
+        along, against = (rises, falls) if up else (falls, rises)
+        pairs = zip(node.args, along, against, strict=True)
+        return all((same and goes(part, True)) or (other and goes(part, False)) for part, same, other in pairs)
+
+    kinds = {type(one) for one in term.constraints}
+    return kinds <= {cp.constraints.Inequality} and all(goes(part, True) for part in parts)
 
 
 def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> SortedL1 | None:
@@ -627,3 +649,79 @@ class ExpressionPenalty(Penalty):
         step = 1e-5
         slope = (self.value((1 + step) * w) - self.value((1 - step) * w)) / (2 * step)
         return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PricedExpression(ExpressionPenalty):
+    """A penalty P known by its expression, some terms of which cost at least `slope` for every unit of size.
+
+    P is convex, and no less with further weights than with 0 in their place: free ones may change their signs in it,
+    those of one sign only raise it. So ``P(w, v) >= P(w, 0) + slope sum_j |v_j|`` for the weights v of hypotheses
+    outside, which may have edges up to the slope. For those inside conic multipliers E are found near the edges F, with
+    a bound d of ``P(w) - E'w``. If ``|F_j - E_j| <= r``, the share ``t = slope / (slope + r)`` of F has the bound
+    ``t d + (1 - t) P(0)``, as ``t (F_j - E_j)`` is at most ``(1 - t) slope``.
+    """
+
+    has_conjugate = True
+    slope: float
+    order: float
+    """That of the norm of rows of weights that |w_j| is."""
+    outputs: int | None
+    nonnegative: bool
+
+    @property
+    def row_norm(self) -> float:
+        return DUAL_NORMS[self.order]
+
+    @cached_property
+    def _known(self) -> dict[bytes, ConicProof]:
+        return {}
+
+    @cached_property
+    def _least(self) -> float:
+        """A bound of P(0) from below."""
+        return self._conic((1, *(() if self.outputs is None else (self.outputs,)))).dual().least.bound
+
+    def _conic(self, shape: tuple[int, ...]) -> ConicFunction:
+        """Return the penalty of weights of a shape in conic form."""
+
+        def model(w: cp.Expression) -> Term:
+            term = self.model(w)
+            return Term(term.expression, (*term.constraints, *([w >= 0] if self.nonnegative else [])), term.variables)
+
+        return ConicFunction.from_term(model, shape)
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """Return the slope."""
+        return self.slope
+
+    def shrink(self, edges: Edges) -> float:
+        return self._bound(edges)[0]
+
+    def conjugate(self, edges: Edges) -> float:
+        return -self._bound(edges)[1]
+
+    def _bound(self, edges: Edges) -> tuple[float, float]:
+        """Return the share of edges that is feasible, and a bound of ``P(w) - share edges'w`` for all w."""
+        off, proven, outside = 0.0, self._least, min(edges.bound, edges.outside)
+        if edges.inside().size:
+            if edges.signed is None:
+                return 1.0, -np.inf
+            (given, errors), proof = edges.signed(), self._prove(edges.signed()[0])
+            sizes = row_sizes(np.abs(given + proof.u) + errors, self.row_norm)
+            off, proven = float(sizes.max()) * (1 + 8 * EPSILON) + proof.slack, proof.bound
+        share = min(self.slope / (self.slope + off), self.slope / max(outside, TINY)) * (1 - 8 * EPSILON)
+        bound = share * proven + (1 - share) * self._least
+        return share, bound - sum_error(8, abs(proven) + abs(self._least))
+
+    def _prove(self, edges: Array) -> ConicProof:
+        """Prove a bound at multipliers near minus the edges, if they are verified."""
+        if (known := self._known.get(edges.tobytes())) is None:
+            conic = self._conic(edges.shape)
+            known = conic.prove(-edges)
+            # from where its minimiser is, multipliers are moved by next to nothing
+            known = conic.prove(-edges, near=known.v)
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[edges.tobytes()] = known = known if known.strict else replace(known, bound=-np.inf)
+        return known
