@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -658,7 +659,7 @@ class PricedExpression(ExpressionPenalty):
     P is convex, and no less with further weights than with 0 in their place: free ones may change their signs in it,
     those of one sign only raise it. So ``P(w, v) >= P(w, 0) + slope sum_j |v_j|`` for the weights v of hypotheses
     outside, which may have edges up to the slope. For those inside conic multipliers E are found near the edges F, with
-    a bound d of ``P(w) - E'w``. If ``|F_j - E_j| <= r``, the share ``t = slope / (slope + r)`` of F has the bound
+    a bound d of ``P(w) - E'w``. If ``|F_j - E_j| <= r``, shares t of F up to ``slope / (slope + r)`` have the bound
     ``t d + (1 - t) P(0)``, as ``t (F_j - E_j)`` is at most ``(1 - t) slope``.
     """
 
@@ -674,26 +675,29 @@ class PricedExpression(ExpressionPenalty):
         return DUAL_NORMS[self.order]
 
     @cached_property
-    def _known(self) -> dict[bytes, ConicProof]:
-        return {}
+    def _known(self) -> deque[tuple[Array, ConicProof]]:
+        """Edges, and the proofs that were found near them."""
+        return deque(maxlen=REMEMBERED)
 
     @cached_property
     def _least(self) -> float:
         """A bound of P(0) from below."""
-        return self._conic((1, *(() if self.outputs is None else (self.outputs,)))).dual().least.bound
-
-    def _conic(self, shape: tuple[int, ...]) -> ConicFunction:
-        """Return the penalty of weights of a shape in conic form."""
-
-        def model(w: cp.Expression) -> Term:
-            term = self.model(w)
-            return Term(term.expression, (*term.constraints, *([w >= 0] if self.nonnegative else [])), term.variables)
-
-        return ConicFunction.from_term(model, shape)
+        shape = (1,) if self.outputs is None else (1, self.outputs)
+        return canonicalise_penalty(self, shape, self.nonnegative).dual().least.bound
 
     def threshold(self, w: Array, edges: Array) -> float:
         """Return the slope."""
         return self.slope
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Measure the slopes to both sides of every weight."""
+        # the step of the differences, relative to the largest weight
+        step, at = 1e-6 * (float(np.abs(w).max(initial=0.0)) or 1.0), self.value(w)
+        rises = [
+            [self.value(w + side * unit.reshape(w.shape)) - at for unit in step * np.eye(w.size)] for side in (-1, 1)
+        ]
+        below, above = (np.reshape(of_side, w.shape) / step for of_side in rises)
+        return -below, above
 
     def shrink(self, edges: Edges) -> float:
         return self._bound(edges)[0]
@@ -703,25 +707,54 @@ class PricedExpression(ExpressionPenalty):
 
     def _bound(self, edges: Edges) -> tuple[float, float]:
         """Return the share of edges that is feasible, and a bound of ``P(w) - share edges'w`` for all w."""
-        off, proven, outside = 0.0, self._least, min(edges.bound, edges.outside)
-        if edges.inside().size:
-            if edges.signed is None:
-                return 1.0, -np.inf
-            (given, errors), proof = edges.signed(), self._prove(edges.signed()[0])
-            sizes = row_sizes(np.abs(given + proof.u) + errors, self.row_norm)
-            off, proven = float(sizes.max()) * (1 + 8 * EPSILON) + proof.slack, proof.bound
-        share = min(self.slope / (self.slope + off), self.slope / max(outside, TINY)) * (1 - 8 * EPSILON)
-        bound = share * proven + (1 - share) * self._least
-        return share, bound - sum_error(8, abs(proven) + abs(self._least))
+        outside = min(edges.bound, edges.outside)
+        # the signs of edges of one output change nothing
+        at, errors = (edges.inside(), np.zeros(())) if edges.signed is None else edges.signed()
+        if at.size and edges.signed is None and self.outputs is not None:
+            return 1.0, -np.inf
+        shrink, bound = self._bound_share(at, errors, outside)
+        if shrink < 1:
+            # that of a share far from 1 is a chord, and one for itself is closer
+            again, bound = self._bound_share(shrink * at, shrink * errors, shrink * outside)
+            shrink *= again
+        return shrink, bound
 
-    def _prove(self, edges: Array) -> ConicProof:
-        """Prove a bound at multipliers near minus the edges, if they are verified."""
-        if (known := self._known.get(edges.tobytes())) is None:
-            conic = self._conic(edges.shape)
-            known = conic.prove(-edges)
-            # from where its minimiser is, multipliers are moved by next to nothing
-            known = conic.prove(-edges, near=known.v)
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[edges.tobytes()] = known = known if known.strict else replace(known, bound=-np.inf)
-        return known
+    def _bound_share(self, at: Array, errors: Array, outside: float) -> tuple[float, float]:
+        """Return the same of edges inside, their errors, and the largest of those outside."""
+        share, proven, off, rest, room = 0.0, self._least, 0.0, 0.0, 1 + 8 * EPSILON
+        if at.size:
+            known, proof, share = self._prove(at)
+            parts = np.abs(known + proof.u), np.abs(at - share * known) + errors
+            off, rest = (float(row_sizes(part, self.row_norm).max()) * room for part in parts)
+            proven, off = proof.bound, off + proof.slack
+        # a share t of what is the share s of edges F, and a rest, is one of t s
+        limits = self.slope / max(share * (self.slope + off) + rest, TINY), self.slope / max(outside, TINY)
+        shrink = 1.0 if min(limits) >= 1 else min(limits) / room
+        bound = shrink * share * proven + (1 - shrink * share) * self._least
+        bound -= sum_error(8, abs(proven) + abs(self._least))
+        return shrink, bound if np.isfinite(bound) else -np.inf
+
+    def _prove(self, edges: Array) -> tuple[Array, ConicProof, float]:
+        """Return edges with a proof near them, and the share of these that some edges are, 1 if proven anew."""
+        for known, proof in reversed(self._known):
+            if known.shape == edges.shape and (square := float(np.vdot(known, known))) > 0:
+                share = min(float(np.vdot(known, edges)) / square, 1.0)
+                # what is near shares the proof, whose bound is off by as little
+                if share >= 1 - 1e-8 and np.abs(edges - share * known).max() <= 1e-14 * np.abs(known).max():
+                    return known, proof, share
+        conic = canonicalise_penalty(self, edges.shape, self.nonnegative)
+        proof = conic.prove(-edges)
+        # from where its minimiser is, multipliers are moved by next to nothing
+        proof = conic.prove(-edges, near=proof.v)
+        self._known.append((edges, proof if proof.strict else replace(proof, bound=-np.inf)))
+        return *self._known[-1], 1.0
+
+
+def canonicalise_penalty(penalty: Penalty, shape: tuple[int, ...], nonnegative: bool) -> ConicFunction:
+    """Return a penalty of weights of a shape in conic form, infinite where some are below 0 if they may not be."""
+
+    def model(w: cp.Expression) -> Term:
+        term = penalty.model(w)
+        return Term(term.expression, (*term.constraints, *([w >= 0] if nonnegative else [])), term.variables)
+
+    return ConicFunction.from_term(model, shape)
