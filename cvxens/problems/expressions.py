@@ -470,11 +470,10 @@ def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, n
         except Unrecognised as unrecognised:
             reason = str(unrecognised)
             slope, order = read_slope(term.expression, w)
-            # of free weights their user says, and random ones show, that they may change their signs
-            if slope > 0 and (not nonnegative or _only_rises(term, w)):
-                read = {"slope": slope, "order": order, "outputs": outputs, "nonnegative": nonnegative}
-                return PricedExpression(enough, reason, **read)
-            return ExpressionPenalty(enough, reason)
+            # proofs are of the values that parameters have now; that free weights may change signs random ones show
+            if not slope or term.expression.parameters() or (nonnegative and not _only_rises(term, w)):
+                return ExpressionPenalty(enough, reason)
+            return PricedExpression(enough, reason, slope, order, outputs, nonnegative)
         except InvalidInput:
             raise
         except ValueError as error:
@@ -652,7 +651,7 @@ class ExpressionPenalty(Penalty):
         return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PricedExpression(ExpressionPenalty):
     """A penalty P known by its expression, some terms of which cost at least `slope` for every unit of size.
 
@@ -664,11 +663,11 @@ class PricedExpression(ExpressionPenalty):
     """
 
     has_conjugate = True
-    slope: float
-    order: float
+    slope: float = 0.0
+    order: float = 1.0
     """That of the norm of rows of weights that |w_j| is."""
-    outputs: int | None
-    nonnegative: bool
+    outputs: int | None = None
+    nonnegative: bool = False
 
     @property
     def row_norm(self) -> float:
