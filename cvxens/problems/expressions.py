@@ -720,12 +720,12 @@ class PricedExpression(ExpressionPenalty):
 
     def _bound_share(self, at: Array, errors: Array, outside: float) -> tuple[float, float]:
         """Return the same of edges inside, their errors, and the largest of those outside."""
-        share, proven, off, rest, room = 0.0, self._least, 0.0, 0.0, 1 + 8 * EPSILON
-        if at.size:
+        share, proven, off, room, left = 0.0, self._least, 0.0, 1 + 8 * EPSILON, np.abs(at)
+        if at.any():
             known, proof, share = self._prove(at)
-            parts = np.abs(known + proof.u), np.abs(at - share * known) + errors
-            off, rest = (float(row_sizes(part, self.row_norm).max()) * room for part in parts)
-            proven, off = proof.bound, off + proof.slack
+            off = float(row_sizes(known + proof.u, self.row_norm).max()) * room + proof.slack
+            proven, left = proof.bound, np.abs(at - share * known)
+        rest = float(row_sizes(left + errors, self.row_norm).max(initial=0.0)) * room
         # a share t of what is the share s of edges F, and a rest, is one of t s
         limits = self.slope / max(share * (self.slope + off) + rest, TINY), self.slope / max(outside, TINY)
         shrink = 1.0 if min(limits) >= 1 else min(limits) / room
