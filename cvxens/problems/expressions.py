@@ -34,12 +34,11 @@ from cvxens.problems.penalties import (
     L1,
     ElasticNet,
     Penalty,
-    SortedL1,
     SquaredL2,
     StructuredExpression,
     not_of_any_number,
 )
-from cvxens.problems.structure import DUAL_NORMS, Unrecognised, read_slope, read_structure, take_factor
+from cvxens.problems.structure import DUAL_NORMS, Unrecognised, read_slope, read_structure
 from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array, Point
@@ -460,8 +459,6 @@ class ConstrainedLoss(StatedLoss):
 def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
     structures, enough = [], with_enough_weights(express)
-    if outputs is None and (ranked := _read_sorted(express, nonnegative)) is not None:
-        return ranked
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
@@ -506,40 +503,6 @@ def _only_rises(term: Term, w: cp.Variable) -> bool:
 
     kinds = {type(one) for one in term.constraints}
     return kinds <= {cp.constraints.Inequality} and all(goes(part, True) for part in parts)
-
-
-def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> SortedL1 | None:
-    """Return what is an l1 norm beside largest sizes or sums of some largest; None of any other penalty."""
-    n_columns = 4
-    with suppress(ValueError):
-        lacking = _count_lacking(read_term("penalty", express, cp.Variable(n_columns, nonneg=nonnegative)).expression)
-        w = cp.Variable(n_columns + lacking, nonneg=nonnegative)
-        term = read_term("penalty", express, w)
-        counts = dict[int, float]()
-        if (
-            not (term.constraints or term.expression.parameters())
-            and _count_largest(term.expression, w, 1.0, counts)
-            and len(counts) > (0 in counts)
-        ):
-            steps = np.array([counts.get(k, 0.0) for k in range(1, max(counts) + 1)])
-            prices = np.append(np.cumsum(steps[::-1])[::-1], 0.0) + counts.get(0, 0.0)
-            return SortedL1(tuple(prices.tolist())) if steps.min() >= 0 < prices[-1] else None
-    return None
-
-
-def _count_largest(node: cp.Expression, w: cp.Variable, factor: float, counts: dict[int, float]) -> bool:
-    """Add to the factors of sums of the k largest sizes those of an expression, at 0 that of all; False of others."""
-    share, node = take_factor(node)
-    name, first, factor = type(node).__name__, (node.args or [node])[0], factor * float(share.flat[0])
-    if name == "AddExpression":
-        return all(_count_largest(part, w, factor, counts) for part in node.args)
-    is_size = type(first).__name__ == "abs" and first.args[0] is w
-    counted = {"norm1": first is w, "norm_inf": first is w, "max": is_size, "Sum": is_size, "sum_largest": is_size}
-    if not (counted.get(name) or (first is w and w.is_nonneg() and name in counted)):
-        return False
-    k = node.k if name == "sum_largest" else 1 if name in {"max", "norm_inf"} else 0
-    counts[int(k)] = counts.get(int(k), 0.0) + factor
-    return k == int(k)
 
 
 def with_enough_weights(express: Callable[[cp.Expression], Any]) -> Callable[[cp.Expression], Any]:
@@ -692,11 +655,10 @@ class PricedExpression(ExpressionPenalty):
         """Measure the slopes to both sides of every weight."""
         # the step of the differences, relative to the largest weight
         step, at = 1e-6 * (float(np.abs(w).max(initial=0.0)) or 1.0), self.value(w)
-        rises = [
-            [self.value(w + side * unit.reshape(w.shape)) - at for unit in step * np.eye(w.size)] for side in (-1, 1)
-        ]
-        below, above = (np.reshape(of_side, w.shape) / step for of_side in rises)
-        return -below, above
+        units = step * np.eye(w.size).reshape(-1, *w.shape)
+        ends = (np.array([side * (self.value(w + side * unit) - at) for unit in units]) for side in (-1, 1))
+        below, above = (of_side.reshape(w.shape) / step for of_side in ends)
+        return below, above
 
     def shrink(self, edges: Edges) -> float:
         return self._bound(edges)[0]
@@ -724,7 +686,7 @@ class PricedExpression(ExpressionPenalty):
         if at.any():
             known, proof, share = self._prove(at)
             off = float(row_sizes(known + proof.u, self.row_norm).max()) * room + proof.slack
-            proven, left = proof.bound, np.abs(at - share * known)
+            proven, left = proof.bound, np.abs(at - share * known) + 2 * EPSILON * np.abs(at)
         rest = float(row_sizes(left + errors, self.row_norm).max(initial=0.0)) * room
         # a share t of what is the share s of edges F, and a rest, is one of t s
         limits = self.slope / max(share * (self.slope + off) + rest, TINY), self.slope / max(outside, TINY)
