@@ -323,7 +323,11 @@ class StatedLoss(ConicLoss):
         return _find_own_values(stated.term, stated.variable)
 
     def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
+        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends.
+
+        A kink between can hide a steeper slope, of what is a share of 1e-16 of the margins: of functions that are not
+        known sample by sample the largest over a box is that at one of its ``2^n`` corners.
+        """
         at_z = self.value(z)
         # beyond a constraint that binds there is no value, and the slope at z is what it costs
         ends = [value for value in (self.value(z - errors), self.value(z + errors)) if np.isfinite(value)]
@@ -530,7 +534,11 @@ def _count_lacking(node: cp.Expression) -> int:
 
 @dataclass(frozen=True)
 class ExpressionPenalty(Penalty):
-    """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known."""
+    """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known.
+
+    Under a norm of order p of all weights their edges count in the norm of order q, ``1/p + 1/q = 1``: those of all
+    hypotheses, which no search for the largest bounds. Beside an l1 norm it is a `PricedExpression`.
+    """
 
     has_conjugate = False
     express: Callable[[cp.Expression], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
