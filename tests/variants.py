@@ -463,7 +463,7 @@ top k hinge: the mean of the k largest 1[k != y] + F_k - F_y, if above 0, + lam 
     sum(cp.pos(cp.sum_largest((1 - d.own + F - own(F))[i], 2) / 2) for i in range(d.n)); intercept=False; outputs=3
 grouped multinomial: sum ln sum_k exp F_k - F_y, + lam sum_h |W_h|_2 // Simon, Friedman & Hastie 2013
     cp.sum(cp.log_sum_exp(F, axis=1)) - cp.sum(cp.multiply(d.own, F)); RowNorms(1.0); intercept=False; outputs=3
-low rank: 1/2 |T - F|^2 + lam times the singular values of W + mu sum_h |W_h|_2 // after Argyriou, Evgeniou & Pontil 2008
+low rank: 1/2 |T - F|^2 + lam times the singular values of W + mu sum_h |W_h|_2 // Argyriou, Evgeniou & Pontil 2008
     cp.sum_squares(d.T - F) / 2; lambda W: cp.normNuc(W) + cp.sum(cp.norm(W, 2, axis=1))
 sparse rows: 1/2 |T - F|^2 + lam sum_h |W_h|_2 + mu |W|_1 // Simon, Friedman, Hastie & Tibshirani 2013
     cp.sum_squares(d.T - F) / 2; lambda W: cp.sum(cp.norm(W, 2, axis=1)) + cp.sum(cp.abs(W)) / 2
