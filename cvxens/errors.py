@@ -130,7 +130,7 @@ class Infeasible(CvxensError):
     ----------
     farkas : ndarray, shaped as the margins
         Multipliers u with the sum of sizes 1, under which margins z that satisfy the constraints have
-        ``u'z >= least`` (and y'u = 0 where there is an intercept).
+        ``u'z >= least`` (and y'u = 0 where there is an intercept); 0 where no margins at all satisfy them.
     least : float
         A bound above 0, from multipliers of the constraints that were repaired and checked.
     max_edge : float

@@ -229,6 +229,10 @@ huber penalty: sum ln(1 + exp(-z)) + sum huber(w)
     Logistic(1.0); lambda w: 5 * cp.sum(cp.huber(w, 0.2))
 berhu penalty: sum ln(1 + exp(-z)) + lam |w|_1 + sum (|w_j| - a)_+^2 // Owen 2007
     Logistic(1.0); lambda w: cp.sum(cp.abs(w) + cp.square(cp.pos(cp.abs(w) - 0.1)))
+norm beside a norm: sum ln(1 + exp(-z)) + lam |w|_1 + mu |w|_2 // Owen 2007
+    cp.sum(cp.logistic(-z)); lambda w: cp.norm1(w) + cp.norm2(w) / 2
+two worst bags: the sum of the two largest means of ln(1 + exp(-z)) over bags, + lam |w|_1
+    cp.sum_largest(d.bags @ cp.logistic(-z), 2); L1(0.1)
 bridge penalty: sum ln(1 + exp(-z)) + lam sum |w_j|^1.5 // Frank & Friedman 1993
     Logistic(1.0); lambda w: 3 * cp.sum(cp.power(cp.abs(w), 1.5))
 norm of the weights: sum ln(1 + exp(-z)) + lam |w|_2
@@ -459,6 +463,10 @@ top k hinge: the mean of the k largest 1[k != y] + F_k - F_y, if above 0, + lam 
     sum(cp.pos(cp.sum_largest((1 - d.own + F - own(F))[i], 2) / 2) for i in range(d.n)); intercept=False; outputs=3
 grouped multinomial: sum ln sum_k exp F_k - F_y, + lam sum_h |W_h|_2 // Simon, Friedman & Hastie 2013
     cp.sum(cp.log_sum_exp(F, axis=1)) - cp.sum(cp.multiply(d.own, F)); RowNorms(1.0); intercept=False; outputs=3
+low rank: 1/2 |T - F|^2 + lam times the singular values of W + mu sum_h |W_h|_2 // Argyriou, Evgeniou & Pontil 2008
+    cp.sum_squares(d.T - F) / 2; lambda W: cp.normNuc(W) + cp.sum(cp.norm(W, 2, axis=1))
+sparse rows: 1/2 |T - F|^2 + lam sum_h |W_h|_2 + mu |W|_1 // Simon, Friedman, Hastie & Tibshirani 2013
+    cp.sum_squares(d.T - F) / 2; lambda W: cp.sum(cp.norm(W, 2, axis=1)) + cp.sum(cp.abs(W)) / 2
 norm of all weights: |T - F| + lam |W|
     cp.norm(d.T - F, "fro"); lambda W: 0.5 * cp.norm(W, "fro")
 multi task: 1/2 |T - F|^2 + lam sum_h |W_h|_2: tasks share hypotheses // Argyriou, Evgeniou & Pontil 2008

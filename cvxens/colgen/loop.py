@@ -939,13 +939,15 @@ class Search:
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
         (loss, penalty), solution = self.formulation.terms, last.solution
-        if solution.objective < inf or not solution.u.any():
+        domain = loss.domain(solution.u.shape)
+        # constraints that no margins satisfy are refuted by multipliers of 0
+        if solution.objective < inf or (domain is None and not solution.u.any()):
             return
         if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
             found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"
             raise InvalidInput("penalty", found, "loosen them, or add hypotheses")
-        if (domain := loss.domain(solution.u.shape)) is not None:
-            size, total = float(np.abs(solution.u).sum()), self.formulation.terms[1].largest_sum
+        if domain is not None:
+            size, total = float(np.abs(solution.u).sum()) or 1.0, self.formulation.terms[1].largest_sum
             least, max_edge = domain.dual_value(solution.u), last.priced.edge_bound
             # weights of a given sum times the largest edge, or of any that can be meant: edges are not quite 0
             if least > min(1e6, total) * max_edge:

@@ -240,11 +240,15 @@ class Restricted:
         return np.asarray(u * self.problem.penalty.shrink(self._summarise(self.y * u, priced)))
 
     def _summarise(self, s: Array, priced: Priced) -> Edges:
-        def inside() -> Array:
+        def signed() -> tuple[Array, Array]:
             edges = self.problem.H.edges(s)
+            return edges, np.zeros(edges.shape)
+
+        def inside() -> Array:
+            edges, _ = signed()
             return edges if self.formulation.nonnegative else np.abs(edges)
 
-        return Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound)
+        return Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound, signed)
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
         """Evaluate the KKT residuals of a master's weights with multipliers u, made feasible for all that is priced."""

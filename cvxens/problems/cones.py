@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array
@@ -200,22 +201,62 @@ class Cones:
             x[:-1] = 1.0
         return inner
 
-    def find_heads(self, constants: Array) -> Array:
-        """Return 1 for rows that are all a cone asks for where they are large; rows without variables are given."""
-        found = np.zeros(self.n_rows)
-        _, nonnegative, second_order, _, exponential, _ = self._split(found)
-        nonnegative[:] = second_order[self._heads(2)] = 1.0
-        exponential[2::3] = self._split(constants)[4][1::3] > 0
-        return found
+    def drop_idle(self, ahead: sparse.csc_array, A: sparse.csc_array, b: Array) -> tuple[NDArray[np.intp], Cones]:
+        """Return the rows of ``b - A x`` that are left where some moves of x may go on for ever, and their cones.
 
-    def select(self, kept: NDArray[np.intp]) -> Cones:
-        """Return the product of those cones whose rows are kept."""
-        present = np.zeros(self.n_rows)
-        present[kept] = 1.0
-        _, nonnegative, second_order, _, exponential, _ = self._split(present)
-        sizes = tuple(np.array(self.second_order, dtype=int)[second_order[self._heads(2)] > 0].tolist())
-        n, n_exponential = int(nonnegative.sum()), int(exponential.sum()) // 3
-        return replace(self, nonnegative=n, second_order=sizes, exponential=n_exponential)
+        `ahead` has the signs of what each move adds to rows. Where it stays in all cones, the multipliers of what it
+        changes are 0: of whole cones, or of the x of exponential ones, of which y >= 0 and z >= 0 are left.
+        """
+        rows, blocks, first = sparse.csr_array(A), self.blocks.copy(), self.zero + self.nonnegative
+        constants = np.where(np.diff(rows.indptr) > 0, 0.0, b)
+        wanted, kept, order = self._find_ways(rows, b, constants), np.ones(len(b), dtype=bool), np.arange(len(b)) * 2
+        begin = len(b) - int(self._kinds[4].sum() + self._kinds[5].sum())
+        falling = begin + 3 * np.arange(self.exponential)
+        while True:
+            entries = ahead[np.flatnonzero(kept)]
+            # all entries of the move in such rows, and along their ways
+            count = abs(entries).sum(axis=0)
+            idle = (count > 0) & (np.abs(wanted[kept] @ entries) == count)
+            used = np.flatnonzero(kept)[abs(entries[:, idle]).sum(axis=1) > 0]
+            if not len(used):
+                break
+            lowered = np.intersect1d(used, falling)
+            kept[np.isin(blocks, blocks[np.setdiff1d(used, lowered)])] = False
+            lowered = lowered[kept[lowered]]
+            kept[lowered] = False
+            for left in (lowered + 1, lowered + 2):
+                # nonnegative rows, behind those that there are
+                kept[left], wanted[left], blocks[left], order[left] = (
+                    constants[left] <= 0,
+                    1.0,
+                    -1 - left,
+                    2 * first - 1,
+                )
+        chosen = np.flatnonzero(kept)
+        chosen = chosen[np.argsort(order[chosen], kind="stable")]
+        of_order, n_exponential = self._heads(2) + first, int(kept[falling].sum())
+        heads = begin + 3 * self.exponential + self._heads(5)
+        kept_powers = tuple(a for a, head in zip(self.power, heads, strict=False) if kept[head])
+        sizes = tuple(np.array(self.second_order, dtype=int)[kept[of_order]].tolist())
+        n = int((kept[self.zero : first]).sum() + (order[chosen] == 2 * first - 1).sum())
+        return chosen, replace(self, nonnegative=n, second_order=sizes, exponential=n_exponential, power=kept_powers)
+
+    def _find_ways(self, rows: sparse.csr_array, b: Array, constants: Array) -> Array:
+        """Return 1 for rows of ``b - A x`` that may rise for ever within their cones, -1 for those that may fall."""
+        found = np.zeros(self.n_rows)
+        _, nonnegative, second_order, _, exponential, powers = self._split(found)
+        *_, of_exponential, of_powers = self._split(constants)
+        nonnegative[:] = second_order[self._heads(2)] = 1.0
+        exponential[::3], exponential[2::3] = -1.0, of_exponential[1::3] > 0
+        three = 3 * len(self.power)
+        powers[:three:3], powers[1:three:3] = of_powers[1:three:3] > 0, of_powers[:three:3] > 0
+        # the next entry may rise with the first, or fall, where their difference, or sum, is a constant above 0
+        heads = self._heads(2)[self._kinds[2] > 1]
+        at = heads + self.zero + self.nonnegative
+        for sign in (1.0, -1.0):
+            differences = abs(rows[at] - sign * rows[at + 1]).sum(axis=1)
+            second_order[heads[(differences == 0) & (b[at] - sign * b[at + 1] > 0)] + 1] = sign
+        return found
 
     def _heads(self, kind: int) -> NDArray[np.intp]:
         """Where each cone of a kind begins, within the rows of these."""

@@ -167,25 +167,22 @@ class ConicForm:
         A = sparse.csc_array(sparse.coo_array((scaled, entries.coords), shape=entries.shape))
         return replace(self, A=A, b=b, c=c), units
 
-    def drop_idle(self) -> ConicForm:
-        """Return the same without cones that a variable of no cost brings a point into, whatever the others are.
+    def drop_idle(self, moves: sparse.csc_array | None = None) -> tuple[ConicForm, NDArray[np.intp]]:
+        """Return the same without cones that moves of no cost bring a point into, wherever it is, and the rows left.
 
-        Their multipliers are 0, and with them in it no multipliers would be inside of the cone.
+        Moves are those of single variables that are not v, and given ones of x. The multipliers of such cones are 0,
+        and with them in it no multipliers would be inside of the dual cone: bounds would not be strict.
         """
-        signs, free, blocks = sparse.csc_array(self.A.sign()), self.c == 0, self.cones.blocks
-        free[self.rows] = False
-        # what cones have that only have to be large: of exponential ones beside a constant y
-        constants = np.where(np.diff(sparse.csr_array(self.A).indptr) > 0, 0.0, self.b)
-        lifted, kept = self.cones.find_heads(constants), np.arange(len(self.b))
-        while True:
-            entries = signs[kept]
-            # all entries of the column in such rows, and of one sign
-            count = abs(entries).sum(axis=0)
-            idle = free & (count > 0) & (np.abs(lifted[kept] @ entries) == count)
-            used = abs(entries[:, idle]).sum(axis=1) > 0
-            if not used.any():
-                return replace(self, A=self.A[kept], b=self.b[kept], cones=self.cones.select(kept))
-            kept = kept[~np.isin(blocks[kept], blocks[kept[used]])]
+        free = np.delete(np.arange(len(self.c)), self.rows)
+        units = sparse.eye_array(len(self.c), format="csc")[:, free]
+        moves = units if moves is None else sparse.hstack([units, moves], format="csc")
+        # what is rounding of a sum is 0
+        room = len(self.rows) * EPSILON
+        moves = moves[:, np.flatnonzero(np.abs(moves.T @ self.c) <= room * (abs(moves).T @ np.abs(self.c)))]
+        ahead = sparse.csc_array(-self.A @ moves)
+        ahead = sparse.csc_array(ahead.multiply(abs(ahead) > room * (abs(self.A) @ abs(moves)))).sign()
+        rows, cones = self.cones.drop_idle(ahead, self.A, self.b)
+        return replace(self, A=self.A[rows], b=self.b[rows], cones=cones), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +216,7 @@ class Stated:
         self.variable.value = value
         shape, first = self.variable.shape, data[cp.settings.PARAM_PROB].var_id_to_col[self.variable.id]
         rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle().balance()[0])
+        return ConicFunction(shape, replace(form, rows=rows, stated=self).drop_idle()[0].balance()[0])
 
     def at(self, value: Array) -> Stated:
         """Return the same with its variable at a value."""
@@ -307,7 +304,7 @@ class DualBound:
     """
 
     def __init__(self, form: ConicForm, shape: tuple[int, ...], y: Array | None = None) -> None:
-        self.form, self.shape, self.y = form, shape, y
+        self.shape, self.y = shape, y
         n, k = len(form.c), prod(shape[1:])
         unit = sparse.eye_array(n, format="csc")
         self.rest = np.setdiff1d(np.arange(n), form.rows)
@@ -320,16 +317,21 @@ class DualBound:
             columns = np.broadcast_to(np.arange(k), places.shape)
             entries = (signs.ravel(), (form.rows[places.ravel()], columns.ravel()))
             parts, self.n_shifts = [sparse.coo_array(entries, shape=(n, k)).tocsc()], k
+        self.form, self._kept = form.drop_idle(parts[0]) if parts else (form, np.arange(len(form.b)))
         self.mixed = sparse.hstack([unit, *parts], format="csc")
         """The map to x from what is minimised over: x itself, and with signs a shift of v along them, per output."""
         self.vanishing = sparse.hstack([unit[:, self.rest], *parts], format="csc")
         """The x along which multipliers satisfy the equality ``B'l + target = 0``: all but v, and shifts of v."""
-        self.B, self.target = sparse.csc_array(form.A @ self.vanishing), self.vanishing.T @ form.c
+        self.B, self.target = sparse.csc_array(self.form.A @ self.vanishing), self.vanishing.T @ form.c
         self._equations: Equations | None = None
         self._n_chosen = 0
 
     def prove(self, dual: Array, x: Array) -> ConicProof | None:
         """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
+        return self._prove(dual[self._kept], x)
+
+    def _prove(self, dual: Array, x: Array) -> ConicProof | None:
+        """Prove by multipliers of the rows that are left where shifts of v along signs cost nothing."""
         form = self.form
         mended = mend(dual, self.B, self.target, form.cones.depths(dual))
         dual = form.cones.enter(mended)
@@ -349,7 +351,7 @@ class DualBound:
         """A proof of multipliers that are 0 but for its slack: a bound of the least g."""
         form, none = self.form, np.zeros(self.shape)
         found = solve_cones(form.A @ self.mixed, form.b, self.mixed.T @ form.c, form.cones)
-        proof = self.prove(found.dual, self.mixed @ found.x) if found.solved else None
+        proof = self._prove(found.dual, self.mixed @ found.x) if found.solved else None
         if proof is None:
             return ConicProof(none, -inf, none, inf)
         # its multipliers are 0 but for a solver's digits
@@ -502,11 +504,15 @@ class ConicFunction:
     (0.0, True, True)
     """
 
+    near = 0.9
+    """The share of multipliers that have a proof whose own one stands for that of 0 where they shrink by less."""
+
     def __init__(self, shape: tuple[int, ...], form: ConicForm) -> None:
         self.shape = shape
         self.form = form
         self._proofs: deque[ConicProof] = deque(maxlen=REMEMBERED)
         self._duals: dict[bytes, DualBound] = {}
+        self._near: tuple[ConicProof, ConicProof] | None = None
 
     @classmethod
     def from_term(cls, model: Callable[[cp.Variable], Term], shape: tuple[int, ...]) -> ConicFunction:
@@ -652,7 +658,7 @@ class ConicFunction:
         """Minimise over all of x that is not v, and over shifts of v; returns that x, too."""
         form, x = self.form, np.zeros(len(self.form.c))
         x[form.rows] = v.ravel()
-        found = solve_cones(dual.B, form.b - form.A @ x, dual.target, form.cones)
+        found = solve_cones(form.A @ dual.vanishing, form.b - form.A @ x, dual.target, form.cones)
         return x + dual.vanishing @ found.x, found
 
     def _refine(self, proof: ConicProof | None, v: Array, value: float) -> ConicProof | None:
@@ -703,35 +709,37 @@ class ConicFunction:
                 return
 
     def _find_share(self, u: Array) -> ConicProof | None:
-        """Prove ``u = t v`` for a remembered v by the proofs of v and of 0: the best one, or None if u is no such."""
+        """Prove ``u = t v`` for a remembered v by proofs of v and of 0: the best one, or None if u is no such.
+
+        Where t is near 1 and little is known of 0, as of a function with no least value, ``near v`` stands for it.
+        """
         if not u.any():
             least = self.dual().least
             # its multipliers are not quite 0, which at 0 itself no edge makes good
-            return replace(least, bound=least.bound - _charge_slack(least, least), strict=False)
-        best = None
+            return replace(least, bound=least.bound - _charge_slack(least), strict=False)
+        found: list[ConicProof] = []
         for known in reversed(self._proofs):
             square = float(np.vdot(known.u, known.u))
             share = min(max(float(np.vdot(u, known.u)) / square, 0.0), 1.0) if square else 0.0
-            off = np.abs(u - share * known.u)
-            if off.max(initial=0.0) > ROUNDED * float(np.abs(u).sum()) + TINY:
+            off = u - share * known.u
+            if np.abs(off).max(initial=0.0) > ROUNDED * float(np.abs(u).sum()) + TINY:
                 continue
-            least = self.dual(known.y).least
-            if not np.isfinite(least.bound):
-                continue
-            # t l + (1 - t) l_0 are multipliers of t v + (1 - t) 0
-            mixed = ConicProof(
-                u,
-                share * known.bound + (1 - share) * least.bound,
-                known.v,
-                known.charge,
-                share * known.slack + (1 - share) * least.slack + float(off.sum()),
-                known.strict and least.strict,
-                known.y,
-            )
-            if not mixed.strict:
-                mixed = replace(mixed, bound=mixed.bound - _charge_slack(mixed, least))
-            best = mixed if best is None or mixed.bound > best.bound else best
-        return best
+            found.append(_mix(u, known, share, self.dual(known.y).least))
+            # what is lost may be that share of the bound, and a proof takes as long as a round
+            lost = known.bound - found[-1].bound + _charge_slack(found[-1]) / FURTHER
+            if share >= self.near and lost > max(2 * (1 - share), 1e-9) * abs(known.bound):
+                found.append(_mix(u, known, (share - self.near) / (1 - self.near), self._find_near(known)))
+        finite = [each for each in found if np.isfinite(each.bound)]
+        return max(finite, key=lambda each: each.bound - _charge_slack(each) / FURTHER, default=None)
+
+    def _find_near(self, known: ConicProof) -> ConicProof:
+        """Return a proof of about `near` times the multipliers of another one; its bound is -inf if there is none."""
+        if self._near is None or self._near[0] is not known:
+            u, size = self.near * known.u, float(np.abs(known.u).max(initial=0.0))
+            proof, _ = self._approach(u, known.y, known.v, size)
+            is_near = proof is not None and np.abs(proof.u - u).sum() <= 1e-6 * np.abs(u).sum()
+            self._near = known, proof if proof is not None and is_near else replace(known, bound=-inf)
+        return self._near[1]
 
     def _recall(self, u: Array, y: Array | None) -> ConicProof | None:
         """Return what is remembered of u, balanced if signs are given."""
@@ -753,10 +761,20 @@ def _charge(left: Array, x: Array) -> float:
     return FURTHER * float(left @ sizes + left.sum() * sizes.mean())
 
 
-def _charge_slack(proof: ConicProof, least: ConicProof) -> float:
-    """Bound what the slack of a proof is worth at margins of `FURTHER` times the size of those that were found."""
-    sizes = [float(np.abs(at.v).max(initial=0.0)) for at in (proof, least)]
-    return proof.slack * FURTHER * max(1.0, *sizes)
+def _charge_slack(*proofs: ConicProof) -> float:
+    """Bound what the slack of the first proof is worth at margins of `FURTHER` times the sizes of those of all."""
+    sizes = [float(np.abs(at.v).max(initial=0.0)) for at in proofs]
+    return proofs[0].slack * FURTHER * max(1.0, *sizes)
+
+
+def _mix(u: Array, known: ConicProof, share: float, other: ConicProof) -> ConicProof:
+    """Return the proof of u that a share of one proof and the rest of another one are."""
+    # t l + (1 - t) l' are multipliers of t v + (1 - t) v'
+    pairs = (known.bound, other.bound), (known.slack, other.slack)
+    bound, slack = (one if share == 1 else share * one + (1 - share) * two for one, two in pairs)
+    slack += float(np.abs(u - share * known.u - (1 - share) * other.u).sum())
+    mixed = ConicProof(u, bound, known.v, known.charge, slack, known.strict and other.strict, known.y)
+    return mixed if mixed.strict else replace(mixed, bound=bound - _charge_slack(mixed, other))
 
 
 class _LeastSquares:

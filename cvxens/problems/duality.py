@@ -19,6 +19,7 @@ class Edges:
     square_sum: float  # at least the sum of squared edges
     inside: Callable[[], Array] = lambda: np.empty(0)  # the edges of some hypotheses: signed where w >= 0, else sizes
     outside: float = inf  # at least the largest edge of all others; -inf where there are none
+    signed: Callable[[], tuple[Array, Array]] | None = None  # those inside with their signs, and what each is off by
 
 
 def as_rows(values: Array) -> Array:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import takewhile
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, Stated, minimise
+from cvxens.problems.conic import FURTHER, REMEMBERED, ConicFunction, ConicProof, Stated, minimise
 from cvxens.problems.constraints import (
     HELD,
     ROUNDS,
@@ -26,21 +27,20 @@ from cvxens.problems.constraints import (
     read_term,
     solve_least,
 )
-from cvxens.problems.duality import Edges
+from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import (
     L1,
     ElasticNet,
     Penalty,
-    SortedL1,
     SquaredL2,
     StructuredExpression,
     not_of_any_number,
 )
-from cvxens.problems.structure import Unrecognised, read_structure, take_factor
+from cvxens.problems.structure import DUAL_NORMS, Unrecognised, read_slope, read_structure
 from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
-from cvxens.rounding import TINY, sum_error
+from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.types import Array, Point
 
 CONDITION = f"only for variables of the loss up to {FURTHER:g} times as large as those that were found"
@@ -323,7 +323,11 @@ class StatedLoss(ConicLoss):
         return _find_own_values(stated.term, stated.variable)
 
     def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
+        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends.
+
+        A kink between can hide a steeper slope, of what is a share of 1e-16 of the margins: of functions that are not
+        known sample by sample the largest over a box is that at one of its ``2^n`` corners.
+        """
         at_z = self.value(z)
         # beyond a constraint that binds there is no value, and the slope at z is what it costs
         ends = [value for value in (self.value(z - errors), self.value(z + errors)) if np.isfinite(value)]
@@ -459,15 +463,18 @@ class ConstrainedLoss(StatedLoss):
 def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
     structures, enough = [], with_enough_weights(express)
-    if outputs is None and (ranked := _read_sorted(express, nonnegative)) is not None:
-        return ranked
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
             term = read_term("penalty", express, w)
             structures.append(read_structure(term.expression, w, term.constraints))
         except Unrecognised as unrecognised:
-            return ExpressionPenalty(enough, str(unrecognised))
+            reason = str(unrecognised)
+            slope, order = read_slope(term.expression, w)
+            # proofs are of the values that parameters have now; that free weights may change signs random ones show
+            if not slope or term.expression.parameters() or (nonnegative and not _only_rises(term, w)):
+                return ExpressionPenalty(enough, reason)
+            return PricedExpression(enough, reason, slope, order, outputs, nonnegative)
         except InvalidInput:
             raise
         except ValueError as error:
@@ -486,38 +493,20 @@ def read_penalty(express: Callable[[cp.Expression], Any], outputs: int | None, n
     return StructuredExpression(express, structure)
 
 
-def _read_sorted(express: Callable[[cp.Expression], Any], nonnegative: bool) -> SortedL1 | None:
-    """Return what is an l1 norm beside largest sizes or sums of some largest; None of any other penalty."""
-    n_columns = 4
-    with suppress(ValueError):
-        lacking = _count_lacking(read_term("penalty", express, cp.Variable(n_columns, nonneg=nonnegative)).expression)
-        w = cp.Variable(n_columns + lacking, nonneg=nonnegative)
-        term = read_term("penalty", express, w)
-        counts = dict[int, float]()
-        if (
-            not (term.constraints or term.expression.parameters())
-            and _count_largest(term.expression, w, 1.0, counts)
-            and len(counts) > (0 in counts)
-        ):
-            steps = np.array([counts.get(k, 0.0) for k in range(1, max(counts) + 1)])
-            prices = np.append(np.cumsum(steps[::-1])[::-1], 0.0) + counts.get(0, 0.0)
-            return SortedL1(tuple(prices.tolist())) if steps.min() >= 0 < prices[-1] else None
-    return None
+def _only_rises(term: Term, w: cp.Variable) -> bool:
+    """Return True if a term in a variable alone falls in none of its entries, by the rules of cvxpy's atoms."""
+    parts = (term.expression, *(one.expr for one in term.constraints))
 
+    def goes(node: cp.Expression, up: bool) -> bool:
+        if node.is_constant() or isinstance(node, cp.Variable):
+            return node.is_constant() or (node is w and up)
+        rises, falls = ([of(k) for k in range(len(node.args))] for of in (node.is_incr, node.is_decr))
+        along, against = (rises, falls) if up else (falls, rises)
+        pairs = zip(node.args, along, against, strict=True)
+        return all((same and goes(part, True)) or (other and goes(part, False)) for part, same, other in pairs)
 
-def _count_largest(node: cp.Expression, w: cp.Variable, factor: float, counts: dict[int, float]) -> bool:
-    """Add to the factors of sums of the k largest sizes those of an expression, at 0 that of all; False of others."""
-    share, node = take_factor(node)
-    name, first, factor = type(node).__name__, (node.args or [node])[0], factor * float(share.flat[0])
-    if name == "AddExpression":
-        return all(_count_largest(part, w, factor, counts) for part in node.args)
-    is_size = type(first).__name__ == "abs" and first.args[0] is w
-    counted = {"norm1": first is w, "norm_inf": first is w, "max": is_size, "Sum": is_size, "sum_largest": is_size}
-    if not (counted.get(name) or (first is w and w.is_nonneg() and name in counted)):
-        return False
-    k = node.k if name == "sum_largest" else 1 if name in {"max", "norm_inf"} else 0
-    counts[int(k)] = counts.get(int(k), 0.0) + factor
-    return k == int(k)
+    kinds = {type(one) for one in term.constraints}
+    return kinds <= {cp.constraints.Inequality} and all(goes(part, True) for part in parts)
 
 
 def with_enough_weights(express: Callable[[cp.Expression], Any]) -> Callable[[cp.Expression], Any]:
@@ -545,7 +534,11 @@ def _count_lacking(node: cp.Expression) -> int:
 
 @dataclass(frozen=True)
 class ExpressionPenalty(Penalty):
-    """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known."""
+    """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known.
+
+    Under a norm of order p of all weights their edges count in the norm of order q, ``1/p + 1/q = 1``: those of all
+    hypotheses, which no search for the largest bounds. Beside an l1 norm it is a `PricedExpression`.
+    """
 
     has_conjugate = False
     express: Callable[[cp.Expression], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
@@ -627,3 +620,110 @@ class ExpressionPenalty(Penalty):
         step = 1e-5
         slope = (self.value((1 + step) * w) - self.value((1 - step) * w)) / (2 * step)
         return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))
+
+
+@dataclass(frozen=True)
+class PricedExpression(ExpressionPenalty):
+    """A penalty P known by its expression, some terms of which cost at least `slope` for every unit of size.
+
+    P is convex, and no less with further weights than with 0 in their place: free ones may change their signs in it,
+    those of one sign only raise it. So ``P(w, v) >= P(w, 0) + slope sum_j |v_j|`` for the weights v of hypotheses
+    outside, which may have edges up to the slope. For those inside conic multipliers E are found near the edges F, with
+    a bound d of ``P(w) - E'w``. If ``|F_j - E_j| <= r``, shares t of F up to ``slope / (slope + r)`` have the bound
+    ``t d + (1 - t) P(0)``, as ``t (F_j - E_j)`` is at most ``(1 - t) slope``.
+    """
+
+    has_conjugate = True
+    slope: float = 0.0
+    order: float = 1.0
+    """That of the norm of rows of weights that |w_j| is."""
+    outputs: int | None = None
+    nonnegative: bool = False
+
+    @property
+    def row_norm(self) -> float:
+        return DUAL_NORMS[self.order]
+
+    @cached_property
+    def _known(self) -> deque[tuple[Array, ConicProof]]:
+        """Edges, and the proofs that were found near them."""
+        return deque(maxlen=REMEMBERED)
+
+    @cached_property
+    def _least(self) -> float:
+        """A bound of P(0) from below."""
+        shape = (1,) if self.outputs is None else (1, self.outputs)
+        return canonicalise_penalty(self, shape, self.nonnegative).dual().least.bound
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """Return the slope."""
+        return self.slope
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Measure the slopes to both sides of every weight."""
+        # the step of the differences, relative to the largest weight
+        step, at = 1e-6 * (float(np.abs(w).max(initial=0.0)) or 1.0), self.value(w)
+        units = step * np.eye(w.size).reshape(-1, *w.shape)
+        ends = (np.array([side * (self.value(w + side * unit) - at) for unit in units]) for side in (-1, 1))
+        below, above = (of_side.reshape(w.shape) / step for of_side in ends)
+        return below, above
+
+    def shrink(self, edges: Edges) -> float:
+        return self._bound(edges)[0]
+
+    def conjugate(self, edges: Edges) -> float:
+        return -self._bound(edges)[1]
+
+    def _bound(self, edges: Edges) -> tuple[float, float]:
+        """Return the share of edges that is feasible, and a bound of ``P(w) - share edges'w`` for all w."""
+        outside = min(edges.bound, edges.outside)
+        # the signs of edges of one output change nothing
+        at, errors = (edges.inside(), np.zeros(())) if edges.signed is None else edges.signed()
+        if at.size and edges.signed is None and self.outputs is not None:
+            return 1.0, -np.inf
+        shrink, bound = self._bound_share(at, errors, outside)
+        if shrink < 1:
+            # that of a share far from 1 is a chord, and one for itself is closer
+            again, bound = self._bound_share(shrink * at, shrink * errors, shrink * outside)
+            shrink *= again
+        return shrink, bound
+
+    def _bound_share(self, at: Array, errors: Array, outside: float) -> tuple[float, float]:
+        """Return the same of edges inside, their errors, and the largest of those outside."""
+        share, proven, off, room, left = 0.0, self._least, 0.0, 1 + 8 * EPSILON, np.abs(at)
+        if at.any():
+            known, proof, share = self._prove(at)
+            off = float(row_sizes(known + proof.u, self.row_norm).max()) * room + proof.slack
+            proven, left = proof.bound, np.abs(at - share * known) + 2 * EPSILON * np.abs(at)
+        rest = float(row_sizes(left + errors, self.row_norm).max(initial=0.0)) * room
+        # a share t of what is the share s of edges F, and a rest, is one of t s
+        limits = self.slope / max(share * (self.slope + off) + rest, TINY), self.slope / max(outside, TINY)
+        shrink = 1.0 if min(limits) >= 1 else min(limits) / room
+        bound = shrink * share * proven + (1 - shrink * share) * self._least
+        bound -= sum_error(8, abs(proven) + abs(self._least))
+        return shrink, bound if np.isfinite(bound) else -np.inf
+
+    def _prove(self, edges: Array) -> tuple[Array, ConicProof, float]:
+        """Return edges with a proof near them, and the share of these that some edges are, 1 if proven anew."""
+        for known, proof in reversed(self._known):
+            if known.shape == edges.shape and (square := float(np.vdot(known, known))) > 0:
+                share = min(float(np.vdot(known, edges)) / square, 1.0)
+                # what is near shares the proof, whose bound is off by as little
+                if share >= 1 - 1e-8 and np.abs(edges - share * known).max() <= 1e-14 * np.abs(known).max():
+                    return known, proof, share
+        conic = canonicalise_penalty(self, edges.shape, self.nonnegative)
+        proof = conic.prove(-edges)
+        # from where its minimiser is, multipliers are moved by next to nothing
+        proof = conic.prove(-edges, near=proof.v)
+        self._known.append((edges, proof if proof.strict else replace(proof, bound=-np.inf)))
+        return *self._known[-1], 1.0
+
+
+def canonicalise_penalty(penalty: Penalty, shape: tuple[int, ...], nonnegative: bool) -> ConicFunction:
+    """Return a penalty of weights of a shape in conic form, infinite where some are below 0 if they may not be."""
+
+    def model(w: cp.Expression) -> Term:
+        term = penalty.model(w)
+        return Term(term.expression, (*term.constraints, *([w >= 0] if nonnegative else [])), term.variables)
+
+    return ConicFunction.from_term(model, shape)

@@ -40,8 +40,10 @@ class Formulation:
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, or to a list of one and constraints on w. It treats all hypotheses alike. What in it
         is a sum over weights, over rows of those of several outputs, or a function of an l1 or l2 norm is read off
-        its tree, such as ``0.1 * cp.norm1(w) + cp.sum(cp.huber(w))`` or ``[0, cp.norm1(w) <= 3]``, and proven; of
-        another penalty there are no bounds, and the certificate says what is not known.
+        its tree, such as ``0.1 * cp.norm1(w) + cp.sum(cp.huber(w))`` or ``[0, cp.norm1(w) <= 3]``, and proven. So is
+        anything convex beside a term that prices all weights, such as ``cp.norm1(w) + cp.norm2(w)``, a trace norm
+        beside norms of rows, or variables of its own. Under another penalty, such as ``cp.norm_inf(w)`` alone, every
+        hypothesis with an edge has a weight: there are no bounds, and the certificate says what is not known.
     intercept : bool
         Whether there is an unpenalised b.
     nonnegative : bool
@@ -180,7 +182,8 @@ class Formulation:
         if self.has_conjugate:
             return ""
         unrecognised = self.terms[1].unrecognised
-        return "the conjugate of the penalty is not known" + (f", as it has {unrecognised}" if unrecognised else "")
+        why = f", as it has {unrecognised} and no term that prices every weight" if unrecognised else ""
+        return f"the conjugate of the penalty is not known{why}"
 
     def find_size(self, largest: float) -> float:
         """Return the size of objectives below which they are near 0: a tenth of the largest margin, if they are one.

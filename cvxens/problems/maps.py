@@ -410,12 +410,13 @@ class LinearMap(ABC):
 
         Mending a balance moves an edge by at most ``missed max |H_ij|``.
         """
-        counted, share = edges if one_sided else np.abs(edges), 1.0
+        counted, share, off = edges if one_sided else np.abs(edges), 1.0, np.zeros(edges.shape)
         if errors is not None:
             # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
-            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
+            off = off + errors + missed * self.spread
+            counted, share = counted + off, 1 + sum_error(len(edges), 1.0)
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
-        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
+        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf, lambda: (edges, off))
 
     @staticmethod
     def measure_stationarity(penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:

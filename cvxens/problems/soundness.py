@@ -470,9 +470,10 @@ def _summarise(penalty: Penalty, edges: Array, nonnegative: bool) -> Iterator[Ed
     counted = edges if nonnegative else np.abs(edges)
     sizes = row_sizes(counted, penalty.row_norm, nonnegative)
     bound, squares = float(sizes.max()), float((np.maximum(counted, 0.0) ** 2).sum())
-    yield Edges(bound, squares, lambda: counted, -np.inf)
-    yield Edges(bound, squares, lambda: counted[::2], float(sizes[1::2].max()))
-    yield Edges(bound, squares, lambda: counted[::2])
+    none = np.zeros(edges.shape)
+    yield Edges(bound, squares, lambda: counted, -np.inf, lambda: (edges, none))
+    yield Edges(bound, squares, lambda: counted[::2], float(sizes[1::2].max()), lambda: (edges[::2], none[::2]))
+    yield Edges(bound, squares, lambda: counted[::2], signed=lambda: (edges[::2], none[::2]))
     yield Edges(bound, squares)
     yield Edges(bound, np.inf)
 

@@ -162,6 +162,25 @@ def read_structure(expression: Any, w: Any, constraints: Sequence[Any] = ()) -> 
     return found
 
 
+def read_slope(expression: Any, w: Any) -> tuple[float, float]:
+    """Return what a unit of size costs at least by those terms of a sum that are read, and the order of the size.
+
+    Sizes are sums of norms of rows. ``|v|_p >= |v|_q`` for p <= q, so that of several orders the largest counts.
+    """
+    numbers, node = take_factor(expression)
+    factor = float(numbers.flat[0])
+    if type(node).__name__ == "AddExpression":
+        slopes, orders = zip(*(read_slope(part, w) for part in node.args), strict=True)
+        return factor * sum(slopes), max(orders)
+    try:
+        found = read_structure(expression, w)
+    except Unrecognised:
+        return 0.0, 1.0
+    if found.norm == ALL or found.total.first_slope < 0:
+        return 0.0, 1.0
+    return found.entry.first_slope, 1.0 if found.norm is None else found.norm
+
+
 @dataclass(frozen=True, eq=False)
 class SumOfCurves:
     """``sum_i price_i phi(v_i) + slope_i z_i`` with ``v_i = scale_i z_i + shift_i``, and a constant.

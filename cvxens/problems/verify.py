@@ -131,7 +131,7 @@ def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Data] | No
     sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
     with _at(problem, given), np.errstate(all="ignore"):
         own = sign * float(problem.objective.value) if given else -inf
-    inside, proof = _find_inside(form, rows, at, own), DualBound(form.drop_idle(), (0,)).least
+    inside, proof = _find_inside(form, rows, at, own), DualBound(form.drop_idle()[0], (0,)).least
     if not form.c.any():  # multipliers of 0 bound a constant
         proof = replace(proof, bound=form.offset, strict=True)
     # multipliers that are not exact say something beyond a solver's digits
@@ -267,7 +267,7 @@ def _bound_violation(form: ConicForm) -> ConicProof:
     moved = sparse.csc_array(sparse.hstack([rows, -cones.fill(1.0)[:, np.newaxis]]))
     cost = np.append(np.zeros(A.shape[1]), 1.0)
     relaxed = ConicForm(moved, np.concatenate([b[:n], -b[:n], [1.0], b[n:]]), cost, 0.0, cones, np.empty(0, np.intp))
-    return DualBound(relaxed.drop_idle(), (0,)).least
+    return DualBound(relaxed.drop_idle()[0], (0,)).least
 
 
 def _find_descent(form: ConicForm) -> bool:

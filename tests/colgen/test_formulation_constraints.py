@@ -120,7 +120,8 @@ def test_constraints_that_no_weights_satisfy_end_with_a_proof(held, penalty, int
     with pytest.raises(Infeasible, match="no weights satisfy the constraints") as caught:
         column_generation(formulation, Stumps(twice), labels)
     proof, stumps = caught.value, all_stumps(twice)
-    assert np.abs(proof.farkas).sum() == pytest.approx(1.0)
+    # where no margins at all satisfy them multipliers of 0 may do
+    assert np.abs(proof.farkas).sum() == pytest.approx(float(proof.farkas.any()))
     assert not intercept or abs(labels @ proof.farkas) < 1e-15
     edges = np.abs(stumps.T @ (labels * proof.farkas))
     assert edges.max(initial=0.0) <= proof.max_edge + 1e-15

@@ -54,6 +54,44 @@ def test_an_expression_is_proven_over_all_stumps(name, nonnegative, intercept):
     assert run.certificate.residuals["stationarity"] < 1e-4
 
 
+def perspective(w):
+    level = cp.Variable(nonneg=True)
+    return 0.5 * cp.norm1(w) + cp.quad_over_lin(w, level + 0.1) + level
+
+
+PRICED = {
+    "norm 2": lambda w: cp.norm1(w) / 2 + cp.norm2(w),
+    "norm 3": lambda w: cp.norm1(w) / 2 + cp.pnorm(w, 3),
+    "ball": lambda w: [cp.norm1(w) / 2, cp.norm2(w) <= 0.3],
+    "largest": lambda w: cp.norm1(w) / 2 + cp.sum_largest(cp.abs(w), 2) + cp.norm2(w),
+    "own variable": perspective,
+}
+
+
+@pytest.mark.parametrize(("name", "nonnegative"), [(name, side) for name in PRICED for side in (False, True)])
+def test_what_a_norm_of_weights_stands_beside_is_proven(name, nonnegative):
+    formulation = Formulation(Logistic(1.0), PRICED[name], intercept=True, nonnegative=nonnegative)
+    if name == "own variable" and nonnegative:
+        assert not formulation.has_conjugate
+        return
+    assert assert_over_all(formulation, Stumps(X), y, rel=2e-6).ending is Ending.OPTIMAL
+
+
+ROWS = {
+    "trace norm": lambda W: cp.normNuc(W) + cp.sum(cp.norm(W, 2, axis=1)),
+    "singular value": lambda W: 2 * cp.sigma_max(W) + cp.sum(cp.abs(W)) / 2,
+    "sparse rows": lambda W: cp.sum(cp.norm(W, 2, axis=1)) + cp.sum(cp.abs(W)) / 2,
+    "rows and maxima": lambda W: cp.sum(cp.norm(W, 2, axis=1)) + cp.sum(cp.norm(W, "inf", axis=1)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_norms_of_rows_stand_beside_is_proven(name):
+    L = np.random.default_rng(0).normal(size=(len(y), 2)) + y[:, None]
+    formulation = Formulation(lambda F: cp.sum_squares(L - F) / 4, ROWS[name], outputs=2, intercept=True)
+    assert assert_over_all(formulation, Stumps(X[:, :1])).ending is Ending.OPTIMAL
+
+
 def test_rows_of_weights_are_priced_by_the_dual_norm_of_their_edges():
     X, L = np.arange(4.0)[:, None], np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     for penalty in (lambda W: 2.2 * cp.sum(cp.norm(W, 2, axis=1)), RowNorms(2.2)):

@@ -133,6 +133,8 @@ def on_weights(random, nonnegative):
         Part("budget", None, lambda w: (0.0, [cp.norm1(w) <= b])),
         Part("l1 in a box", None, lambda w: (a * cp.norm1(w), [cp.abs(w) <= b])),
         Part("l1 and huber", None, lambda w: a * cp.norm1(w) + cp.sum(cp.huber(w, b))),
+        Part("l1 and norm 2", None, lambda w: a * cp.norm1(w) + b * cp.norm2(w)),
+        Part("l1 in a ball", None, lambda w: (a * cp.norm1(w), [cp.norm2(w) <= b])),
     ]
     if nonnegative:
         known.append(Part("simplex", penalties.Simplex(), lambda w: (0.0, [cp.sum(w) == 1])))
@@ -165,7 +167,8 @@ def on_rows(random):
         Part("l2", penalties.SquaredL2(a), lambda W: a / 2 * cp.sum_squares(W)),
         Part("row 2-norms", penalties.RowNorms(a), lambda W: a * cp.sum(cp.norm(W, 2, axis=1))),
         Part("row maxima", penalties.RowNorms(a, np.inf), lambda W: a * cp.sum(cp.norm(W, "inf", axis=1))),
-    ][random.integers(4)]
+        Part("trace norm and l1", None, lambda W: a * cp.normNuc(W) / 2 + a * cp.sum(cp.abs(W)) / 2),
+    ][random.integers(5)]
 
 
 def held(random, n):
@@ -219,7 +222,7 @@ def _draw_outputs(random, k, hypotheses, intercept, nonnegative):
     name, oracle, H = hypotheses
     loss, penalty = on_outputs(random, len(H), k), on_rows(random)
     on_z = loss.known if loss.known is not None and random.random() < 0.5 else loss.express
-    on_w = penalty.known if random.random() < 0.5 else penalty.express
+    on_w = penalty.known if penalty.known is not None and random.random() < 0.5 else penalty.express
     formulation = Formulation(on_z, on_w, intercept=intercept, nonnegative=nonnegative, outputs=k)
     kinds = "expression" if on_z is loss.express else "known", "expression" if on_w is penalty.express else "known"
     text = (

@@ -26,7 +26,7 @@ from cvxens.problems.losses import (
 )
 from cvxens.problems.modelling import Term
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
-from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SortedL1, SquaredL2
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
@@ -60,10 +60,10 @@ LOSSES = [
 NO_INTERCEPT = (MulticlassExponential, PairwiseHinge, PairwiseExponential, PairwiseSquaredHinge, CoxPartialLikelihood)
 DIFFERENCES = ("slopes", "curvature")
 PENALTIES = [
-    *(L1(0.5), SquaredL2(0.3), ElasticNet(0.4, 0.2), Simplex(), RowNorms(0.3) + SquaredL2(0.1), SortedL1((2.0, 1.0))),
+    *(L1(0.5), SquaredL2(0.3), ElasticNet(0.4, 0.2), Simplex(), RowNorms(0.3) + SquaredL2(0.1)),
     *(lambda w: [0, cp.norm1(w) <= 3], lambda w: [0.2 * cp.norm1(w), cp.abs(w) <= 1]),
     *(lambda w: [0.1 * cp.norm1(w), cp.norm1(w) <= 3], lambda w: cp.sum(cp.huber(w, 0.5))),
-    *(lambda w: cp.square(cp.norm1(w)), lambda w: 2 * cp.norm2(w)),
+    *(lambda w: cp.square(cp.norm1(w)), lambda w: 2 * cp.norm2(w), lambda w: cp.norm1(w) + cp.norm_inf(w)),
 ]
 
 

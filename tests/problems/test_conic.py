@@ -236,6 +236,35 @@ def test_a_bound_under_constraints_is_the_constrained_minimum(u, balanced):
     assert bound == pytest.approx(optimum, abs=1e-6)
 
 
+TWO = np.array([[1.0, -1.0, 0, 0, 0, 0], [0, 0, 1.0, 1.0, 0, 0]]) / 3
+IDLE = {
+    "logistic": lambda z: cp.max(TWO[1:] @ cp.logistic(-z)),
+    "square": lambda z: cp.max(np.abs(TWO) @ cp.square(z - 1)),
+    "power": lambda z: cp.max(np.abs(TWO) @ cp.power(cp.pos(1 - z), 1.5, approx=False)),
+    "exponential": lambda z: cp.max(np.abs(TWO) @ cp.exp(-z)),
+    # a shift along y changes the sum of the first two alone
+    "hinges of sums": lambda z: cp.sum(cp.pos(1 - TWO @ z)),
+}
+
+
+@pytest.mark.parametrize("name", IDLE)
+@settings(max_examples=5)
+@given(z=margins)
+def test_what_a_function_has_that_costs_nothing_leaves_its_bounds_strict(name, z):
+    """Samples that no row takes part of, and sums that a shift along the signs raises for ever."""
+    express = IDLE[name]
+    conic, value = conic_of(express, (N,)), float(express(cp.Constant(z)).value)
+    proof = conic.prove_at(z)
+    assert proof.strict
+    assert proof.bound == pytest.approx(value + proof.u @ z, abs=1e-6)
+    balanced = conic.prove(proof.u, y)
+    assert balanced.strict
+    assert float(y @ balanced.u) == 0
+    shift = cp.Variable()
+    least = cp.Problem(cp.Minimize(express(z + y * shift))).solve(solver="CLARABEL")
+    assert balanced.bound <= least + balanced.u @ z + 1e-6
+
+
 def test_own_variables_are_minimised_over():
     slack, level = cp.Variable(N, nonneg=True), cp.Variable()
     conic = conic_of(lambda z: cp.sum(slack) + level**2, (N,), lambda z: [slack >= 1 + level - z])

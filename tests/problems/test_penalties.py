@@ -196,6 +196,49 @@ def test_what_is_no_such_sum_is_known_by_its_expression_alone_and_says_why(expre
     assert penalty.unrecognised.startswith(why)
 
 
+def perspective(w):
+    level = cp.Variable(nonneg=True)
+    return 0.5 * cp.norm1(w) + cp.quad_over_lin(w, level + 0.1) + level
+
+
+PRICED = {
+    "norm": (lambda w: 0.5 * cp.norm1(w) + cp.norm2(w), None),
+    "ball": (lambda w: [0.5 * cp.norm1(w) + 1, cp.norm2(w) <= 0.3], None),
+    "own variable": (perspective, None),
+    "trace": (lambda W: 0.5 * cp.sum(cp.abs(W)) + cp.normNuc(W), 2),
+}
+
+
+@pytest.mark.parametrize("name", PRICED)
+@settings(max_examples=4)
+@given(edges=arrays(float, (5, 2), elements=st.floats(-2, 2)), off=st.sampled_from([0.0, 1e-9, 0.1]))
+def test_what_has_a_price_is_bounded_over_all_weights_by_edges_that_are_off(name, edges, off):
+    """Three hypotheses are inside, of two others the largest edge is known; the truth is another solver's."""
+    express, outputs = PRICED[name]
+    penalty, edges = read_penalty(express, outputs, False), edges if outputs else edges[:, 0]
+    errors, none = np.full(edges[:3].shape, off), np.full(edges[:3].shape, 0.0)
+    told = Edges(np.inf, np.inf, lambda: np.abs(edges[:3]), np.abs(edges[3:]).max(), lambda: (edges[:3], errors))
+    share, bound = penalty.shrink(told), -penalty.conjugate(told)
+    assert 0 < share <= 1
+    for signs in (1.0, -1.0, np.array([1.0, -1.0, 1.0]).reshape(-1, *(1,) * (edges.ndim - 1))):
+        true = np.concatenate([edges[:3] + off * signs, edges[3:]])
+        assert bound <= solve_conjugate(express, share * true) + 1e-7
+    alone = Edges(np.inf, np.inf, lambda: np.abs(edges[:3]), -np.inf, lambda: (edges[:3], none))
+    share = penalty.shrink(alone)
+    assert -penalty.conjugate(alone) == pytest.approx(solve_conjugate(express, share * edges[:3]), abs=1e-6)
+    # all that is shrunk is on the border
+    assert share > 1 - 1e-9 or solve_conjugate(express, min(1.0, 1.02 * share) * edges[:3]) <= 1e-3
+
+
+def solve_conjugate(express, edges):
+    """The least of the penalty of weights less edges'w, over a large box, by another solver."""
+    w = cp.Variable(edges.shape)
+    stated = express(w)
+    expression, held = (stated[0], stated[1:]) if isinstance(stated, list) else (stated, [])
+    problem = cp.Problem(cp.Minimize(expression - cp.sum(cp.multiply(edges, w))), [*held, cp.abs(w) <= 10])
+    return problem.solve(solver="SCS" if edges.ndim > 1 else "ECOS", **({"eps": 1e-8} if edges.ndim > 1 else {}))
+
+
 SLOPED = [
     (lambda w: 0.1 * cp.norm1(w) + 10 * cp.pos(cp.norm1(w) - 0.3), 2.0, 2.0),
     (lambda w: 0.8 * cp.norm1(w), 0.8, 0.8),

@@ -19,8 +19,8 @@ from cvxens.problems import Formulation, Problem
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ACCURACY, ConicForm, ConicFunction, solve_cones
 from cvxens.problems.duality import Edges, edge_rounding
-from cvxens.problems.expressions import ROOMS
-from cvxens.problems.modelling import Model, Term, cp, solve_model
+from cvxens.problems.expressions import ROOMS, canonicalise_penalty
+from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.rounding import TINY
 from cvxens.solvers.differences import Differences
 from cvxens.types import Array, Solution
@@ -267,13 +267,8 @@ class ConicMaster(FastMaster):
 
     def _canonicalise_penalty(self) -> ConicForm:
         """Return the conic form of the penalty of the weights so far, of one where there are none."""
-        nonnegative, penalty = self.restricted.formulation.nonnegative, self.penalty
-
-        def model(w: Any) -> Term:
-            term = penalty.model(w)
-            return Term(term.expression, (*term.constraints, *([w >= 0] if nonnegative else [])), term.variables)
-
-        return ConicFunction.from_term(model, (max(self.restricted.n_columns, 1), *self.outputs)).form
+        shape = (max(self.restricted.n_columns, 1), *self.outputs)
+        return canonicalise_penalty(self.penalty, shape, self.restricted.formulation.nonnegative).form
 
     def _link(self, form: ConicForm, penalty: ConicForm) -> _Linked:
         """Stack ``z - y (H w + b) = 0`` on the rows of the loss and of the penalty, with ``H w = D v + t 1``."""
