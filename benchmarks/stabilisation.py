@@ -4,8 +4,8 @@ All solve LPBoost (DBS02) over all stumps, min over u of the largest edge, u in 
 multipliers u they price:
 
 - **plain**: a vertex of the restricted program;
-- **in-out** (Wentges 1997): halfway from the vertex to the point with the best bound; **self-adjusting** finds the
-  share by itself, **directional** turns from the best point towards the oracle's subgradient (both Pessoa et al. 2018);
+- **in-out** (Wentges 1997): halfway from the vertex to the point with the best bound;
+- **directional** (Pessoa et al. 2018): from the best point towards the oracle's subgradient, by a share that adjusts;
 - **box** (Marsten, Hogan & Blankenship 1975): the vertex within a box around the best point, which grows where it is in
   the way;
 - **level** (Lemarechal, Nemirovskii & Nesterov 1995): the point nearest to the best one whose edges so far are at most
@@ -35,7 +35,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_classificatio
 from cvxens.colgen import Column, Formulation, Master, MasterSolution, Priced, Step, column_generation, formulations
 from cvxens.colgen.masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, SelfAdjusting, stabilised
+from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.problems.duality import capped_simplex
 
@@ -138,7 +138,10 @@ class Directional(Separating):
         # the subgradient of minus the largest edge
         slope = -self.restricted.y * priced.columns[0].values
         ahead = slope @ (self.vertex - u) > 0
-        self.share = SelfAdjusting(self.share).adjust(self.share, bool(ahead))
+        # rises by a tenth of what is left, up to 0.99, and falls as much
+        share = self.share
+        falls = share / 1.1 if share >= 1 / 2 else max(share - 0.1 * (1 - share), 0.0)
+        self.share = falls if ahead else min(share + 0.1 * (1 - share), 0.99)
         if bound > self.best:
             self.slope = slope
 
@@ -254,7 +257,6 @@ WAYS: dict[str, Callable[[Formulation, NDArray], Master]] = {
     "plain": HighsMaster,
     "in-out 0.5": stabilised(HighsMaster, InOut(SHARE)),
     "averaged 0.5": stabilised(HighsMaster, Averaged(SHARE)),
-    "self-adjusting": stabilised(HighsMaster, SelfAdjusting(SHARE)),
     "directional": Directional,
     "box": Box,
     "level": Level,

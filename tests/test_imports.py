@@ -29,7 +29,7 @@ RELIED_ON = {
     "cvxens.kernels": "Stump SimplifiedStump MiddleStump Perceptron",
     "cvxens.certificates": "certify Certificate",
     "cvxens.datasets": "load load_file make_twonorm make_threenorm make_ringnorm",
-    "cvxens.plotting": "BoundaryDisplay ConvergenceDisplay GapDisplay GramDisplay MarginDisplay PathDisplay"
+    "cvxens.plotting": "BoundaryDisplay ConvergenceDisplay GapDisplay MarginDisplay PathDisplay"
     " SelectionDisplay ShapeDisplay Trace",
     "cvxens.export": "to_onnx",
     "cvxens.crosscheck": "crosscheck Sample Row Side",

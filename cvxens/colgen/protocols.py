@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, TabulatedColumn, negate
-from cvxens.problems.duality import centres, edge_of, row_sizes
+from cvxens.problems.duality import edge_of, row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.solvers.byte_rows import as_bytes
 from cvxens.types import Array, Data
@@ -151,12 +151,7 @@ class Column:
 
     def edge_under(self, s: Array) -> Array:
         """Evaluate the edge under signed weights, output by output."""
-        return edge_of(self.values, s, self.centre)
-
-    @cached_property
-    def centre(self) -> float:
-        """What is taken off the values before they are summed."""
-        return float(centres(self.values[np.newaxis])[0])
+        return edge_of(self.values, s)
 
 
 def make_column(hypothesis: Hypothesis, sample: Data, edge: float) -> Column:

@@ -1,8 +1,7 @@
 """Stabilisation: price near a point that has proven itself instead of at a master's extreme multipliers.
 
 A restricted linear program has multipliers at vertices, which jump from round to round. Smoothing prices
-``share * centre + (1 - share) * u`` instead; `InOut` and `Averaged` say which point is the centre,
-`SelfAdjusting` how large its share is, too.
+``share * centre + (1 - share) * u`` instead; `InOut` and `Averaged` say which point is the centre.
 """
 
 from __future__ import annotations
@@ -12,17 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
-import numpy as np
-
 from cvxens import validation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
-
-STEP = 0.1
-"""The step of a share that adjusts itself."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +39,6 @@ class Smoothing(ABC):
     def moves(self, bound: float, best: float) -> bool:
         """Return True if a point that was priced becomes the centre, by its bound and the best one before."""
 
-    def adjust(self, share: float, ahead: bool) -> float:
-        """Return the share of the next round; `ahead` is True if the bound rises towards the vertex."""
-        return share
-
 
 @dataclass(frozen=True)
 class InOut(Smoothing):
@@ -62,27 +52,6 @@ class InOut(Smoothing):
 
     def moves(self, bound: float, best: float) -> bool:
         return bound > best
-
-
-@dataclass(frozen=True)
-class SelfAdjusting(InOut):
-    """In-out smoothing that finds its share by itself (Pessoa, Sadykov, Uchoa & Vanderbeck 2018, section 5).
-
-    Where the bound would still rise on the way from the priced point to the master's own multipliers, by the slope that
-    the oracle's best column tells, the share of the centre falls; else it rises.
-
-    Examples
-    --------
-    >>> rule = SelfAdjusting(0.5)
-    >>> round(rule.adjust(0.5, ahead=False), 3), round(rule.adjust(0.5, ahead=True), 3)
-    (0.55, 0.455)
-    """
-
-    def adjust(self, share: float, ahead: bool) -> float:
-        if not ahead:
-            # near 1 nothing but the centre would be priced
-            return min(share + STEP * (1 - share), 0.99)
-        return share / (1 + STEP) if share >= 1 / 2 else max(share - STEP * (1 - share), 0.0)
 
 
 @dataclass(frozen=True)
@@ -109,7 +78,7 @@ def stabilised(
     master : callable
         Makes a master from formulation and signs.
     smoothing : Smoothing
-        `InOut`, `SelfAdjusting` or `Averaged`.
+        `InOut` or `Averaged`.
 
     Returns
     -------
@@ -147,8 +116,6 @@ class StabilisedMaster:
         self.centre: Array | None = None
         self.best = -inf
         self.has_new = False
-        self.vertex: Array | None = None
-        """The master's own multipliers where a mean of them is priced."""
 
     def add(self, columns: Sequence[Column]) -> None:
         self.has_new = True
@@ -158,28 +125,17 @@ class StabilisedMaster:
         """Solve, and answer with ``share centre + (1 - share) u`` in place of u, while that led to new columns."""
         solution = self.master.solve()
         smooth, self.has_new = self.has_new and isfinite(solution.objective), False
-        self.vertex = None
         if self.centre is None or not smooth or self.share == 0:
             # no centre yet, or the last multipliers led to no new column
             return solution
-        share, self.vertex = self.share, solution.u
-        u = share * self.centre + (1 - share) * solution.u
+        u = self.share * self.centre + (1 - self.share) * solution.u
         u = balance_exactly(u, self.y) if self.formulation.intercept else u
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         bound = self.master.bound(solution, priced)
-        if self.vertex is not None and priced.columns:
-            # the bound by the best column alone, at the point that was priced and at the vertex
-            at_point, at_vertex = (self._bound_by(priced.columns[0], u) for u in (solution.u, self.vertex))
-            self.share = self.smoothing.adjust(self.share, at_vertex > at_point)
         if isfinite(solution.objective) and self.smoothing.moves(bound, self.best):
             # shrunk to be feasible for all hypotheses priced: only then is the bound the value at the centre
             self.centre = solution.u * self.penalty.shrink(Edges(priced.edge_bound, priced.edge_square_sum))
         self.best = max(self.best, bound)
         return bound
-
-    def _bound_by(self, column: Column, u: Array) -> float:
-        """Return the dual value at multipliers if no hypothesis has a larger edge than one column."""
-        edges = Edges(float(np.abs(column.edge_under(self.y * u)).max()), inf)
-        return self.formulation.terms[0].dual_value(u * self.penalty.shrink(edges)) - self.penalty.conjugate(edges)

@@ -557,8 +557,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
     Three by default, of samples in an order of chance that is the same in every fit, of a classifier with classes in
-    proportion; of few samples of a class there are two, and of `MANY` / 6 and more one that tests a third. Others are of
-    the samples as they were given, with targets y.
+    proportion; of few samples of a class there are two, and of `MANY` / 6 and more one that tests a third. Others are
+    of the samples as they were given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"

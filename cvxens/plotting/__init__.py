@@ -3,10 +3,10 @@
 from cvxens.plotting.display import Display
 from cvxens.plotting.effects import EffectsDisplay, ExplanationDisplay, PairDisplay, ShapeDisplay, ShapeFunction
 from cvxens.plotting.runs import ConvergenceDisplay, GapDisplay, PathDisplay, SelectionDisplay, Trace, TraceDisplay
-from cvxens.plotting.samples import BoundaryDisplay, GramDisplay, MarginDisplay
+from cvxens.plotting.samples import BoundaryDisplay, MarginDisplay
 
 __all__ = [
     "BoundaryDisplay", "ConvergenceDisplay", "Display", "EffectsDisplay", "ExplanationDisplay", "GapDisplay",
-    "GramDisplay", "MarginDisplay", "PairDisplay", "PathDisplay", "SelectionDisplay", "ShapeDisplay", "ShapeFunction",
+    "MarginDisplay", "PairDisplay", "PathDisplay", "SelectionDisplay", "ShapeDisplay", "ShapeFunction",
     "Trace", "TraceDisplay",
 ]  # fmt: skip

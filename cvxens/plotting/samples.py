@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -197,74 +197,6 @@ class BoundaryDisplay(Display):
             ax.scatter(*self.X[self.y == label].T, marker="osD^vP*Xph"[k % 10], label=str(label), **style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         add_legend(ax, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-
-@dataclass
-class GramDisplay(Display):
-    """A Gram matrix ordered by class: blocks on the diagonal, where a kernel sees what the labels say.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_samples, n_samples)
-        Symmetric.
-    y : array-like of shape (n_samples,)
-        Labels of any type; within a class the samples stay in their order.
-
-    Attributes
-    ----------
-    K_ : ndarray of shape (n_samples, n_samples)
-        The ordered matrix.
-    classes_, counts_ : ndarray of shape (n_classes,)
-        The labels and the sizes of the blocks, in their order.
-
-    Raises
-    ------
-    InvalidInput
-        K is not a symmetric matrix, or there is not one label per row.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> display = GramDisplay([[2.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, 2.0]], ["b", "a", "b"])
-    >>> display.plot(Figure().subplots()).K_
-    array([[2., 0., 0.],
-           [0., 2., 1.],
-           [0., 1., 2.]])
-    """
-
-    K: ArrayLike
-    y: ArrayLike
-    K_: Array = field(init=False, repr=False)
-    classes_: NDArray[np.generic] = field(init=False, repr=False)
-    counts_: NDArray[np.intp] = field(init=False, repr=False)
-
-    size = (5.0, 4.2)
-
-    def __post_init__(self) -> None:
-        K = validation.symmetric(self.K)
-        y = validation.labels("y", self.y, len(K))
-        self.classes_, codes, self.counts_ = np.unique(y, return_inverse=True, return_counts=True)
-        order = np.argsort(codes, kind="stable")
-        self.K_ = K[np.ix_(order, order)]
-
-    @classmethod
-    def from_kernel(cls, kernel: Callable[[Data], ArrayLike], X: Data, y: ArrayLike, *, ax: Axes | None = None) -> Self:
-        """Evaluate a kernel, one of `cvxens.kernels` or any callable that maps X to its Gram matrix, and draw it."""
-        if isinstance(kernel, type) or not callable(kernel):
-            raise InvalidInput("kernel", f"found {kernel!r:.100}", "give a function from X to its Gram matrix")
-        return cls(kernel(X), y).plot(ax)
-
-    def _draw(self, ax: Axes) -> None:
-        image, ends = ax.imshow(self.K_, cmap="viridis"), np.cumsum(self.counts_)
-        for end in ends[:-1].tolist():
-            ax.axhline(end - 0.5, color="white", linewidth=1.0)
-            ax.axvline(end - 0.5, color="white", linewidth=1.0)
-        middles, names = ends - self.counts_ / 2 - 0.5, [str(label) for label in self.classes_]
-        ax.set_xticks(middles, names)
-        ax.set_yticks(middles, names)
-        ax.tick_params(length=0)
-        ax.set(xlabel="class", ylabel="class")
-        ax.figure.colorbar(image, cax=ax.inset_axes((1.04, 0.0, 0.05, 1.0)), label="K(x, x')")
 
 
 class _RunAsClassifier(ClassifierMixin, BaseEstimator):

@@ -124,17 +124,15 @@ def centres(rows: Array) -> Array:
     return np.where(np.abs(middle) > 4.0 * (high - low), middle, 0.0)
 
 
-def edge_of(values: Array, s: Array, centre: float | None = None) -> Array:
+def edge_of(values: Array, s: Array) -> Array:
     """Evaluate ``sum_i s_i h_i`` for one column, output by output, without losing what a constant in it cancels.
-
-    The `centre` of the column, see `centres`, may be known.
 
     Examples
     --------
     >>> edge_of(np.array([1e16, 1e16 + 2]), np.array([-0.5, 0.5]))
     array(1.)
     """
-    centre = float(centres(values[np.newaxis])[0]) if centre is None else centre
+    centre = float(centres(values[np.newaxis])[0])
     if centre == 0.0:
         return np.asarray(values @ s)
     totals = [fsum(of_output) for of_output in s.reshape(len(s), -1).T.tolist()]

@@ -11,7 +11,6 @@ from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_
 from cvxens.solvers.regularized_exp_loss import (
     RegAdaBoostRound,
     reg_adaboost_rounds,
-    solve_reg_adaboost,
     solve_regularized_exp_loss,
 )
 from cvxens.solvers.rho_svm import (
@@ -33,7 +32,7 @@ __all__ = [
     "Ending", "LeastSquaresExperts", "LowRankKernel", "LowRankRhoSVM", "PartialSVMEnsemble", "RegAdaBoostRound",
     "SVMSolution", "Update", "adaptive_updates", "draw_members", "growing_updates",
     "incomplete_cholesky", "iterated_least_squares_experts", "least_squares_experts", "partial_svms",
-    "reg_adaboost_rounds", "solve_entropy_projection", "solve_low_rank_rho_svm", "solve_reg_adaboost",
+    "reg_adaboost_rounds", "solve_entropy_projection", "solve_low_rank_rho_svm",
     "solve_regularized_exp_loss", "solve_regularized_least_squares", "solve_rho_svm", "solve_slssvm", "solve_svm_dual",
     "solve_svm_path", "solve_svm_primal", "update_bound",
 ]  # fmt: skip

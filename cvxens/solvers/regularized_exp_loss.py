@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -193,41 +193,3 @@ def _find_coefficient(margins: Array, u: Array, slope: float, curvature: float) 
     # a slope within its rounding is none
     rounding = EPSILON * (2 * abs(slope) + float(np.abs(margins) @ u))
     return find_root(derivatives, 0.0, tolerance=rounding, reach=1 / float(np.abs(margins).max()))
-
-
-def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_rounds: int = 20_000) -> Solution:
-    """Solve KIE06 (15) by boosting to the end, with normalised choices; `reg_adaboost_rounds` is for stopping early.
-
-    Parameters
-    ----------
-    problem : RegularizedExpLoss
-        With any kernel; the nearer its matrix is to singular, the more rounds it takes.
-    tol : float
-        Relative duality gap at which to stop.
-    max_rounds : int
-        At most so many rounds.
-
-    Returns
-    -------
-    Solution
-        With `eta` and `u`.
-
-    Raises
-    ------
-    SolverFailed
-        Not there after `max_rounds`.
-
-    Examples
-    --------
-    >>> problem = RegularizedExpLoss([[2.0, 1.0], [1.0, 2.0]], [1.0, -1.0], lam=0.1)
-    >>> problem.certify(solve_reg_adaboost(problem)).holds(1e-6)
-    True
-    """
-    start = time.perf_counter()
-    validation.instance("problem", problem, RegularizedExpLoss)
-    validation.positive("tol", tol)
-    for row in islice(reg_adaboost_rounds(problem, normalised=True), validation.whole("max_rounds", max_rounds) + 1):
-        if row.relative_gap <= tol:
-            return Solution.from_optimum(problem, {"eta": row.eta}, {"u": row.u}, "RegAdaBoost", start)
-    stopped = f"at a relative gap of {row.relative_gap:.3g} after {max_rounds} rounds"
-    raise SolverFailed([Attempt("RegAdaBoost", stopped, time.perf_counter() - start)])

@@ -28,7 +28,7 @@ from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.protocols import relative_gap
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stabilisation import Averaged, InOut, SelfAdjusting, stabilised
+from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1
@@ -329,9 +329,7 @@ def test_hypotheses_of_tiny_values_separate_as_well():
     assert run.certificate.proven
 
 
-@pytest.mark.parametrize(
-    "master", [HighsMaster, *(stabilised(HighsMaster, rule(0.5)) for rule in (InOut, Averaged, SelfAdjusting))]
-)
+@pytest.mark.parametrize("master", [HighsMaster, *(stabilised(HighsMaster, rule(0.5)) for rule in (InOut, Averaged))])
 @settings(max_examples=10)
 @given(degenerate(), st.booleans())
 def test_hard_margins_on_degenerate_data(master, sample, intercept):

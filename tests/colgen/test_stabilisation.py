@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from cvxens.colgen import Column, Ending, MasterSolution, Priced, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, LeastSquaresMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, SelfAdjusting, StabilisedMaster, stabilised
+from cvxens.colgen.stabilisation import Averaged, InOut, StabilisedMaster, stabilised
 
 X, y = noisy(60, 4, seed=1)
 H = all_stumps(X)
@@ -16,7 +16,7 @@ SOFT = formulations.soft_margin(0.4)
 OPTIMUM = linear_program(H, y, slack=0.4)
 
 
-@pytest.mark.parametrize("rule", [InOut(0.4), Averaged(0.4), SelfAdjusting(0.4)])
+@pytest.mark.parametrize("rule", [InOut(0.4), Averaged(0.4)])
 def test_squared_penalties_reach_their_optimum(rule):
     formulation = formulations.simplex_least_squares(y[:, None], 0.3)
     plain = column_generation(formulation, Stumps(X), tol=1e-9)
@@ -105,19 +105,3 @@ def test_under_a_heuristic_oracle_the_end_is_the_masters_own():
     assert run.ending is Ending.EXHAUSTED
     assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-8)
     assert not run.certificate.proven
-
-
-def test_a_share_rises_where_the_bound_falls_and_falls_where_it_rises():
-    rule, shares = SelfAdjusting(0.5), []
-    for ahead in (True, True, False, False):
-        shares.append(rule.adjust(shares[-1] if shares else rule.share, ahead))
-    assert shares[1] < shares[0] < 0.5
-    assert shares[1] < shares[2] < shares[3]
-    assert 0.0 <= rule.adjust(0.05, True) < 0.05
-    assert rule.adjust(0.99, False) <= 0.99
-    master = stabilised(HighsMaster, rule)(SOFT, y)
-    for step in iterate(master, Stumps(X, columns_per_round=2)):
-        shares.append(master.share)
-        if step.relative_gap < 1e-6:
-            break
-    assert len(set(shares)) > 6

@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from rendering import PAIRS, WEIGHTS, C, K, assert_opens_one_figure
+from rendering import PAIRS, WEIGHTS, C, assert_opens_one_figure
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import SVC
 
 from cvxens import LPBoostClassifier
 from cvxens.colgen import column_generation, formulations, oracles
 from cvxens.errors import InvalidInput
-from cvxens.kernels import Laplacian
 from cvxens.plotting import (
     BoundaryDisplay,
     ConvergenceDisplay,
     EffectsDisplay,
     ExplanationDisplay,
     GapDisplay,
-    GramDisplay,
     MarginDisplay,
     PairDisplay,
     PathDisplay,
@@ -69,7 +67,6 @@ def trace(**changes):
         lambda g: GapDisplay.from_run(g.run),
         lambda g: EffectsDisplay.from_effects(g.effects),
         lambda g: ExplanationDisplay.from_effects(g.effects, g.X[:1]),
-        lambda g: GramDisplay(K, LABELS).plot(),
         lambda g: MarginDisplay.from_run(g.run, g.X, g.y),
         lambda g: PairDisplay.from_effects(g.effects),
         lambda g: PathDisplay(C, WEIGHTS).plot(),
@@ -88,14 +85,11 @@ REFUSED = [
         for draw in (
             lambda g, y: BoundaryDisplay.from_estimator(g.model, g.plane, y),
             lambda g, y: MarginDisplay.from_estimator(g.model, g.plane, y),
-            lambda g, y: GramDisplay.from_kernel(Laplacian(1.0), g.X, y),
         )
         for n, y in enumerate(NO_LABELS)
     ),
     ("y: found 59 rows for 60 samples", lambda g: BoundaryDisplay.from_estimator(g.svc, g.plane, g.y[1:])),
     ("y: found 59 rows for 60 samples", lambda g: MarginDisplay.from_run(g.run, g.X, g.y[1:])),
-    ("y: found 3 rows for 4 samples", lambda g: GramDisplay(K, LABELS[:3])),
-    ("y: found 2 dimensions", lambda g: GramDisplay(K, [LABELS] * 4)),
     ("none of the estimator's classes", lambda g: BoundaryDisplay.from_estimator(g.svc, g.plane, g.y + 1)),
     ("y: found labels outside", lambda g: MarginDisplay.from_estimator(voter(), None, ["yes", "no", "perhaps"])),
     ("y: found labels outside", lambda g: MarginDisplay.from_estimator(voter(classes=LABELS[:3]), None, LABELS[:3])),
@@ -103,13 +97,6 @@ REFUSED = [
     # X, kernels and matrices
     ("X: found 4 features; give two", lambda g: BoundaryDisplay.from_estimator(g.svc, g.X, g.y)),
     ("x: found 2 samples", lambda g: ExplanationDisplay.from_effects(g.effects, g.X[:2])),
-    ("K: found shape", lambda g: GramDisplay(K[:3], LABELS)),
-    ("give a symmetric", lambda g: GramDisplay(K + np.triu(K), LABELS)),
-    ("K: found nan", lambda g: GramDisplay([[np.nan]], ["a"])),
-    *(
-        ("^kernel: found", lambda g, kernel=kernel: GramDisplay.from_kernel(kernel, g.X, g.y))
-        for kernel in (None, "laplacian", 1.0, np.eye(6), Laplacian)
-    ),
     # models and runs
     (
         "found LinearRegression without classes_",

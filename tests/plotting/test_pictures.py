@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from rendering import PAIRS, WEIGHTS, C, K, assert_drawn, assert_opens_one_figure, axes, legend_of
+from rendering import PAIRS, WEIGHTS, C, assert_drawn, assert_opens_one_figure, axes, legend_of
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -19,14 +19,12 @@ from cvxens.colgen import adaboost, column_generation, formulations, oracles, so
 from cvxens.errors import InvalidInput
 from cvxens.estimators import AdaBoostMHClassifier, CGEnsClassifier, LPBoostClassifier
 from cvxens.hypotheses import Stump
-from cvxens.kernels import Stump as StumpKernel
 from cvxens.plotting import (
     BoundaryDisplay,
     ConvergenceDisplay,
     EffectsDisplay,
     ExplanationDisplay,
     GapDisplay,
-    GramDisplay,
     MarginDisplay,
     PairDisplay,
     PathDisplay,
@@ -115,30 +113,6 @@ def test_a_model_that_never_decides_is_drawn(ax):
     X, y = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([-1, 1, -1])
     display = BoundaryDisplay(*np.meshgrid([0.0, 2.0], [0.0, 2.0]), np.zeros((2, 2)), np.array([-1, 1]), X, y)
     assert_drawn(display.plot(ax), ax)
-
-
-# Gram matrices
-
-
-def test_the_image_is_the_matrix_with_each_class_together(ax):
-    display = GramDisplay(K, ["b", "a", "b", "a"]).plot(ax)
-    assert_drawn(display, ax)
-    order = [1, 3, 0, 2]
-    assert ax.images[0].get_array().tolist() == K[np.ix_(order, order)].tolist()
-    assert texts(ax.get_xticklabels()) == texts(ax.get_yticklabels()) == ["a", "b"]
-    assert ax.get_xticks().tolist() == [0.5, 2.5]
-    assert [line.get_xdata()[0] for line in ax.lines[1::2]] == [1.5]
-    assert display.counts_.tolist() == [2, 2]
-    (scale,) = ax.child_axes
-    assert (scale.get_ylabel(), scale.get_ylim()) == ("K(x, x')", (-1.0, 4.0))
-    assert GramDisplay(K, [0, 0, 0, 0]).plot(ax.figure.add_subplot()).ax_.lines[:] == []
-
-
-def test_a_kernel_is_evaluated_on_the_sample(sample, ax):
-    X, y = sample
-    display = GramDisplay.from_kernel(StumpKernel(), X, y, ax=ax)
-    np.testing.assert_allclose(display.K_, StumpKernel()(X[np.argsort(y, kind="stable")]), rtol=1e-12)
-    assert display.classes_.tolist() == [-1.0, 1.0]
 
 
 # margins

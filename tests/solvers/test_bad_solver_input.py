@@ -31,7 +31,6 @@ BLOCKS = KernelSVM.of(K, Y, 1.0)
 
 PROBLEMS = {
     "solve_entropy_projection": EntropyProjection(K, Y, np.full(6, 1 / 6), 0.1),
-    "solve_reg_adaboost": RegularizedExpLoss(K, Y, 0.1),
     "solve_regularized_exp_loss": RegularizedExpLoss(K, Y, 0.1),
     "solve_regularized_least_squares": RegularizedLeastSquares(K, Y, 0.1),
     "solve_rho_svm": RhoSVM(K, Y),
@@ -109,7 +108,6 @@ REFUSED = [
     (prime, {"updates": solvers.adaptive_updates}, "least_epsilon", [-1.0, 0.0]),
     (solvers.update_bound, {"n_samples": 10}, "nu", [0.0]),
     (solvers.update_bound, {"nu": 0.1}, "n_samples", [1]),
-    (solvers.solve_reg_adaboost, {"problem": RegularizedExpLoss(K, Y, 0.01)}, "max_rounds", [0]),
     (
         solvers.draw_members,
         {"n_samples": 10, "n_experts": 3},
