@@ -30,14 +30,7 @@ from cvxens.problems.constraints import (
 from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.losses import CVaR, Loss, Scored
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import (
-    L1,
-    ElasticNet,
-    Penalty,
-    SquaredL2,
-    StructuredExpression,
-    not_of_any_number,
-)
+from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
 from cvxens.problems.structure import DUAL_NORMS, Unrecognised, read_slope, read_structure
 from cvxens.problems.sums import ReadHinges, ScalarSum, read_hinges, read_largest, read_rows
 from cvxens.rounding import EPSILON, TINY, sum_error

@@ -8,11 +8,7 @@ from cvxens.solvers.experts import (
 )
 from cvxens.solvers.incomplete_cholesky import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_slssvm
-from cvxens.solvers.regularized_exp_loss import (
-    RegAdaBoostRound,
-    reg_adaboost_rounds,
-    solve_regularized_exp_loss,
-)
+from cvxens.solvers.regularized_exp_loss import RegAdaBoostRound, reg_adaboost_rounds, solve_regularized_exp_loss
 from cvxens.solvers.rho_svm import (
     LowRankRhoSVM,
     PartialSVMEnsemble,

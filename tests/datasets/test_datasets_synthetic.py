@@ -5,19 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvxens.datasets import (
-    make_ringnorm,
-    make_threenorm,
-    make_twonorm,
-)
+from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
-from reproduction.samples import (
-    add_noise_features,
-    make_random_function,
-    make_slope,
-    make_three_circles,
-    make_waveform,
-)
+from reproduction.samples import add_noise_features, make_random_function, make_slope, make_three_circles, make_waveform
 
 GENERATORS = [make_twonorm, make_threenorm, make_ringnorm, make_waveform]
 N = 40_000
