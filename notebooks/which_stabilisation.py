@@ -24,7 +24,7 @@ import pandas as pd
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import InOut, SelfAdjusting, stabilised
+from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.datasets import make_threenorm
 
 measured = pd.read_csv("which_stabilisation.tsv", sep="\t")
@@ -72,7 +72,6 @@ P4, one = formulations.soft_margin(C=20 / len(y)), Stumps(X, columns_per_round=1
 masters = {
     "plain": HighsMaster,
     "in-out": stabilised(HighsMaster, InOut(0.5)),
-    "self-adjusting": stabilised(HighsMaster, SelfAdjusting(0.5)),
 }
 runs = {name: column_generation(P4, one, y, tol=1e-6, master=master) for name, master in masters.items()}
 objectives = [found.certificate.primal for found in runs.values()]

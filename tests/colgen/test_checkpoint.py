@@ -21,21 +21,9 @@ from scipy.sparse import csc_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Checkpoint, Ending, Formulation, column_generation, formulations
+from cvxens.colgen import Checkpoint, Ending, Formulation, column_generation, formulations, oracles
 from cvxens.colgen.checkpoint import Keeper, decode, encode
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
-from cvxens.colgen.oracles import (
-    Constant,
-    DepthTwoTrees,
-    Fourier,
-    KernelColumns,
-    ParallelPerceptrons,
-    Perceptrons,
-    Pool,
-    SklearnLearner,
-    Stumps,
-    Trees,
-)
 from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import DataFileError, InvalidInput, NotSeparable
 from cvxens.problems.losses import Logistic
@@ -50,16 +38,20 @@ SOFT = formulations.soft_margin(1.0)
 CODES = np.where(y[:, None] > 0, [[1.0]], [[-1.0]])
 
 ORACLES = {
-    "Stumps": lambda: Stumps(X, columns_per_round=2),
-    "Stumps, sparse": lambda: Stumps(csc_array(X), columns_per_round=2),
-    "Perceptrons": lambda: Perceptrons(X, n_directions=20, refined=2, epochs=5, columns_per_round=3, random_state=4),
-    "Perceptrons, fixed": lambda: Perceptrons(X, n_directions=20, resample=False, columns_per_round=3, random_state=4),
-    "ParallelPerceptrons": lambda: ParallelPerceptrons(X, np.eye(3), columns_per_round=2),
-    "Fourier": lambda: Fourier(X, pool=30, refine=2, columns_per_round=3, random_state=5),
-    "Trees": lambda: Trees(X, max_depth=2),
-    "DepthTwoTrees": lambda: DepthTwoTrees(X, columns_per_round=2),
-    "KernelColumns": lambda: KernelColumns(rbf_kernel, X, columns_per_round=2),
-    "Pool": lambda: Pool(H, columns_per_round=2),
+    "Stumps": lambda: oracles.Stumps(X, columns_per_round=2),
+    "Stumps, sparse": lambda: oracles.Stumps(csc_array(X), columns_per_round=2),
+    "Perceptrons": lambda: oracles.Perceptrons(
+        X, n_directions=20, refined=2, epochs=5, columns_per_round=3, random_state=4
+    ),
+    "Perceptrons, fixed": lambda: oracles.Perceptrons(
+        X, n_directions=20, resample=False, columns_per_round=3, random_state=4
+    ),
+    "ParallelPerceptrons": lambda: oracles.ParallelPerceptrons(X, np.eye(3), columns_per_round=2),
+    "Fourier": lambda: oracles.Fourier(X, pool=30, refine=2, columns_per_round=3, random_state=5),
+    "Trees": lambda: oracles.Trees(X, max_depth=2),
+    "DepthTwoTrees": lambda: oracles.DepthTwoTrees(X, columns_per_round=2),
+    "KernelColumns": lambda: oracles.KernelColumns(rbf_kernel, X, columns_per_round=2),
+    "Pool": lambda: oracles.Pool(H, columns_per_round=2),
     "Table": lambda: Table(H, 2),
 }
 FORMULATIONS = {
@@ -117,13 +109,15 @@ def test_resumed_with_any_formulation_it_ends_at_the_optimum(tmp_path, name, fir
     formulation, labels = FORMULATIONS[name]
     start = {
         "none": [],
-        "own": [c.hypothesis for c in column_generation(formulation, Stumps(X), labels, max_columns=2).columns],
-        "foreign": [c.hypothesis for c in Fourier(X, pool=9, random_state=0).price(y).columns],
+        "own": [c.hypothesis for c in column_generation(formulation, oracles.Stumps(X), labels, max_columns=2).columns],
+        "foreign": [c.hypothesis for c in oracles.Fourier(X, pool=9, random_state=0).price(y).columns],
     }[start]
     kept = Checkpoint(tmp_path / "run")
 
     def run(**limits):
-        return column_generation(formulation, Stumps(X, columns_per_round=3), labels, tol=1e-7, start=start, **limits)
+        return column_generation(
+            formulation, oracles.Stumps(X, columns_per_round=3), labels, tol=1e-7, start=start, **limits
+        )
 
     whole, part = run(), run(max_columns=first, checkpoint=kept)
     assert len(part.history) < len(whole.history)
@@ -136,9 +130,9 @@ def test_resumed_with_any_formulation_it_ends_at_the_optimum(tmp_path, name, fir
 
 def test_without_a_seed_the_generators_go_on(tmp_path):
     kept = Checkpoint(tmp_path / "run")
-    oracle = Perceptrons(X, n_directions=9, columns_per_round=1)
+    oracle = oracles.Perceptrons(X, n_directions=9, columns_per_round=1)
     column_generation(SOFT, oracle, y, max_columns=3, checkpoint=kept)
-    other = Perceptrons(X, n_directions=9, columns_per_round=1)
+    other = oracles.Perceptrons(X, n_directions=9, columns_per_round=1)
     Keeper(kept, other, ()).read()
     assert other._random.bit_generator.state == oracle._random.bit_generator.state
 
@@ -201,10 +195,10 @@ def test_killed_by_the_system(tmp_path, whole):
 
 def test_what_is_done_is_returned_at_once(tmp_path):
     kept = Checkpoint(tmp_path / "run")
-    whole = column_generation(SOFT, Stumps(X, columns_per_round=1), y, checkpoint=kept)
+    whole = column_generation(SOFT, oracles.Stumps(X, columns_per_round=1), y, checkpoint=kept)
     before, asked = Path(kept.path).read_bytes(), count()
 
-    class Counted(Stumps):
+    class Counted(oracles.Stumps):
         def price(self, *arguments, **told):
             next(asked)
             return super().price(*arguments, **told)
@@ -220,9 +214,9 @@ def test_what_is_done_is_returned_at_once(tmp_path):
 
 
 def test_every_call_with_a_time_limit_gets_further(tmp_path):
-    kept, whole = Checkpoint(tmp_path / "run"), column_generation(SOFT, Stumps(X, columns_per_round=1), y)
+    kept, whole = Checkpoint(tmp_path / "run"), column_generation(SOFT, oracles.Stumps(X, columns_per_round=1), y)
     for rounds in count(1):
-        run = column_generation(SOFT, Stumps(X, columns_per_round=1), y, max_time=1e-9, checkpoint=kept)
+        run = column_generation(SOFT, oracles.Stumps(X, columns_per_round=1), y, max_time=1e-9, checkpoint=kept)
         assert len(run.history) == rounds
         if run.ending is not Ending.MAX_TIME:
             break
@@ -235,7 +229,7 @@ def test_an_interrupt_is_written_down_and_one_before_the_first_round_returns_the
     kept = Checkpoint(tmp_path / "run", every_seconds=inf)
 
     def interrupted(at):
-        oracle, calls = Stumps(X, columns_per_round=1), count(1)
+        oracle, calls = oracles.Stumps(X, columns_per_round=1), count(1)
         price = oracle.price
 
         @wraps(price)
@@ -256,7 +250,7 @@ def test_an_interrupt_is_written_down_and_one_before_the_first_round_returns_the
     assert second.certificate.primal == pytest.approx(first.certificate.primal, rel=1e-12)
     assert second.certificate.dual == pytest.approx(first.certificate.dual, rel=1e-12)
     assert Path(kept.path).read_bytes() == before
-    final = column_generation(SOFT, Stumps(X, columns_per_round=1), y, checkpoint=kept)
+    final = column_generation(SOFT, oracles.Stumps(X, columns_per_round=1), y, checkpoint=kept)
     assert final.certificate.holds(1e-6)
     assert final.history[:6] == first.history[:6]
 
@@ -265,7 +259,9 @@ def test_classes_that_are_not_separable_stay_so(tmp_path):
     kept, labels = Checkpoint(tmp_path / "run"), np.append(y, -y[0])
     for _ in range(2):
         with pytest.raises(NotSeparable) as raised:
-            column_generation(formulations.hard_margin(), Stumps(np.vstack([X, X[:1]])), labels, checkpoint=kept)
+            column_generation(
+                formulations.hard_margin(), oracles.Stumps(np.vstack([X, X[:1]])), labels, checkpoint=kept
+            )
         assert raised.value.max_edge == pytest.approx(0.0, abs=1e-9)
 
 
@@ -275,7 +271,7 @@ def file(tmp_path):
     path = tmp_path / "run"
 
     def call(formulation=SOFT, oracle=None, labels=y, **options):
-        stumps = oracle or Stumps(X, columns_per_round=2)
+        stumps = oracle or oracles.Stumps(X, columns_per_round=2)
         return column_generation(formulation, stumps, labels, checkpoint=Checkpoint(path), **options)
 
     call(max_columns=8)
@@ -288,10 +284,10 @@ def file(tmp_path):
         {"formulation": formulations.soft_margin(1.5)},
         {"formulation": formulations.lpboost(0.1)},
         {"labels": -y},
-        {"labels": y[:-1], "oracle": Stumps(X[:-1])},
-        {"oracle": Stumps(X[:, ::-1], columns_per_round=2)},
-        {"oracle": Stumps(X[:, :1])},
-        {"oracle": Pool(10 * H)},
+        {"labels": y[:-1], "oracle": oracles.Stumps(X[:-1])},
+        {"oracle": oracles.Stumps(X[:, ::-1], columns_per_round=2)},
+        {"oracle": oracles.Stumps(X[:, :1])},
+        {"oracle": oracles.Pool(10 * H)},
     ],
     ids=["price", "loss", "labels", "fewer samples", "features", "fewer features", "columns"],
 )
@@ -310,15 +306,15 @@ def test_files_of_other_problems_are_refused(file, other):
     [
         {"master": CvxpyMaster},
         {"master": stabilised(HighsMaster, InOut(0.5))},
-        {"start": [Constant(1)]},
-        {"oracle": Stumps(X, columns_per_round=1)},
+        {"start": [oracles.Constant(1)]},
+        {"oracle": oracles.Stumps(X, columns_per_round=1)},
     ],
     ids=["master", "stabilisation", "start", "columns_per_round"],
 )
 def test_the_way_may_change(file, other):
     """What is in the file is evaluated on the problem, whoever found it."""
     _, call = file
-    whole = column_generation(SOFT, Stumps(X), y)
+    whole = column_generation(SOFT, oracles.Stumps(X), y)
     again = call(**other)
     assert again.certificate.holds(1e-6)
     assert gap_to(again, whole) <= 1e-6
@@ -339,7 +335,9 @@ OWN = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm
 )
 def test_expressions_are_told_apart_by_what_they_are(tmp_path, other):
     def run(formulation):
-        return column_generation(formulation, Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"), max_rounds=3)
+        return column_generation(
+            formulation, oracles.Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"), max_rounds=3
+        )
 
     whole = run(OWN)
     with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another formulation"):
@@ -388,7 +386,7 @@ def test_a_file_of_another_version_is_refused(file, version):
 
 def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_path):
     calls = count()
-    learner = SklearnLearner(DecisionTreeClassifier(max_depth=1), X)
+    learner = oracles.SklearnLearner(DecisionTreeClassifier(max_depth=1), X)
     learn = learner._learn
     learner._learn = lambda s: (next(calls), learn(s))[1]
     message = "^checkpoint: found the hypothesis FittedClassifier, which a file cannot hold: DecisionTreeClassifier is"
@@ -396,7 +394,7 @@ def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_pat
         column_generation(SOFT, learner, y, checkpoint=Checkpoint(tmp_path / "run"))
     assert next(calls) == 1
     with pytest.raises(InvalidInput, match="found the hypothesis function"):
-        column_generation(SOFT, Pool.of([lambda X: X[:, 0]], X), y, checkpoint=Checkpoint(tmp_path / "run"))
+        column_generation(SOFT, oracles.Pool.of([lambda X: X[:, 0]], X), y, checkpoint=Checkpoint(tmp_path / "run"))
 
     @dataclass(frozen=True)
     class Local:
@@ -404,7 +402,7 @@ def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_pat
             return np.where(X[:, 0] > 4, 1.0, -1.0)
 
     with pytest.raises(InvalidInput, match=r"found the hypothesis Local.* is not a dataclass at the top of a loaded"):
-        column_generation(SOFT, Pool.of([Local()], X), y, checkpoint=Checkpoint(tmp_path / "run"))
+        column_generation(SOFT, oracles.Pool.of([Local()], X), y, checkpoint=Checkpoint(tmp_path / "run"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -414,7 +412,7 @@ def test_where_it_cannot_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataFileError, match=r"cannot be written .*No space left.*; make room"):
-        column_generation(SOFT, Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"))
+        column_generation(SOFT, oracles.Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -438,7 +436,7 @@ def test_it_is_written_after_the_first_round_when_due_and_at_the_end(tmp_path, m
     times = []
     monkeypatch.setattr(os, "replace", lambda *paths: (times.append(paths), REPLACE(*paths))[1])
     kept = Checkpoint(tmp_path / "run", every_rounds=rounds, every_seconds=inf)
-    run = column_generation(SOFT, Stumps(X, columns_per_round=1), y, max_columns=11, checkpoint=kept)
+    run = column_generation(SOFT, oracles.Stumps(X, columns_per_round=1), y, max_columns=11, checkpoint=kept)
     assert len(run.history) == 12
     assert len(times) == written
     assert kept.due(0, inf)
@@ -466,11 +464,13 @@ def test_arrays_are_read_as_they_were_written(array):
 
 
 @pytest.mark.parametrize(
-    "value", [object(), {1, 2}, b"a", np.array([None]), Stumps, cp.Variable()], ids=lambda value: type(value).__name__
+    "value",
+    [object(), {1, 2}, b"a", np.array([None]), oracles.Stumps, cp.Variable()],
+    ids=lambda value: type(value).__name__,
 )
 def test_nothing_else_is_written(value):
     with pytest.raises(TypeError):
-        encode((1, value) if value is not Stumps else [Stumps], {})
+        encode((1, value) if value is not oracles.Stumps else [oracles.Stumps], {})
 
 
 @pytest.mark.parametrize(
@@ -490,6 +490,6 @@ def test_forged_values_name_no_code(written):
 def test_a_path_is_a_checkpoint(tmp_path):
     X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
     file = str(tmp_path / "run")
-    column_generation(formulations.soft_margin(C=2.0), Stumps(X), y, checkpoint=file)
-    again = column_generation(formulations.soft_margin(C=2.0), Stumps(X), y, checkpoint=Checkpoint(file))
+    column_generation(formulations.soft_margin(C=2.0), oracles.Stumps(X), y, checkpoint=file)
+    again = column_generation(formulations.soft_margin(C=2.0), oracles.Stumps(X), y, checkpoint=Checkpoint(file))
     assert again.certificate.primal == 3.0

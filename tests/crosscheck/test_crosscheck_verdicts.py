@@ -10,22 +10,11 @@ from breast_cancer_rows import breast_cancer_sample
 from scipy.optimize import minimize
 
 from cvxens import crosscheck as module
+from cvxens import problems
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.crosscheck import CASES, SOLVERS, Row, Sample, Side, crosscheck, solve_fast
 from cvxens.errors import SolverFailed
-from cvxens.problems import (
-    FORMULATIONS,
-    SLSSVM,
-    EntropyProjection,
-    HardMarginBoosting,
-    LPBoost,
-    RegularizedExpLoss,
-    RhoSVM,
-    SoftMarginBoosting,
-    SVMDual,
-    SVMPrimal,
-)
 from cvxens.types import Attempt
 
 HOLDS = Certificate(1.0, 1.0, 0.0, 0.0, {"stationarity": 0.0}, {}, True)
@@ -124,7 +113,7 @@ def test_the_dictionary_has_what_is_documented():
     assert written["agrees"] is False
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", problems.FORMULATIONS)
 def test_every_row_is_strict_json(conflicting, formulation):
     written = strict(only(conflicting, formulation))
     assert written.keys() == DOCUMENTED
@@ -134,7 +123,7 @@ def test_every_row_is_strict_json(conflicting, formulation):
 
 
 def test_not_separable_agrees_that_there_is_no_feasible_point(conflicting):
-    checked = only(conflicting, HardMarginBoosting)
+    checked = only(conflicting, problems.HardMarginBoosting)
     assert checked.reference.solver == "Farkas vector"
     assert checked.reference.objective == checked.fast.objective == inf
     assert checked.relative_difference == 0
@@ -164,24 +153,31 @@ def test_not_separable_agrees_that_there_is_no_feasible_point(conflicting):
 def test_degenerate_data_agree_throughout(X, y):
     checked = list(crosscheck(Sample.from_arrays(X, y)))
     assert [one.formulation for one in checked if not one.agrees] == []
-    assert len(checked) == len(FORMULATIONS)
+    assert len(checked) == len(problems.FORMULATIONS)
 
 
 @pytest.mark.parametrize(
     ("formulation", "make"),
     [
         # slack at nu in place of its inverse, a price that is doubled, and slack where there is to be none
-        (LPBoost, lambda sample: formulations.lpboost(max(1 / (CASES[LPBoost][0](sample).D * len(sample.y)), 1 / 60))),
-        (SoftMarginBoosting, lambda sample: formulations.soft_margin(2 * 20 / len(sample.y))),
-        (HardMarginBoosting, lambda sample: formulations.soft_margin(1.0)),
+        (
+            problems.LPBoost,
+            lambda sample: formulations.lpboost(
+                max(1 / (CASES[problems.LPBoost][0](sample).D * len(sample.y)), 1 / 60)
+            ),
+        ),
+        (problems.SoftMarginBoosting, lambda sample: formulations.soft_margin(2 * 20 / len(sample.y))),
+        (problems.HardMarginBoosting, lambda sample: formulations.soft_margin(1.0)),
     ],
 )
 def test_the_answer_to_another_formulation_disagrees(sample, conflicting, monkeypatch, formulation, make):
-    given = conflicting if formulation is HardMarginBoosting else sample
+    given = conflicting if formulation is problems.HardMarginBoosting else sample
     assert only(given, formulation).agrees
     wrong = make(given)
     # the soft margin that the parameters of LPBoost are made of stays
-    generate_instead(monkeypatch, lambda right: wrong if right.maximise or formulation is not LPBoost else right)
+    generate_instead(
+        monkeypatch, lambda right: wrong if right.maximise or formulation is not problems.LPBoost else right
+    )
     checked = only(given, formulation)
     assert checked.relative_difference > 1e-3
     assert not checked.agrees
@@ -216,14 +212,14 @@ def lying(problem, found):
 @pytest.mark.parametrize(
     ("formulation", "spoil", "is_off", "gap_above"),
     [
-        (SVMDual, without_balance, True, -inf),
-        (SVMPrimal, without_intercept, False, 1e-5),
-        (SVMDual, without_intercept, False, 1e-5),
-        (RhoSVM, negating("u"), False, 1e-3),
-        (RegularizedExpLoss, negating("u"), False, 1e-3),
-        (SLSSVM, negating("U"), False, 1e-3),
-        (EntropyProjection, negating("eta"), False, 1e-3),
-        (SVMDual, lying, True, -inf),
+        (problems.SVMDual, without_balance, True, -inf),
+        (problems.SVMPrimal, without_intercept, False, 1e-5),
+        (problems.SVMDual, without_intercept, False, 1e-5),
+        (problems.RhoSVM, negating("u"), False, 1e-3),
+        (problems.RegularizedExpLoss, negating("u"), False, 1e-3),
+        (problems.SLSSVM, negating("U"), False, 1e-3),
+        (problems.EntropyProjection, negating("eta"), False, 1e-3),
+        (problems.SVMDual, lying, True, -inf),
     ],
 )
 def test_a_wrong_answer_disagrees_by_its_objective_or_its_certificate(
@@ -245,10 +241,10 @@ def failing(*_, **__):
 @pytest.mark.parametrize("side", ["fast", "reference"])
 def test_a_side_that_fails_disagrees_and_the_rest_goes_on(sample, monkeypatch, side):
     if side == "fast":
-        monkeypatch.setitem(SOLVERS, SVMDual, failing)
+        monkeypatch.setitem(SOLVERS, problems.SVMDual, failing)
     else:
-        monkeypatch.setattr(SVMDual, "build", failing)
-    failed, other = crosscheck(sample, [SVMDual, SLSSVM])
+        monkeypatch.setattr(problems.SVMDual, "build", failing)
+    failed, other = crosscheck(sample, [problems.SVMDual, problems.SLSSVM])
     assert getattr(failed, side).solver == "failed"
     assert isnan(getattr(failed, side).objective)
     assert failed.note.endswith("First stalled, Second error")
@@ -259,7 +255,7 @@ def test_a_side_that_fails_disagrees_and_the_rest_goes_on(sample, monkeypatch, s
     assert other.agrees
 
 
-@pytest.mark.parametrize("formulation", [SoftMarginBoosting, LPBoost, HardMarginBoosting])
+@pytest.mark.parametrize("formulation", [problems.SoftMarginBoosting, problems.LPBoost, problems.HardMarginBoosting])
 def test_an_interrupt_within_column_generation_interrupts(sample, monkeypatch, formulation):
     original = module.Stumps.price
     calls = []

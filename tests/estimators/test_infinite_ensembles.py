@@ -10,23 +10,11 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cvxens import InfiniteEnsembleSVC, RhoSVC
+from cvxens import InfiniteEnsembleSVC, RhoSVC, kernels
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
 from cvxens.estimators import infinite_ensembles
 from cvxens.estimators.base import REMEDIES
-from cvxens.kernels import (
-    DecisionStump,
-    DecisionTree,
-    Gaussian,
-    HistogramIntersection,
-    Laplacian,
-    MiddleStump,
-    Perceptron,
-    SimplifiedStump,
-    Stump,
-    StumpRegion,
-)
 from cvxens.problems import SVMDual
 from cvxens.solvers import Ending
 
@@ -46,13 +34,13 @@ def fit(kernel="stump", **parameters):
 
 WIDE = {"low": (-9.0,) * 4, "high": (9.0,) * 4}
 KERNELS = {
-    "stump": Stump(),
-    "middle-stump": MiddleStump(X),
-    "decision-stump": DecisionStump(X.min(axis=0), X.max(axis=0)),
-    "perceptron": Perceptron(),
-    "decision-tree": DecisionTree(1 / (2 * Stump().total_mass(X))).with_ranges_of(X),
-    "laplacian": Laplacian(1 / (4 * X.std())),
-    "gaussian": Gaussian(1 / (4 * X.var())),
+    "stump": kernels.Stump(),
+    "middle-stump": kernels.MiddleStump(X),
+    "decision-stump": kernels.DecisionStump(X.min(axis=0), X.max(axis=0)),
+    "perceptron": kernels.Perceptron(),
+    "decision-tree": kernels.DecisionTree(1 / (2 * kernels.Stump().total_mass(X))).with_ranges_of(X),
+    "laplacian": kernels.Laplacian(1 / (4 * X.std())),
+    "gaussian": kernels.Gaussian(1 / (4 * X.var())),
 }
 
 
@@ -85,7 +73,7 @@ def test_solvers_agree(solver):
     assert_allclose(model.decision_function(NEW), reference.decision_function(NEW), atol=2e-3)
 
 
-@pytest.mark.parametrize("kernel", ["stump", "perceptron", Stump(**WIDE) + 0.5 * Gaussian(0.1), linear])
+@pytest.mark.parametrize("kernel", ["stump", "perceptron", kernels.Stump(**WIDE) + 0.5 * kernels.Gaussian(0.1), linear])
 def test_scores_are_the_expansion_in_the_kernel(kernel):
     model = fit(kernel)
     function = KERNELS[kernel] if isinstance(kernel, str) else kernel
@@ -97,7 +85,11 @@ def test_scores_are_the_expansion_in_the_kernel(kernel):
     assert model.dual_weights_.sum() == pytest.approx(np.abs(model.dual_coef_).sum())
 
 
-@pytest.mark.parametrize("kernel", [Stump(**WIDE), SimplifiedStump(), 2.0 * (Stump() + SimplifiedStump())], ids=str)
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.Stump(**WIDE), kernels.SimplifiedStump(), 2.0 * (kernels.Stump() + kernels.SimplifiedStump())],
+    ids=str,
+)
 def test_additive_kernels_give_one_machine(kernel):
     factor = 4.0 if "+" in repr(kernel) else 1.0
     model, plain = fit(kernel, C=0.3 / factor, solver="additive"), fit()
@@ -134,7 +126,7 @@ def test_other_machines_are_not_additive(view):
 def test_class_weights_are_sample_weights():
     by_class = fit(class_weight={-1: 2.0, 1: 0.5})
     by_sample = InfiniteEnsembleSVC(C=0.3, tol=1e-7).fit(X, Y, sample_weight=np.where(Y > 0, 0.5, 2.0))
-    peer = SVC(C=0.3, kernel=Stump(), class_weight={-1: 2.0, 1: 0.5}, tol=1e-9).fit(X, Y)
+    peer = SVC(C=0.3, kernel=kernels.Stump(), class_weight={-1: 2.0, 1: 0.5}, tol=1e-9).fit(X, Y)
     assert_allclose(by_class.decision_function(X), by_sample.decision_function(X), atol=2e-3)
     assert_allclose(by_class.decision_function(X), peer.decision_function(X), atol=2e-3)
 
@@ -171,7 +163,9 @@ def test_a_given_matrix_is_its_kernel():
     K = KERNELS["perceptron"](X)
     given, made = InfiniteEnsembleSVC("precomputed", C=0.3, tol=1e-7).fit(K, Y), fit("perceptron")
     assert_allclose(given.decision_function(K), made.decision_function(X), atol=2e-3)
-    assert_array_equal(given.predict(Perceptron()(NEW, X)), np.sign(given.decision_function(Perceptron()(NEW, X))))
+    assert_array_equal(
+        given.predict(kernels.Perceptron()(NEW, X)), np.sign(given.decision_function(kernels.Perceptron()(NEW, X)))
+    )
     scores = cross_val_score(InfiniteEnsembleSVC("precomputed", C=0.3), K, Y)
     assert_allclose(scores, cross_val_score(InfiniteEnsembleSVC("perceptron", C=0.3), X, Y), atol=0.05)
 
@@ -181,10 +175,18 @@ def test_a_given_matrix_is_its_kernel():
     [
         *map(
             InfiniteEnsembleSVC,
-            (Stump(**WIDE), Perceptron(radius=30.0), StumpRegion(2, **WIDE), DecisionTree(0.01, **WIDE)),
+            (
+                kernels.Stump(**WIDE),
+                kernels.Perceptron(radius=30.0),
+                kernels.StumpRegion(2, **WIDE),
+                kernels.DecisionTree(0.01, **WIDE),
+            ),
         ),
-        *map(InfiniteEnsembleSVC, (HistogramIntersection((9.0,) * 4), Stump(**WIDE) + Laplacian(0.1))),
-        RhoSVC(Perceptron(radius=30.0)),
+        *map(
+            InfiniteEnsembleSVC,
+            (kernels.HistogramIntersection((9.0,) * 4), kernels.Stump(**WIDE) + kernels.Laplacian(0.1)),
+        ),
+        RhoSVC(kernels.Perceptron(radius=30.0)),
     ],
 )
 def test_ranges_that_are_given_are_kept_to(model):

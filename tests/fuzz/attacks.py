@@ -19,27 +19,13 @@ import numpy as np
 from exact import dot, fractions, gram, product, transposed
 from variants import list_stumps
 
-from cvxens import InfiniteEnsembleSVC, certify, certify_model
+from cvxens import InfiniteEnsembleSVC, certify, certify_model, problems
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, column_generation, formulations, oracles
 from cvxens.colgen.masters import InteriorPointMaster, fastest_master
 from cvxens.crosscheck import SOLVERS
 from cvxens.errors import CvxensError, NotSeparable
 from cvxens.kernels import Gaussian, Laplacian, Linear, StumpRegion
-from cvxens.problems import (
-    SLSSVM,
-    EntropyProjection,
-    HardMarginBoosting,
-    InfiniteSVM,
-    LPBoost,
-    RegularizedExpLoss,
-    RegularizedLeastSquares,
-    RhoSVM,
-    SoftMarginBoosting,
-    SVMDual,
-    SVMPrimal,
-    simplex_codes,
-)
 
 SHIFTED = "intercept of the shifted columns"
 """The name of that intercept among the arrays of a repaired point."""
@@ -291,7 +277,9 @@ def solved(known):
     ways = [lambda: solve_at_once(problem)] if type(problem) in SOLVERS else []
     if known.columns is not None:
         ways += [lambda: generate(known, fastest_master)]
-        ways += [lambda: generate(known, InteriorPointMaster)] if isinstance(problem, SoftMarginBoosting) else []
+        ways += (
+            [lambda: generate(known, InteriorPointMaster)] if isinstance(problem, problems.SoftMarginBoosting) else []
+        )
     for way in ways:
         try:
             objective, certificate = way()
@@ -350,7 +338,7 @@ def hinge(problem, H, y, C):
     return at
 
 
-def svm_primal(random, is_mild, kind=SVMPrimal):
+def svm_primal(random, is_mild, kind=problems.SVMPrimal):
     H, y = table(random, is_mild)
     C = price(random, float(np.abs(H).max()), is_mild)
     h, labels_, c = fractions(H), fractions(y), Fraction(C)
@@ -358,12 +346,12 @@ def svm_primal(random, is_mild, kind=SVMPrimal):
     w = product(transposed(h), [a * s for a, s in zip(u, labels_, strict=True)])
     arrays = {"w": floats(w), "b": floats(b), "u": floats(u)}
     problem = kind(H, y, C)
-    columns = H if kind is SVMPrimal else None
+    columns = H if kind is problems.SVMPrimal else None
     return Known(problem, -value, -value, arrays, hinge(problem, h, labels_, c), columns)
 
 
 def infinite_svm(random, is_mild):
-    return svm_primal(random, is_mild, InfiniteSVM)
+    return svm_primal(random, is_mild, problems.InfiniteSVM)
 
 
 def soft_margin(random, is_mild):
@@ -372,7 +360,7 @@ def soft_margin(random, is_mild):
     h, labels_, c = fractions(H), fractions(y), Fraction(C)
     value, u, w = exact.soft_margin(h, labels_, [c] * len(y))
     arrays = {"w": floats(w), "u": floats(u)}
-    problem = SoftMarginBoosting(H, y, C)
+    problem = problems.SoftMarginBoosting(H, y, C)
     return Known(problem, value, value, arrays, hinge(problem, h, labels_, c), H)
 
 
@@ -390,7 +378,7 @@ def hard_margin(random, is_mild):
         least = min(s * f for s, f in zip(labels_, product(h, point["w"]), strict=True))
         return sum(point["w"]) / least if least > 0 else None
 
-    return Known(HardMarginBoosting(H, y), low, high, arrays, at, H)
+    return Known(problems.HardMarginBoosting(H, y), low, high, arrays, at, H)
 
 
 def cap(D, n):
@@ -415,7 +403,7 @@ def lpboost(random, is_mild):
         z = [s * f / total for s, f in zip(labels_, product(h, point["a"]), strict=True)]
         return max(rho - d * sum(max(Fraction(0), rho - value) for value in z) for rho in z)
 
-    return Known(LPBoost(H, y, D), low, high, {"a": a, "u": u}, at, H, 1e-3 * float(np.abs(H).max()))
+    return Known(problems.LPBoost(H, y, D), low, high, {"a": a, "u": u}, at, H, 1e-3 * float(np.abs(H).max()))
 
 
 def slssvm(random, is_mild):
@@ -424,13 +412,13 @@ def slssvm(random, is_mild):
     n_classes = int(random.integers(2, 4))
     classes = random.integers(0, n_classes, n)
     classes[:2] = 0, 1
-    L = simplex_codes(n_classes)[classes]
+    L = problems.simplex_codes(n_classes)[classes]
     C = price(random, float(np.abs(H).max()), is_mild)
     h, codes, c = fractions(H), fractions(L), Fraction(C)
     value, U, b = exact.slssvm(h, codes, c)
     W = [[dot(column, error) for error in transposed(U)] for column in transposed(h)]
 
-    problem = SLSSVM(H, L, C)
+    problem = problems.SLSSVM(H, L, C)
 
     def at(point):
         b = point["b"]
@@ -485,7 +473,7 @@ def svm_dual(random, is_mild):
         K = moved if all(exactly) else K
     C = price(random, float(np.abs(K).max()) ** 0.5, is_mild)
     k, labels_, c = fractions(K), fractions(y), Fraction(C)
-    problem = SVMDual(K, y, C)
+    problem = problems.SVMDual(K, y, C)
     value, u, b = exact.svm_dual(k, labels_, [c] * len(y))
 
     def at(point):
@@ -506,7 +494,7 @@ def rho_svm(random, is_mild):
     K, y = kernel(random, is_mild)
     K = softened(K, random.choice([0.001, 0.1])) if is_mild else K
     k, labels_ = fractions(K), fractions(y)
-    problem = RhoSVM(K, y)
+    problem = problems.RhoSVM(K, y)
     value, u = exact.rho_svm(k, labels_)
 
     def at(point):
@@ -522,7 +510,7 @@ def regularized_least_squares(random, is_mild):
     targets = y if is_mild or random.random() < 0.7 else nasty(random, len(y), 1)[:, 0]
     gamma = weight_of_norm(random, K) if is_mild else float(10.0 ** random.integers(-12, 13))
     k, goals, g = fractions(K), fractions(targets), Fraction(gamma)
-    problem = RegularizedLeastSquares(K, targets, gamma)
+    problem = problems.RegularizedLeastSquares(K, targets, gamma)
     value, c = exact.regularized_least_squares(k, goals, g)
 
     def at(point):
@@ -540,7 +528,7 @@ def regularized_exp_loss(random, is_mild):
         K, y, lam = K[:3, :3], y[:3], float(10.0 ** random.integers(-10, 11))
         y[0] = -y[1] if len(set(y)) < 2 else y[0]
     k, labels_, weight = fractions(K), fractions(y), Fraction(lam)
-    problem = RegularizedExpLoss(K, y, lam)
+    problem = problems.RegularizedExpLoss(K, y, lam)
     low, high, eta = exact.regularized_exp_loss(k, labels_, weight)
     u = np.array([2 * weight * a * s for a, s in zip(eta, labels_, strict=True)], float)
 
@@ -559,7 +547,7 @@ def entropy_projection(random, is_mild):
     q = y * (K @ (y * alpha_t))
     share = random.uniform(0.1, 0.9) if is_mild else random.choice([0.5, 0.1, 0.999, 1e-6])
     rho = float(q.min() + share * (q.max() - q.min()))
-    problem = EntropyProjection(K, y, alpha_t, rho, equality=equality)
+    problem = problems.EntropyProjection(K, y, alpha_t, rho, equality=equality)
     v = [a * s for a, s in zip(fractions(problem.alpha_t), fractions(y), strict=True)]
     true_q = [s * f for s, f in zip(fractions(y), product(fractions(K), v), strict=True)]
     if not min(true_q) < Fraction(rho) < max(true_q):

@@ -3,26 +3,7 @@
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
-from cvxens.kernels import (
-    DecisionStump,
-    DecisionTree,
-    Gaussian,
-    HistogramIntersection,
-    Laplacian,
-    Linear,
-    MiddleStump,
-    Perceptron,
-    SimplifiedGaussian,
-    SimplifiedLaplacian,
-    SimplifiedPerceptron,
-    SimplifiedStump,
-    Stump,
-    StumpRegion,
-    TreeEnsemble,
-    WeakLearner,
-    and_,
-    or_,
-)
+from cvxens import kernels
 from reproduction.ll08_checks import print_regions
 
 
@@ -33,16 +14,16 @@ def box(X):
 
 
 def stump(X):
-    return Stump(*box(X))
+    return kernels.Stump(*box(X))
 
 
 def perceptron(X):
-    return Perceptron(1.5 * float(np.sqrt((X**2).sum(axis=1)).max()), X.shape[1])
+    return kernels.Perceptron(1.5 * float(np.sqrt((X**2).sum(axis=1)).max()), X.shape[1])
 
 
 def trees(X, share):
     """With gamma the given share of 1 / Delta_S."""
-    return DecisionTree(share / stump(X).total_mass(), *box(X))
+    return kernels.DecisionTree(share / stump(X).total_mass(), *box(X))
 
 
 def forest(X):
@@ -58,38 +39,38 @@ def covariance(X):
 EMBODYING = {
     "stump": stump,
     "perceptron": perceptron,
-    "middle stump": MiddleStump,
-    "decision stump": lambda X: DecisionStump(*box(X)),
-    "histogram intersection": lambda X: HistogramIntersection(2 * X.max(axis=0) + 1),
-    "regions of level 1": lambda X: StumpRegion(1, *box(X)),
-    "regions of level 2": lambda X: StumpRegion(2, *box(X)),
-    "regions of level 3": lambda X: StumpRegion(3, *box(X)),
+    "middle stump": kernels.MiddleStump,
+    "decision stump": lambda X: kernels.DecisionStump(*box(X)),
+    "histogram intersection": lambda X: kernels.HistogramIntersection(2 * X.max(axis=0) + 1),
+    "regions of level 1": lambda X: kernels.StumpRegion(1, *box(X)),
+    "regions of level 2": lambda X: kernels.StumpRegion(2, *box(X)),
+    "regions of level 3": lambda X: kernels.StumpRegion(3, *box(X)),
     "regions of level 3, printed": lambda X: print_regions(3, stump(X)),
-    "regions of level 3, of stumps": lambda X: and_(and_(stump(X), stump(X)), stump(X)),
+    "regions of level 3, of stumps": lambda X: kernels.and_(kernels.and_(stump(X), stump(X)), stump(X)),
     "decision trees": lambda X: trees(X, 0.5),
     "decision trees, large gamma": lambda X: trees(X, 0.99),
     "decision trees beyond Theorem 18": lambda X: trees(X, 1.7),
-    "Laplacian": lambda X: Laplacian(0.7, X.shape[1]),
-    "Gaussian": lambda X: Gaussian(0.4, X.shape[1]),
-    "weak learners": lambda X: WeakLearner(stump(X).sample(9, 3), np.arange(9.0)),
-    "linear": lambda X: Linear(covariance(X)),
-    "same leaf": lambda X: TreeEnsemble(forest(X), "leaf"),
-    "common depth": lambda X: TreeEnsemble(forest(X), "depth"),
-    "common ancestors": lambda X: TreeEnsemble(forest(X), "ancestors"),
+    "Laplacian": lambda X: kernels.Laplacian(0.7, X.shape[1]),
+    "Gaussian": lambda X: kernels.Gaussian(0.4, X.shape[1]),
+    "weak learners": lambda X: kernels.WeakLearner(stump(X).sample(9, 3), np.arange(9.0)),
+    "linear": lambda X: kernels.Linear(covariance(X)),
+    "same leaf": lambda X: kernels.TreeEnsemble(forest(X), "leaf"),
+    "common depth": lambda X: kernels.TreeEnsemble(forest(X), "depth"),
+    "common ancestors": lambda X: kernels.TreeEnsemble(forest(X), "ancestors"),
     "sum": lambda X: stump(X) + 3.0 * perceptron(X),
-    "product": lambda X: stump(X) * MiddleStump(X),
+    "product": lambda X: stump(X) * kernels.MiddleStump(X),
     "product of a sum": lambda X: (stump(X) + perceptron(X)) * stump(X) * perceptron(X),
     "multiple": lambda X: 0.25 * stump(X),
-    "and": lambda X: and_(stump(X), 2.0 * perceptron(X)),
-    "or": lambda X: or_(and_(stump(X), stump(X)), perceptron(X) * stump(X)),
+    "and": lambda X: kernels.and_(stump(X), 2.0 * perceptron(X)),
+    "or": lambda X: kernels.or_(kernels.and_(stump(X), stump(X)), perceptron(X) * stump(X)),
 }
 
 SIMPLIFIED = {
-    "simplified stump": lambda X: SimplifiedStump(),
-    "simplified stump with scales": lambda X: SimplifiedStump(np.arange(1.0, X.shape[1] + 1)),
-    "simplified perceptron": lambda X: SimplifiedPerceptron(),
-    "simplified Laplacian": lambda X: SimplifiedLaplacian(0.7),
-    "simplified Gaussian": lambda X: SimplifiedGaussian(0.4),
+    "simplified stump": lambda X: kernels.SimplifiedStump(),
+    "simplified stump with scales": lambda X: kernels.SimplifiedStump(np.arange(1.0, X.shape[1] + 1)),
+    "simplified perceptron": lambda X: kernels.SimplifiedPerceptron(),
+    "simplified Laplacian": lambda X: kernels.SimplifiedLaplacian(0.7),
+    "simplified Gaussian": lambda X: kernels.SimplifiedGaussian(0.4),
 }
 
 EVERY = EMBODYING | SIMPLIFIED

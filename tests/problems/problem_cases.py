@@ -7,21 +7,8 @@ from math import exp, log
 
 import numpy as np
 
+from cvxens import problems
 from cvxens.errors import SolverFallbackWarning
-from cvxens.problems import (
-    SLSSVM,
-    EntropyProjection,
-    HardMarginBoosting,
-    InfiniteSVM,
-    LPBoost,
-    Problem,
-    RegularizedExpLoss,
-    RegularizedLeastSquares,
-    RhoSVM,
-    SoftMarginBoosting,
-    SVMDual,
-    SVMPrimal,
-)
 from cvxens.problems.conic import ConicFunction
 from cvxens.problems.modelling import Term
 
@@ -52,7 +39,7 @@ class Case:
     Python the parameter has its default.
     """
 
-    problem: Callable[..., Problem]
+    problem: Callable[..., problems.Problem]
     primal: Callable[[dict], float]
     dual: Callable[[dict], float]
     violation: Callable[[dict], float]
@@ -99,7 +86,7 @@ def entropy(a):
 
 def svm(H):
     return Case(
-        lambda C=C: (InfiniteSVM if H is CELLS else SVMPrimal)(H, y, C),
+        lambda C=C: (problems.InfiniteSVM if H is CELLS else problems.SVMPrimal)(H, y, C),
         lambda p: sum(p["w"] ** 2) / 2 + hinge(margins(H, p["w"], p["b"])),
         lambda p: sum(p["u"]) - sum(e * e for e in edges(H, p["u"])) / 2,
         lambda p: max(box(p["u"], C), balance(p["u"])),
@@ -108,7 +95,7 @@ def svm(H):
 
 def svm_dual(K):
     return Case(
-        lambda C=C: SVMDual(K, y, C),
+        lambda C=C: problems.SVMDual(K, y, C),
         lambda p: form(K, y * p["u"]) / 2 - sum(p["u"]),
         lambda p: -unslacked(form(K, y * p["u"]), margins(K, y * p["u"], p["b"])),
         lambda p: max(box(p["u"], C), balance(p["u"])),
@@ -121,7 +108,7 @@ def projection(rho, equality):
         return (abs(excess) if equality else max(0.0, excess)) / abs(q).max()
 
     return Case(
-        lambda rho=rho: EntropyProjection(K, y, ALPHA, rho, equality=equality),
+        lambda rho=rho: problems.EntropyProjection(K, y, ALPHA, rho, equality=equality),
         lambda p: entropy(p["alpha"]),
         lambda p: -log(sum(t * exp(-p["eta"] * (v - rho)) for t, v in zip(ALPHA, q, strict=True))),
         lambda p: max(box(p["alpha"]), abs(sum(p["alpha"]) - 1), miss(p["alpha"]), 0.0 if equality else -p["eta"]),
@@ -133,7 +120,7 @@ CASES = {
     "SVMDual": svm_dual(K),
     "SVMDual, conditional": svm_dual(CONDITIONAL),
     "HardMarginBoosting": Case(
-        lambda: HardMarginBoosting(SEPARATING, y),
+        lambda: problems.HardMarginBoosting(SEPARATING, y),
         lambda p: sum(p["w"]),
         lambda p: sum(p["u"]),
         lambda p: max(
@@ -144,20 +131,20 @@ CASES = {
         ),
     ),
     "SoftMarginBoosting": Case(
-        lambda C=C: SoftMarginBoosting(H, y, C),
+        lambda C=C: problems.SoftMarginBoosting(H, y, C),
         lambda p: sum(p["w"]) + hinge(margins(H, p["w"])),
         lambda p: sum(p["u"]),
         lambda p: max(box(p["w"]), box(p["u"], C), max(edges(H, p["u"])) - 1),
     ),
     "InfiniteSVM": svm(CELLS),
     "LPBoost": Case(
-        lambda D=D: LPBoost(H, y, D),
+        lambda D=D: problems.LPBoost(H, y, D),
         lambda p: soft_minimum(margins(H, p["a"])),
         lambda p: max(edges(H, p["u"])),
         lambda p: max(box(p["a"]), abs(sum(p["a"]) - 1), box(p["u"], D), abs(sum(p["u"]) - 1)),
     ),
     "RhoSVM": Case(
-        lambda: RhoSVM(K, y),
+        lambda: problems.RhoSVM(K, y),
         lambda p: 2 * p["rho"] - form(K, p["c"]),
         lambda p: form(K, y * p["u"]),
         lambda p: max(box(p["u"]), abs(sum(p["u"]) - 1), *(p["rho"] - z for z in margins(K, p["c"]))),
@@ -166,13 +153,13 @@ CASES = {
     "EntropyProjection, upwards": projection(SLACK_RHO, equality=True),
     "EntropyProjection, at most": projection(RHO, equality=False),
     "RegularizedExpLoss": Case(
-        lambda lam=LAM: RegularizedExpLoss(K, y, lam),
+        lambda lam=LAM: problems.RegularizedExpLoss(K, y, lam),
         lambda p: sum(exp(-z) for z in margins(K, p["eta"])) / N + LAM * form(K, p["eta"]),
         lambda p: -sum(v * log(N * v) - v for v in p["u"] if v > 0) - form(K, y * p["u"]) / (4 * LAM),
         lambda p: box(p["u"]),
     ),
     "SLSSVM": Case(
-        lambda C=C: SLSSVM(H, L, C),
+        lambda C=C: problems.SLSSVM(H, L, C),
         lambda p: (
             (p["W"] ** 2).sum() / 2
             + C / 2 * sum(sum((L[i] - sum(H[i, j] * p["W"][j] for j in range(M)) - p["b"]) ** 2) for i in range(N))
@@ -185,7 +172,7 @@ CASES = {
         lambda p: max(abs(sum(p["U"]))) / max(1.0, abs(p["U"]).sum()),
     ),
     "RegularizedLeastSquares": Case(
-        lambda gamma=GAMMA: RegularizedLeastSquares(K, y, gamma),
+        lambda gamma=GAMMA: problems.RegularizedLeastSquares(K, y, gamma),
         lambda p: sum((sum(K[i] * p["c"]) - y[i]) ** 2 for i in range(N)) / N + GAMMA * form(K, p["c"]),
         lambda p: sum(p["s"] * y) - N / 4 * sum(p["s"] ** 2) - form(K, p["s"]) / (4 * GAMMA),
         lambda p: 0.0,

@@ -4,27 +4,11 @@ import numpy as np
 import pytest
 from brute_force import refused
 
-from cvxens import validation
+from cvxens import problems, validation
 from cvxens.certificates import certify
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Perceptron, SimplifiedStump, Stump
-from cvxens.problems import (
-    SLSSVM,
-    EntropyProjection,
-    HardMarginBoosting,
-    InfiniteSVM,
-    LPBoost,
-    Problem,
-    RegularizedExpLoss,
-    RegularizedLeastSquares,
-    RhoSVM,
-    SoftMarginBoosting,
-    StumpColumns,
-    SVMDual,
-    SVMPrimal,
-    simplex_codes,
-)
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import MulticlassExponential
 from cvxens.problems.penalties import L1
@@ -36,22 +20,22 @@ y = np.array([1.0, -1.0, 1.0, -1.0])
 H = np.array([[1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0], [1.0, -1.0, -1.0]])
 K = H @ H.T + np.eye(4)
 uniform = np.full(4, 0.25)
-L = simplex_codes(3)[[0, 1, 2, 0]]
+L = problems.simplex_codes(3)[[0, 1, 2, 0]]
 
 OVER_COLUMNS = {
-    "SVMPrimal": lambda H=H, y=y: SVMPrimal(H, y, 1.0),
-    "HardMarginBoosting": lambda H=H, y=y: HardMarginBoosting(H, y),
-    "SoftMarginBoosting": lambda H=H, y=y: SoftMarginBoosting(H, y, 1.0),
-    "InfiniteSVM": lambda H=H, y=y: InfiniteSVM(H, y, 1.0),
-    "LPBoost": lambda H=H, y=y: LPBoost(H, y, 1.0),
+    "SVMPrimal": lambda H=H, y=y: problems.SVMPrimal(H, y, 1.0),
+    "HardMarginBoosting": lambda H=H, y=y: problems.HardMarginBoosting(H, y),
+    "SoftMarginBoosting": lambda H=H, y=y: problems.SoftMarginBoosting(H, y, 1.0),
+    "InfiniteSVM": lambda H=H, y=y: problems.InfiniteSVM(H, y, 1.0),
+    "LPBoost": lambda H=H, y=y: problems.LPBoost(H, y, 1.0),
 }
 OVER_KERNELS = {
-    "SVMDual": lambda K=K, y=y: SVMDual(K, y, 1.0),
-    "RhoSVM": lambda K=K, y=y: RhoSVM(K, y),
-    "EntropyProjection": lambda K=K, y=y: EntropyProjection(K, y, uniform, 1.0),
-    "RegularizedExpLoss": lambda K=K, y=y: RegularizedExpLoss(K, y, 1.0),
+    "SVMDual": lambda K=K, y=y: problems.SVMDual(K, y, 1.0),
+    "RhoSVM": lambda K=K, y=y: problems.RhoSVM(K, y),
+    "EntropyProjection": lambda K=K, y=y: problems.EntropyProjection(K, y, uniform, 1.0),
+    "RegularizedExpLoss": lambda K=K, y=y: problems.RegularizedExpLoss(K, y, 1.0),
 }
-RIDGE = {"RegularizedLeastSquares": lambda K=K, y=y: RegularizedLeastSquares(K, y, 1.0)}
+RIDGE = {"RegularizedLeastSquares": lambda K=K, y=y: problems.RegularizedLeastSquares(K, y, 1.0)}
 CONVEX = {name: make for name, make in (OVER_KERNELS | RIDGE).items() if name != "EntropyProjection"}
 
 
@@ -114,8 +98,8 @@ def test_hypotheses_that_are_no_matrix_of_the_samples(name, columns, found):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda X: StumpColumns(np.asarray(X)).shape,
-        lambda X: SVMPrimal(StumpColumns(X), y, 1.0).solve(),
+        lambda X: problems.StumpColumns(np.asarray(X)).shape,
+        lambda X: problems.SVMPrimal(problems.StumpColumns(X), y, 1.0).solve(),
         lambda X: Stump().cells(X),
     ],
 )
@@ -125,7 +109,7 @@ def test_samples_without_stumps(make, sample):
 
 @pytest.mark.parametrize("name", OVER_COLUMNS)
 def test_stumps_on_another_number_of_samples(name):
-    refused(lambda: OVER_COLUMNS[name](H=StumpColumns(X[:3])), "H", "found 3 rows for 4 labels")
+    refused(lambda: OVER_COLUMNS[name](H=problems.StumpColumns(X[:3])), "H", "found 3 rows for 4 labels")
 
 
 @pytest.mark.parametrize("name", OVER_KERNELS | RIDGE)
@@ -154,24 +138,24 @@ def test_kernels_that_are_indefinite(name):
 
 @pytest.mark.parametrize("kernel", [SimplifiedStump()(X), Perceptron()(X) - 50.0])
 def test_a_conditionally_psd_kernel_is_for_the_svm_alone(kernel):
-    assert SVMDual(kernel, y, 1.0).solve().status == "optimal"
+    assert problems.SVMDual(kernel, y, 1.0).solve().status == "optimal"
     for name in CONVEX.keys() - {"SVMDual"}:
         refused(lambda name=name: CONVEX[name](K=kernel), "K", remedy="constant")
-    refused(lambda: SVMDual(-kernel, y, 1.0), found="not even conditionally PSD")
+    refused(lambda: problems.SVMDual(-kernel, y, 1.0), found="not even conditionally PSD")
 
 
 def test_kernels_that_are_singular_or_zero_are_psd():
-    assert RhoSVM(np.ones((4, 4)), y).solve().objective == pytest.approx(0, abs=1e-7)
-    assert RegularizedLeastSquares(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(1.0)
-    assert SVMDual(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(-4.0)
-    assert RegularizedExpLoss(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(1.0)
+    assert problems.RhoSVM(np.ones((4, 4)), y).solve().objective == pytest.approx(0, abs=1e-7)
+    assert problems.RegularizedLeastSquares(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(1.0)
+    assert problems.SVMDual(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(-4.0)
+    assert problems.RegularizedExpLoss(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(1.0)
     rounded = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]) / 3
-    assert SVMDual(rounded + 1e-15 * np.eye(4)[::-1], y, 1.0).solve().status == "optimal"
+    assert problems.SVMDual(rounded + 1e-15 * np.eye(4)[::-1], y, 1.0).solve().status == "optimal"
 
 
 def test_all_samples_alike_leave_the_intercept_to_decide():
     alike = np.ones((4, 3))
-    for problem in (SVMPrimal(alike, y, 1.0), SVMDual(alike @ alike.T, y, 1.0)):
+    for problem in (problems.SVMPrimal(alike, y, 1.0), problems.SVMDual(alike @ alike.T, y, 1.0)):
         certificate = problem.certify(problem.solve())
         assert certificate.holds(1e-6)
         assert abs(certificate.primal) == pytest.approx(4.0)
@@ -190,17 +174,17 @@ def test_all_samples_alike_leave_the_intercept_to_decide():
     ],
 )
 def test_a_point_to_project_that_is_not_inside_the_simplex(alpha_t, found):
-    refused(lambda: EntropyProjection(K, y, alpha_t, 1.0), "alpha_t", found)
+    refused(lambda: problems.EntropyProjection(K, y, alpha_t, 1.0), "alpha_t", found)
 
 
 @pytest.mark.parametrize("rho", [-1e9, 1e9, np.nan, "1", None])
 def test_a_margin_that_cannot_be_reached(rho):
-    refused(lambda: EntropyProjection(K, y, uniform, rho), "rho")
+    refused(lambda: problems.EntropyProjection(K, y, uniform, rho), "rho")
 
 
 def test_an_entropy_problem_without_any_margin():
-    refused(lambda: EntropyProjection(np.zeros((4, 4)), y, uniform, 0.0), "rho")
-    slack = EntropyProjection(np.zeros((4, 4)), y, uniform, 1.0, equality=False)
+    refused(lambda: problems.EntropyProjection(np.zeros((4, 4)), y, uniform, 0.0), "rho")
+    slack = problems.EntropyProjection(np.zeros((4, 4)), y, uniform, 1.0, equality=False)
     assert slack.certify(alpha=uniform, eta=0.0).holds(1e-6)
 
 
@@ -210,7 +194,7 @@ def test_an_entropy_problem_without_any_margin():
         (np.eye(3)[[0, 1, 2, 0]], "not simplex codes"),
         (2 * L, "not simplex codes"),
         (np.arange(4.0), "not simplex codes"),
-        (simplex_codes(3)[[0, 0, 0, 0]], "found one class only"),
+        (problems.simplex_codes(3)[[0, 0, 0, 0]], "found one class only"),
         (np.ones(4), "found one class only"),
         (with_entry(L, np.nan), "found nan at [1, 1]"),
         (L[:3], "found 4 rows for 3 labels"),
@@ -220,17 +204,17 @@ def test_an_entropy_problem_without_any_margin():
     ],
 )
 def test_labels_that_are_no_simplex_codes(codes, found):
-    assert refused(lambda: SLSSVM(H, codes, 1.0), found=found).argument in {"L", "H"}
+    assert refused(lambda: problems.SLSSVM(H, codes, 1.0), found=found).argument in {"L", "H"}
 
 
 def test_some_of_the_classes_may_be_missing_in_simplex_codes():
-    codes = simplex_codes(4)[[0, 2, 0, 2]]
-    assert SLSSVM(H, codes, 1.0).solve().status == "optimal"
+    codes = problems.simplex_codes(4)[[0, 2, 0, 2]]
+    assert problems.SLSSVM(H, codes, 1.0).solve().status == "optimal"
 
 
 @pytest.mark.parametrize("n_classes", [1, 0, -3])
 def test_simplex_codes_need_two_classes(n_classes):
-    refused(lambda: simplex_codes(n_classes), "n_classes")
+    refused(lambda: problems.simplex_codes(n_classes), "n_classes")
 
 
 CLASSES = MulticlassExponential(1.0, np.array([0, 1, 2, 1]), 3)
@@ -255,17 +239,17 @@ CALLS = [
         for labels in ([0, 0], [1, 2], [0, 2], [-1, 0], [0.5, 1.0])
     ),
     (
-        lambda: Problem(Formulation(CLASSES, L1(), intercept=True, outputs=3), np.ones((4, 2))),
+        lambda: problems.Problem(Formulation(CLASSES, L1(), intercept=True, outputs=3), np.ones((4, 2))),
         "intercept",
         "found True with MulticlassExponential",
     ),
-    *((lambda bad=bad: SLSSVM(H, L, 1.0, bad), "sample_weight") for bad in NO_WEIGHTS),
+    *((lambda bad=bad: problems.SLSSVM(H, L, 1.0, bad), "sample_weight") for bad in NO_WEIGHTS),
     *((lambda bad=bad: formulations.simplex_least_squares(L, bad), "C") for bad in (*NO_WEIGHTS, np.inf)),
     *((lambda bad=bad: formulations.svm(bad), "C") for bad in NO_PRICES),
     *((lambda bad=bad: formulations.soft_margin(bad), "C") for bad in NO_PRICES),
     *((lambda bad=bad: formulations.lpboost(bad), "D") for bad in NO_PRICES),
     *(
-        (lambda name=name: SVMPrimal(H, y, 1.0).solve(name), "solver", "", "CLARABEL")
+        (lambda name=name: problems.SVMPrimal(H, y, 1.0).solve(name), "solver", "", "CLARABEL")
         for name in ("NOPE", "", 3, ["ECOS"])
     ),
 ]
@@ -277,17 +261,17 @@ def test_targets_prices_and_names_that_cannot_be(row):
 
 
 SHAPES = [
-    (SVMPrimal(H, y, 1.0), {"w": (3,), "b": (), "xi": (4,), "u": (4,)}),
-    (SVMDual(K, y, 1.0), {"u": (4,), "b": ()}),
-    (HardMarginBoosting(H, y), {"w": (3,), "u": (4,)}),
-    (SoftMarginBoosting(H, y, 1.0), {"w": (3,), "xi": (4,), "u": (4,)}),
-    (InfiniteSVM(H, y, 1.0), {"w": (3,), "b": (), "xi": (4,), "u": (4,)}),
-    (LPBoost(H, y, 1.0), {"a": (3,), "rho": (), "xi": (4,), "u": (4,)}),
-    (RhoSVM(K, y), {"c": (4,), "rho": (), "u": (4,)}),
-    (EntropyProjection(K, y, uniform, 1.0), {"alpha": (4,), "eta": ()}),
-    (RegularizedExpLoss(K, y, 1.0), {"eta": (4,), "u": (4,)}),
-    (SLSSVM(H, L, 1.0), {"W": (3, 2), "b": (2,), "U": (4, 2)}),
-    (RegularizedLeastSquares(K, y, 1.0), {"c": (4,), "s": (4,)}),
+    (problems.SVMPrimal(H, y, 1.0), {"w": (3,), "b": (), "xi": (4,), "u": (4,)}),
+    (problems.SVMDual(K, y, 1.0), {"u": (4,), "b": ()}),
+    (problems.HardMarginBoosting(H, y), {"w": (3,), "u": (4,)}),
+    (problems.SoftMarginBoosting(H, y, 1.0), {"w": (3,), "xi": (4,), "u": (4,)}),
+    (problems.InfiniteSVM(H, y, 1.0), {"w": (3,), "b": (), "xi": (4,), "u": (4,)}),
+    (problems.LPBoost(H, y, 1.0), {"a": (3,), "rho": (), "xi": (4,), "u": (4,)}),
+    (problems.RhoSVM(K, y), {"c": (4,), "rho": (), "u": (4,)}),
+    (problems.EntropyProjection(K, y, uniform, 1.0), {"alpha": (4,), "eta": ()}),
+    (problems.RegularizedExpLoss(K, y, 1.0), {"eta": (4,), "u": (4,)}),
+    (problems.SLSSVM(H, L, 1.0), {"W": (3, 2), "b": (2,), "U": (4, 2)}),
+    (problems.RegularizedLeastSquares(K, y, 1.0), {"c": (4,), "s": (4,)}),
 ]
 shaped = pytest.mark.parametrize(("problem", "shapes"), SHAPES, ids=[type(p).__name__ for p, _ in SHAPES])
 
