@@ -47,8 +47,8 @@ from cvxens.limits import limit_threads
 DATA = (
     *("australian", "german", "heart", "ionosphere", "pima", "sonar", "spambase", "svmguide1", "votes84", "a1a"),
     *("raetsch_banana", "raetsch_breast-cancer", "raetsch_flare-solar", "raetsch_image", "raetsch_splice"),
-    *("raetsch_thyroid", "raetsch_titanic", "raetsch_waveform", "raetsch_ringnorm", "raetsch_twonorm", "wdbc", "breast"),
-    *("vehicle", "glass", "wine", "iris", "segment"),
+    *("raetsch_thyroid", "raetsch_titanic", "raetsch_waveform", "raetsch_ringnorm", "raetsch_twonorm"),
+    *("wdbc", "breast", "vehicle", "glass", "wine", "iris", "segment"),
 )
 """Names in the directory CVXENS_DATA; all features are numbers, the last five have several classes."""
 

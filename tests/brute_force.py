@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
@@ -158,8 +159,9 @@ def solve_all(
 
 def solve_to_the_end(problem, **options) -> float:
     """The optimum to the solver's full digits: where its first way ends short of them, another one does not."""
+    optimum = np.nan
     for way in ({}, {"max_step_fraction": 0.9}, {"static_regularization_constant": 1e-10}, {"max_step_fraction": 0.7}):
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), suppress(cp.SolverError):
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             optimum = problem.solve(solver="CLARABEL", **options, **way)
         if problem.status == cp.OPTIMAL:

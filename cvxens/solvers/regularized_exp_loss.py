@@ -159,6 +159,7 @@ def reg_adaboost_rounds(problem: RegularizedExpLoss, *, normalised: bool = False
 
     Examples
     --------
+    >>> from itertools import islice
     >>> rounds = reg_adaboost_rounds(RegularizedExpLoss(np.diag([4.0, 1.0]), [1.0, -1.0], lam=0.1))
     >>> [(row.coordinate, round(row.value, 4)) for row in islice(rounds, 3)]
     [(0, 1.0), (1, 0.6634), (-1, 0.4471)]

@@ -100,7 +100,7 @@ def test_products_that_are_kept_are_those_of_all_columns(seed, intercept):
         j = random.permutation(n)[: n // 2]
         X = np.vstack([rows[j], np.ones((int(intercept), 20))])
         assert_allclose(kept.find(rows[:n], j, intercept), (X * D) @ X.T, atol=1e-12)
-        assert kept.is_exact == (drift % 1 == 0)
+        assert kept.is_near
 
 
 @of_every
