@@ -102,7 +102,7 @@ class CombinedSample:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many rows there are, and features."""
+        """The shape (n_rows, n_features) of the rows that hypotheses are evaluated on."""
         return len(self), *np.shape(self.X)[1:]
 
     def __len__(self) -> int:

@@ -112,7 +112,7 @@ class StabilisedMaster:
     smoothing: Smoothing
 
     def __post_init__(self) -> None:
-        self.penalty, self.share = self.formulation.terms[1], self.smoothing.share
+        self.penalty = self.formulation.terms[1]
         self.centre: Array | None = None
         self.best = -inf
         self.has_new = False
@@ -125,10 +125,10 @@ class StabilisedMaster:
         """Solve, and answer with ``share centre + (1 - share) u`` in place of u, while that led to new columns."""
         solution = self.master.solve()
         smooth, self.has_new = self.has_new and isfinite(solution.objective), False
-        if self.centre is None or not smooth or self.share == 0:
+        if self.centre is None or not smooth or (share := self.smoothing.share) == 0:
             # no centre yet, or the last multipliers led to no new column
             return solution
-        u = self.share * self.centre + (1 - self.share) * solution.u
+        u = share * self.centre + (1 - share) * solution.u
         u = balance_exactly(u, self.y) if self.formulation.intercept else u
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 

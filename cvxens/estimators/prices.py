@@ -6,11 +6,11 @@ higher prices score clearly better, and down until lower ones score clearly wors
 learners of its own part of the sample at the price next to it, and is solved over all hypotheses of the oracle to a
 certified gap: nothing of a fold's test part gets into its ensemble. All runs are over the same set of hypotheses, as
 thresholds are those of the whole sample's features, which no label has a part in. So there is an ensemble from the
-first fit on, and whatever ends the search, the best one so far is known.
+first fit on, and whatever ends the search, the best one so far is known. Beside a single fold, as of many samples, the
+whole sample is fitted at the first price alone.
 
-Where prices are given, all of them are tried. So they are for support vector machines, whose folds share one kernel
-(`cvxens.estimators.machines`). `PriceSearchCV` is the search as an estimator; C="auto" is one with what it has by
-default, of one problem of two classes or of a regression.
+Given prices are all tried, as those of support vector machines are, whose folds share one kernel (`machines`).
+`PriceSearchCV` is the search as an estimator; C="auto" has its defaults, for two classes or a regression.
 """
 
 from __future__ import annotations

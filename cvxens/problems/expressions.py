@@ -649,7 +649,7 @@ class PricedExpression(ExpressionPenalty):
         return canonicalise_penalty(self, shape, self.nonnegative).dual().least.bound
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """Return the slope."""
+        """Return what a unit of weight costs at least, above which the edge of a hypothesis outside may improve."""
         return self.slope
 
     def slopes(self, w: Array) -> tuple[Array, Array]:

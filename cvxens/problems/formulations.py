@@ -732,11 +732,11 @@ class HasMultipliers(Protocol):
 
     @property
     def u(self) -> Array:
-        """The multipliers."""
+        """The multipliers of the margins, shape (n_samples,)."""
 
     @property
     def b(self) -> float:
-        """The intercept."""
+        """The intercept of the scores."""
 
 
 @entry

@@ -534,7 +534,7 @@ class StackedSample:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many rows there are, and features."""
+        """The shape (n_rows, n_features) of the rows that hypotheses are evaluated on."""
         return validation.count_rows(self.X) * self.n_scores, *np.shape(self.X)[1:]
 
     def evaluate(self, step: AscendingStep) -> Array:
