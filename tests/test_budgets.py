@@ -16,7 +16,7 @@ HOUSE = {
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 392, "lines": 58390, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 392, "lines": 1386, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
 from cvxens.errors import SolverFailed
+from cvxens.limits import check_time
 from cvxens.types import Array, Attempt
 
 Mask = NDArray[np.bool_]
@@ -39,7 +40,7 @@ class BoxProgram:
         free = (self.low < d) & (d < self.high)
         beta, size = 0.0, float(np.abs(self.Q).max())
         for _ in range(20 * len(d) + 20):
-            beta = self._minimise(d, free)
+            beta = self.minimise(d, free)
             # at the minimum Q d + p + beta y is 0 on what is free, and of a sign that keeps the others at their bounds
             gradient = self.Q @ d + self.p
             # a violation of an optimality condition that is rounding, relative to the sizes that a gradient adds up
@@ -68,24 +69,23 @@ class BoxProgram:
             d[i] = min(max(d[i] + missing, self.low[i]), self.high[i])
         return d
 
-    def _minimise(self, d: Array, free: Mask) -> float:
-        """Move d to the minimum over its free entries, and fix those that bounds stop on the way; returns beta."""
+    def minimise(self, d: Array, free: Mask) -> float:
+        """Move d to the least over free entries, in the time there is, and fix those that bounds stop; returns beta."""
         beta = 0.0
         while free.any():
+            check_time()
             F = np.flatnonzero(free)
             Q, rest = self.Q[np.ix_(F, F)], self.total - float(self.y @ np.where(free, 0.0, d))
             target, beta = solve_balanced(Q, self.y[F], -self.p[F] - self.Q[F] @ np.where(free, 0.0, d), rest)
             # how far towards the target each entry may go: a share above 1 is all the way
             stop = np.where(target < d[F], self.low[F], self.high[F])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = np.where(
-                    (target < self.low[F]) | (target > self.high[F]), (stop - d[F]) / (target - d[F]), 2.0
-                )
+            beyond = (target < self.low[F]) | (target > self.high[F])
+            ratios = np.where(beyond, stop - d[F], 2.0) / np.where(beyond, target - d[F], 1.0)
             first = int(ratios.argmin())
             if ratios[first] > 1:
                 d[F] = target
                 return beta
-            d[F] += ratios[first] * (target - d[F])
+            d[F] = np.clip(d[F] + ratios[first] * (target - d[F]), self.low[F], self.high[F])
             d[F[first]], free[F[first]] = stop[first], False
         return beta
 
@@ -99,11 +99,9 @@ class BoxProgram:
 def solve_balanced(Q: Array, y: Array, right: Array, total: float) -> tuple[Array, float]:
     """Solve ``Q x + beta y = right, y'x = total``; one of the solutions where Q is singular."""
     # [Q y; y' 0], factored with a ridge on Q, whose effect each refinement reduces by the ridge's share of Q
-    n = len(y)
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n], system[:n, n], system[n, :n] = Q, y, y
-    ridged = system + np.diag(np.r_[np.full(n, 1e-12 * max(float(np.abs(Q).max()), 1e-300)), 0.0])
-    factored, goal, x = lu_factor(ridged), np.r_[right, total], np.zeros(n + 1)
+    system = np.block([[Q, y[:, None]], [y, 0.0]])
+    ridge = np.r_[np.full(len(y), 1e-12 * max(float(np.abs(Q).max()), 1e-300)), 0.0]
+    factored, goal, x = lu_factor(system + np.diag(ridge)), np.r_[right, total], np.zeros(len(y) + 1)
     for _ in range(3):
         x += lu_solve(factored, goal - system @ x)
-    return x[:n], float(x[n])
+    return x[:-1], float(x[-1])

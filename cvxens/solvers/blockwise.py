@@ -13,7 +13,7 @@ the block of two. Here SMO runs inside a block whose matrix is in the cache, as 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -31,6 +31,7 @@ from cvxens.kernels.tiles import SIDE, Tile, cut, fill
 from cvxens.limits import (
     Deadline,
     Pace,
+    TimeUp,
     available_memory,
     check_time,
     find_ending,
@@ -48,6 +49,7 @@ from cvxens.problems.penalties import SquaredL2
 from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
+from cvxens.solvers.active_set import BoxProgram
 from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
 from cvxens.types import Array, Data, KernelFunction
 
@@ -821,13 +823,9 @@ class _Search(Generic[P]):
         while not self.incumbent.history or self.incumbent.best.relative_gap > self.target:
             # minus the gradient of 1/2 v'K v - knots'v
             r = self.knots - np.tile(self.f, len(self.knots) // len(self.f))
-            low, high = self.bounds
-            up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
-            violation, history = float(up.max() - down.min()), self.incumbent.history
-            # so many times the steps in all variables would have halved the gap of any problem that floats resolve
-            is_slow = len(r) <= WHOLE and len(history) >= PATIENCE
-            is_slow = is_slow and self.incumbent.best.relative_gap > history[-PATIENCE].relative_gap / 2
-            if history and (self.incumbent.waited >= PATIENCE or violation <= 0 or is_slow):
+            up, down = np.where(self.v < self.bounds[1], r, -inf), np.where(self.v > self.bounds[0], r, inf)
+            violation = float(up.max() - down.min())
+            if self.incumbent.history and (self.incumbent.waited >= PATIENCE or violation <= 0):
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
@@ -854,14 +852,14 @@ class _Search(Generic[P]):
         # thousands of roundings of a sum of updates are no error
         if np.abs(f - best.f).max() <= 1e-12 * np.abs(f).max():
             return best
-        return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
+        fresh = self.problem.solution_at(best.u)
+        is_worse = ending is Ending.OPTIMAL and fresh.relative_gap > self.tol
+        return replace(fresh, history=best.history, ending=Ending.ROUNDING if is_worse else ending)
 
     def _choose_size(self) -> int:
         """Return the number of variables of the next block: under a limit twice as many at most, if there is time."""
         largest, left = self.rows.block_size, time_left()
-        if left == inf:
-            return largest
-        wanted = min(2 * self.size, largest)
+        wanted = largest if left == inf else min(2 * self.size, largest)
         if self.pace_of_values * wanted * (wanted + len(self.f)) < left / 2:
             self.size = wanted
         return self.size
@@ -891,18 +889,24 @@ class _Search(Generic[P]):
             n_steps += taken
             if taken < portion or time_left() < reserve:
                 break
-        change = point[0] - self.v[block]
+        if n_steps >= most:
+            # so many pairs are a valley, and its least point between the bounds one system, of 1/2 d'K d - reach'd
+            exact = np.asarray(K, float)
+            reach = knots if is_whole else r[block] + exact @ self.v[block]
+            program = BoxProgram(exact, np.ones(len(block)), -reach, float(self.v[block].sum()), *bounds)
+            with suppress(TimeUp):
+                program.minimise(point[0], (bounds[0] < point[0]) & (point[0] < bounds[1]))
+            point[1] = reach - exact @ point[0]
+        change, self.v[block] = point[0] - self.v[block], point[0]
+        self.n_blocks += 1
         if is_whole:
-            self.v, self.f = point[0], (knots - point[1])[:n]
-            self.n_blocks += 1
+            self.f = (knots - point[1])[:n]
             # every step rounds what it adds to f, at most 2 length max |K|, and f itself
             moved = 4 * float(np.abs(change).max()) * rows.largest
             self.drift += EPSILON * n_steps * (float(np.abs(self.f).max()) + moved) if rows.K is None else 0.0
             return
         change = change if places is None else np.bincount(places, change, len(chosen))
         rows.add(chosen, change, self.f)
-        self.v[block] = point[0]
-        self.n_blocks += 1
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
         sizes = float(np.abs(change).sum())
         of_sums = 0.0 if rows.K is not None else (len(block) + 1) * sizes * rows.largest

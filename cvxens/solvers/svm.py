@@ -111,7 +111,7 @@ def _evaluate_gap(problem: Problem, u: Array) -> float:
 
 
 def _fall_back(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution) -> Solution:
-    """Return the solution, or the reference's where rounding held it up short of the optimum."""
+    """Return the solution, or the better of it and the reference's where rounding held it up short of the optimum."""
     # one that was held up is still an optimum
     if (gap := problem.certify(solution).relative_gap) <= 1e-6:
         return solution
@@ -119,6 +119,10 @@ def _fall_back(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SolverFallbackWarning)
         reference = problem.solve()
-    attempts = (failed, *reference.attempts)
+    *others, last = reference.attempts
+    if (other := problem.certify(reference).relative_gap) <= gap:
+        best, attempts = reference, (failed, *others, last)
+    else:
+        best, attempts = solution, (*others, replace(last, status=f"relative gap {other:.1e}"), failed)
     tell_of_fallback(attempts)
-    return replace(reference, seconds=solution.seconds + reference.seconds, attempts=attempts)
+    return replace(best, seconds=solution.seconds + reference.seconds, attempts=attempts)

@@ -97,6 +97,17 @@ def test_the_reference_certifies_the_optimum(way, kernel, sample, log_C):
     assert SVMDual(kernel(X), y, C).certify(u=u, b=b).holds({"dual": 2e-8, "path": 1e-7}.get(way, 1e-6))
 
 
+@pytest.mark.parametrize("way", ["blocks", "rows"])
+def test_a_valley_that_pairs_hardly_descend_is_crossed(way):
+    # by pairs alone the gap was 0.08 after 10^7 steps
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5))
+    y = np.where(X[:, 0] + rng.normal(scale=0.7, size=100) > 0, 1.0, -1.0)
+    solution = solve(way, Linear(np.eye(5)), X, y, 1e5, tol=1e-9)
+    assert solution.ending is Ending.OPTIMAL
+    assert -solution.objective == pytest.approx(solve_svm_primal(SVMPrimal(X, y, 1e5)).objective, rel=1e-8)
+
+
 def test_a_violation_whose_square_underflows_ends_blocks():
     sample, y = make_twonorm(9, 1, random_state=125)
     u, b, _ = find_point("blocks", KERNELS["gaussian"], np.round(sample, 2), y, 10.0)
@@ -259,9 +270,10 @@ def overlapping(n_samples):
     return X @ X.T, np.where(np.arange(n_samples) % 2, 1.0, -1.0)
 
 
-def test_held_up_far_from_the_optimum_leaves_it_to_the_reference():
-    problem = SVMDual(*overlapping(6), 1e5)
-    with pytest.warns(SolverFallbackWarning, match=r"blocks.*relative gap .* from CLARABEL"):
+@pytest.mark.parametrize("n_samples", [20, 40])
+def test_held_up_far_from_the_optimum_leaves_it_to_the_better_of_two(n_samples):
+    problem = SVMDual(*overlapping(n_samples), 1e5)
+    with pytest.warns(SolverFallbackWarning, match=r"relative gap .* from (blocks|CLARABEL)"):
         solution = solve_svm_dual(problem)
-    assert [attempt.solver for attempt in solution.attempts] == ["blocks of variables", "CLARABEL"]
-    assert problem.certify(solution).holds(1e-6)
+    assert {attempt.solver for attempt in solution.attempts} == {"blocks of variables", "CLARABEL"}
+    assert problem.certify(solution).relative_gap <= min(1e-5, problem.certify(problem.solve()).relative_gap)
