@@ -12,7 +12,7 @@ from cvxens.colgen import Formulation, Oracle, Run
 from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator, link_logistic
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.regressors import LOSSES
+from cvxens.estimators.regressors import LOSSES, check_levels, make_loss
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1
@@ -115,16 +115,19 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
         sum |w| + C sum_i loss(t_i - f(x_i)),
 
     proven over all of them. With m the mean absolute deviation of the targets from their median, the loss of r is
-    ``r^2 / (2 m)``; Huber's, ``r^2 / (2 delta)`` up to `delta` and ``|r| - delta/2`` beyond; or |r|. So C has no
-    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show. C is chosen as by
-    `AdditiveClassifier`.
+    ``r^2 / (2 m)``; Huber's, ``r^2 / (2 delta)`` up to `delta` and ``|r| - delta/2`` beyond; |r|; or, of a quantile q,
+    ``q r`` above 0 and ``(q - 1) r`` below. So C has no unit. Few hypotheses have a weight, which `get_rules` and
+    `cvxens.plotting` show. C is chosen as by `AdditiveClassifier`, of a quantile by its loss.
 
     Parameters
     ----------
-    loss : {"squared", "huber", "absolute"}
-        What deviations cost. The last two are for targets with outliers; absolute deviations take the longest.
+    loss : {"squared", "huber", "absolute", "quantile"}
+        What deviations cost. Huber's and absolute ones are for targets with outliers; absolute ones and those of a
+        quantile (Koenker & Bassett 1978) take the longest.
     delta : float, optional
         Of the loss "huber"; by default the mean absolute deviation from the median.
+    quantile : float
+        Of the loss "quantile", above 0 and below 1.
 
     Examples
     --------
@@ -141,13 +144,14 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
     _: KW_ONLY
     C: float | str = AUTO
     delta: float | None = None
+    quantile: float = 0.5
 
     def _check(self, sample: Any) -> None:
-        validation.one_of("loss", self.loss, ["squared", "huber", "absolute"])
+        validation.one_of("loss", self.loss, [name for name in LOSSES if name != "epsilon_insensitive"])
+        check_levels(validation.number("quantile", self.quantile))
         if self.delta is not None:
             validation.positive("delta", self.delta)
         super()._check(sample)
 
     def _state(self, sample: TargetSample) -> Formulation:
-        loss = LOSSES[self.loss][0](sample.targets, self._price(sample) * sample.weights, self.delta)
-        return Formulation(loss, L1(), intercept=True)
+        return Formulation(make_loss(self, LOSSES, sample, self._price(sample) * sample.weights), L1(), intercept=True)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
@@ -603,13 +603,15 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     """Return what rates raw scores F (n_test,) or (n_test, n_parts) of a test part of a sample; larger is better.
 
     By default it is minus the loss that is minimised: the log loss where there are probabilities, else the hinge loss,
-    of several classes that of the margin to the best of the others; of a regression the error.
+    of several classes that of the margin to the best of the others; of a regression the error, that of its quantile.
     """
     if isinstance(scoring, list | tuple | dict | set):
         raise InvalidInput("scoring", f"found several, {scoring!r:.100}", "give one to choose by")
     if scoring is None and not is_classifier(estimator):
-        loss = estimator.get_params(deep=False).get("loss")
-        scoring = "neg_mean_squared_error" if loss == "squared" else "neg_mean_absolute_error"
+        given = estimator.get_params(deep=False)
+        scoring = "neg_mean_squared_error" if given.get("loss") == "squared" else "neg_mean_absolute_error"
+        if given.get("loss") == "quantile":
+            scoring = make_scorer(mean_pinball_loss, greater_is_better=False, alpha=np.ravel(given["quantile"])[0])
     try:
         scorer = scoring and check_scoring(estimator, scoring)
     except ValueError as error:

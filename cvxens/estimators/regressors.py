@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, TypeAlias, final
 
@@ -57,6 +57,23 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
     "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile"),
 }
 """The losses of regressors by their names, from targets, prices and the parameter that each has."""
+
+
+def make_loss(model: Regressor, names: Iterable[str], sample: TargetSample, prices: Array) -> Loss:
+    """Make the loss that a regressor asks for, one of these names; of several quantiles that of the first."""
+    parameters = model.get_params(deep=False)
+    make, parameter = LOSSES[validation.one_of("loss", parameters["loss"], names)]
+    given = parameters.get(parameter)
+    return make(sample.targets, prices, np.ravel(given)[0] if parameter == "quantile" else given)
+
+
+def check_levels(quantile: ArrayLike) -> Array:
+    """Return levels of quantiles (n_quantiles,), each above 0 and below 1, that ascend."""
+    levels = np.atleast_1d(validation.finite_array("quantile", quantile))
+    if levels.ndim > 1 or not levels.size or levels.min() <= 0 or levels.max() >= 1 or (np.diff(levels) <= 0).any():
+        found = f"found {quantile!r:.100}"
+        raise InvalidInput("quantile", found, "give a level above 0 and below 1, or several that ascend")
+    return levels
 
 
 @final
@@ -128,7 +145,6 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _state(self, sample: TargetSample) -> Formulation:
         self._check_parameters()
-        make, parameter = LOSSES[validation.one_of("loss", self.loss, [name for name in LOSSES if name != "squared"])]
         prices = self._price(sample) * sample.weights
         if self._n_scores > 1:
             found = f"with {self._n_scores} quantiles"
@@ -136,16 +152,12 @@ class LPBoostRegressor(Ensemble, Regressor):
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
             return Formulation(several, L1(), intercept=True)
-        given: Any = vars(self).get(parameter)
-        loss = make(sample.targets, prices, float(np.ravel(given)[0]) if parameter == "quantile" else given)
+        loss = make_loss(self, [name for name in LOSSES if name != "squared"], sample, prices)
         return Formulation(loss, L1(), intercept=True)
 
     def _check_parameters(self) -> None:
         """Raise where a parameter is none, also of a loss that is not asked for."""
-        levels = np.atleast_1d(validation.finite_array("quantile", self.quantile))
-        if levels.ndim > 1 or not levels.size or levels.min() <= 0 or levels.max() >= 1 or (np.diff(levels) <= 0).any():
-            found = f"found {self.quantile!r:.100}"
-            raise InvalidInput("quantile", found, "give a level above 0 and below 1, or several that ascend")
+        check_levels(self.quantile)
         if self.delta is not None:
             validation.positive("delta", self.delta)
         if self.epsilon is not None and validation.number("epsilon", self.epsilon) < 0:

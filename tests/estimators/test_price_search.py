@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import hinge_loss, log_loss, mean_absolute_error, mean_squared_error
+from sklearn.metrics import hinge_loss, log_loss, mean_absolute_error, mean_pinball_loss, mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.svm import SVC
 
@@ -80,15 +80,23 @@ def test_scores_are_those_of_fits_to_each_fold_at_each_price(model, monkeypatch)
     assert chosen.certificate_.proven
 
 
-@pytest.mark.parametrize("loss", ["squared", "absolute"])
+ERRORS = {
+    "squared": mean_squared_error,
+    "absolute": mean_absolute_error,
+    "quantile": partial(mean_pinball_loss, alpha=0.8),
+}
+
+
+@pytest.mark.parametrize("loss", ERRORS)
 def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss, monkeypatch):
     monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))
     t = 2 * X[:, 0] - X[:, 1] + RNG.normal(size=60)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    chosen = PriceSearchCV(AdditiveRegressor(loss, oracle="stumps"), cv=folds).fit(X, t)
+    make = partial(AdditiveRegressor, loss, oracle="stumps", quantile=0.8)
+    chosen = PriceSearchCV(make(), cv=folds).fit(X, t)
     table = chosen.cv_results_
-    row, error = len(table["params"]) // 2, mean_squared_error if loss == "squared" else mean_absolute_error
-    models = {row: AdditiveRegressor(loss, C=1.5**0.5 * table["param_C"][row], oracle="stumps", tol=1e-6)}
+    row, error = len(table["params"]) // 2, ERRORS[loss]
+    models = {row: make(C=1.5**0.5 * table["param_C"][row], tol=1e-6)}
     assert_scores_are_those_of(models, chosen, (X, t), folds, lambda fold, A, u: error(u, fold.predict(A)), 0.03)
     best = int(table["mean_test_score"].argmax())
     assert table["param_C"][best] == chosen.C_

@@ -1,5 +1,7 @@
 """Regressors by column generation: against all stumps at once in cvxpy, and what users see of them."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -37,14 +39,15 @@ def enumerate_all(loss):
     return solve_all(all_stumps(X)[:, :-1], None, loss, cp.norm1, intercept=True, tol=1e-9)
 
 
+AdditiveStumps = partial(AdditiveRegressor, oracle="stumps")
 WIDTH = measure_deviation(T, np.ones(30))
 CASES = {
     "absolute": (
-        [LPBoostRegressor(C=0.3), AdditiveRegressor("absolute", C=0.3, oracle="stumps")],
+        [LPBoostRegressor(C=0.3), AdditiveStumps("absolute", C=0.3)],
         lambda F: (0.3 * cp.norm1(T - F), []),
     ),
     "huber": (
-        [LPBoostRegressor("huber", C=0.3), AdditiveRegressor("huber", C=0.3, oracle="stumps")],
+        [LPBoostRegressor("huber", C=0.3), AdditiveStumps("huber", C=0.3)],
         lambda F: (0.3 / WIDTH * cp.sum(cp.huber(T - F, WIDTH)) / 2, []),
     ),
     "narrow huber": ([LPBoostRegressor("huber", C=0.3, delta=0.5)], lambda F: (0.3 * cp.sum(cp.huber(T - F, 0.5)), [])),
@@ -53,18 +56,15 @@ CASES = {
         lambda F: (0.3 * cp.sum(cp.pos(cp.abs(T - F) - 0.1 * WIDTH)), []),
     ),
     "quantile": (
-        [LPBoostRegressor("quantile", C=0.3, quantile=0.8)],
+        [model(loss="quantile", C=0.3, quantile=0.8) for model in (LPBoostRegressor, AdditiveStumps)],
         lambda F: (0.3 * cp.sum(0.8 * cp.pos(T - F) + 0.2 * cp.pos(F - T)), []),
     ),
     "by default": ([LPBoostRegressor()], lambda F: (cp.norm1(T - F) / 30**0.5, [])),
-    "squared": (
-        [AdditiveRegressor("squared", C=0.3, oracle="stumps")],
-        lambda F: (0.3 / WIDTH / 2 * cp.sum_squares(T - F), []),
-    ),
+    "squared": ([AdditiveStumps("squared", C=0.3)], lambda F: (0.3 / WIDTH / 2 * cp.sum_squares(T - F), [])),
 }
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "quantile"])
 def test_an_additive_model_finds_its_price_in_any_units(loss):
     model = AdditiveRegressor(loss, pairs=False).fit(X, T)
     moved = AdditiveRegressor(loss, pairs=False).fit(X, 1000 * T + 5e4)
