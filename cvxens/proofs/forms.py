@@ -81,11 +81,6 @@ class Form:
         )
 
     @property
-    def is_linear(self) -> bool:
-        """True if the minimum over columns is a linear program."""
-        return (self.loss, self.penalty) in LINEAR
-
-    @property
     def is_pool(self) -> bool:
         """True if the hypotheses are the columns of X."""
         return "pool" in self.hypotheses

@@ -30,7 +30,7 @@ from cvxens.problems import Columns, DenseColumns, Evaluated, Problem
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.maps import ColumnMap
 from cvxens.proofs import checker
-from cvxens.proofs.forms import Form, Point, Reading, Term, to_integers
+from cvxens.proofs.forms import LINEAR, Form, Point, Reading, Term, to_integers
 from cvxens.proofs.programs import LinearProgram
 from cvxens.proofs.vertices import LARGEST, find_vertex, independent_rows, solve_rationals
 from cvxens.types import Array
@@ -338,7 +338,7 @@ def prove(
     # of more entries the simplex method takes minutes
     if len(terms) * len(X) > 500_000 or isinstance(u, Proof):
         as_given = True
-    if not as_given and form.is_linear:
+    if not as_given and (form.loss, form.penalty) in LINEAR:
         merged = ((feature, threshold, float(weight)) for feature, threshold, weight in _merge_stumps(X, terms))
         found = find_vertex(form, X, signs, [term for term in merged if term[2]])
     if found is None:
