@@ -99,7 +99,7 @@ def test_the_reference_certifies_the_optimum(way, kernel, sample, log_C):
 
 @pytest.mark.parametrize("way", ["blocks", "rows"])
 def test_a_valley_that_pairs_hardly_descend_is_crossed(way):
-    # by pairs alone the gap was 0.08 after 10^7 steps
+    # by pairs alone the gap was 0.08 after 5 x 10^6 steps
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 5))
     y = np.where(X[:, 0] + rng.normal(scale=0.7, size=100) > 0, 1.0, -1.0)
