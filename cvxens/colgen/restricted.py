@@ -339,6 +339,11 @@ class FastMaster:
     def supports(cls, formulation: Formulation) -> bool:
         return not cls.needs or any(not need.find_missing(formulation) for need in cls.needs)
 
+    @classmethod
+    def suits(cls, formulation: Formulation, n_samples: int) -> bool:
+        """Return True if it supports the formulation, and the sample is large enough for it to be the fastest."""
+        return n_samples >= cls.least_samples and cls.supports(formulation)
+
     def add(self, columns: Sequence[Column]) -> None:
         self.restricted.add(columns)
 
@@ -358,7 +363,7 @@ class Fastest:
     def __call__(self, formulation: Formulation, y: Array) -> Master:
         formulation = formulation.read(y)
         for first in self.masters:
-            if len(y) >= first.least_samples and first.supports(formulation):
+            if first.suits(formulation, len(y)):
                 break
         try:
             return first(formulation, y)

@@ -492,15 +492,17 @@ def follow_path(program: Program, at: InteriorPoint, target: float) -> tuple[Int
     # of many entries they are first factored in single precision, at half the cost
     is_large = program.rows.values.size >= 2_000_000 and not program.rows.n_steps
     dtype: type = np.float32 if is_large else np.float64
-    first, best, lowest, worse = at, at, inf, 0
+    first, best, lowest, worse, least = at, at, inf, 0, at.complementarity
     with suppress(TimeUp, np.linalg.LinAlgError):
         # steps, each with a factoring
         for _ in range(60):
             newton = NewtonEquations(program, at, dtype)
             gap = newton.gap()
             best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
-            # after 5 steps without progress, or 10 from a start near the border, or where products are rounding, the
-            # path has ended
+            # a start near the border is still on its way to the centre while products halve
+            if best is first and at.complementarity < least / 2:
+                least, worse = at.complementarity, 0
+            # after 5 steps without progress, or 10 from a start, or where products are rounding, the path has ended
             if gap <= target or worse == (10 if best is first else 5) or at.total <= 1e-15 * at.v.sum():
                 break
             d = _correct_direction(newton)

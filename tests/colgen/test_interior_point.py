@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from brute_force import PlainTable, Table, all_stumps, assert_optimum, linear_program, noisy
 from numpy.testing import assert_allclose
+from sklearn.datasets import make_friedman1
 
 from cvxens.colgen import Formulation, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.masters import linear_masters as module
-from cvxens.colgen.oracles import Stumps
+from cvxens.colgen.oracles import AdditiveTerms, Stumps
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1
@@ -82,6 +83,17 @@ def test_it_is_chosen_for_large_samples():
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels[:-1]), HighsMaster)
     assert isinstance(fastest_master(formulations.lpboost(0.4), labels), InteriorPointMaster)
     assert isinstance(fastest_master(formulations.lpboost(0.4), labels[:-1]), HighsMaster)
+    assert isinstance(fastest_master(formulations.least_absolute_deviations(labels[:300]), labels), InteriorPointMaster)
+    assert isinstance(fastest_master(formulations.least_absolute_deviations(labels[:299]), labels), HighsMaster)
+
+
+def test_a_start_near_the_border_goes_on_while_products_halve(monkeypatch):
+    # after ten steps of a falling complementarity the path was given up, and the simplex method did all
+    monkeypatch.setattr(InteriorPointMaster, "_finish", lambda _: pytest.fail("it was given up"))
+    sample, t = make_friedman1(300, 10, noise=1.0, random_state=0)
+    formulation = formulations.least_absolute_deviations(t, 0.5)
+    run = column_generation(formulation, AdditiveTerms(sample), master=InteriorPointMaster, max_rounds=4)
+    assert run.certificate.primal < 0.3 * run.history[0].objective
 
 
 def test_where_it_can_do_no_more_the_simplex_method_finishes(monkeypatch):
