@@ -44,6 +44,7 @@ from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
 from cvxens.features import N_BINS
+from cvxens.kernels.kernel import Shape
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import EPSILON, TINY
@@ -599,8 +600,7 @@ class AdditiveSearch:
                 c = problem.y * u
                 search.start_at(c - (c.sum() + problem.others.balance) / len(c), self.b)
             search.run()
-        best: PartialSolution = search.incumbent.best
-        return best
+        return search.incumbent.best
 
     def _line_search(self, ahead: Ahead, counts: Ints) -> tuple[float, float, Ints]:
         """Go to new functions, or as far towards them as it pays; returns the value there, how far, and the margins."""
@@ -777,7 +777,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         return {**found, "intercept_": np.asarray(model.intercept), "_predictor": model}
 
     @property
-    def shape_functions_(self) -> Any:
+    def shape_functions_(self) -> list[Shape] | list[list[Shape]]:
         """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
 
         A list over the sub-problems where there are several.
@@ -790,7 +790,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         return {"C": self._parts()[0].C_, "tol": self.tol, "max_time": self.max_time}
 
     def _local_attributes(self) -> dict[str, Any]:
-        ends = np.array([knots[[0, -1]] for knots, _ in self.shape_functions_]).T
+        ends = np.array([knots[[0, -1]] for knots, _ in self._predictor.shape_functions]).T
         kernel = TrainingKernel.from_sample("stump", None, ends)
         own = {"_predictor": self._predictor, "_kernel": kernel, "kernel_": kernel.kernel, "solver_": "additive"}
         return super()._local_attributes() | own
