@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain, compress, count, islice, starmap, takewhile
 from math import inf, isfinite
 from operator import attrgetter, ge
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypedDict
 from warnings import warn
 
 import numpy as np
@@ -30,7 +30,6 @@ from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
 from cvxens.colgen.masters import BallMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
-    Hypothesis,
     Incumbent,
     Master,
     MasterSolution,
@@ -51,7 +50,7 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
-from cvxens.hypotheses import negate
+from cvxens.hypotheses import Hypothesis, negate
 from cvxens.limits import (
     OVERRUN,
     OVERRUN_SHARE,
@@ -567,6 +566,18 @@ class Run:
         return H @ self.weights[used] + self.intercept
 
 
+class RunOptions(TypedDict, total=False):
+    """What `column_generation` may be told by those who call it with a tolerance, a start and a time of their own."""
+
+    max_columns: int | None
+    max_rounds: int | None
+    patience: int
+    min_edge: float
+    master: Callable[[Formulation, Array], Master]
+    checkpoint: Checkpoint | str | os.PathLike[str] | None
+    exact: bool
+
+
 def column_generation(
     formulation: Formulation,
     oracle: Oracle,
@@ -708,11 +719,9 @@ def column_generation(
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
             search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)
         run = search.run(limits)
-    proof = cast("Proof", run.certificate.exact()) if exact else None
+    proof = run.certificate.exact() if exact else None
+    assert proof is None or isinstance(proof, Proof)
     return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
-
-
-generate: Callable[..., Run] = column_generation  # with options that others were given
 
 
 def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:

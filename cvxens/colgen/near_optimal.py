@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import fsum, inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 from warnings import warn
 
 import numpy as np
@@ -36,22 +36,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, issparse
 
 from cvxens import validation
-from cvxens.colgen.loop import Run, generate
+from cvxens.colgen.loop import Run, RunOptions, column_generation
 from cvxens.colgen.masters.linear_masters import LiveProgram
-from cvxens.colgen.protocols import (
-    Column,
-    Hypothesis,
-    Oracle,
-    Priced,
-    ask,
-    declared,
-    evaluate,
-    negate,
-    skip_squares,
-    with_signs,
-)
+from cvxens.colgen.protocols import Column, Oracle, Priced, ask, declared, evaluate, skip_squares, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.hypotheses import Constant
+from cvxens.hypotheses import Constant, Hypothesis, negate
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
 from cvxens.problems import Problem
 from cvxens.problems.duality import Edges, balance_exactly
@@ -678,7 +667,7 @@ def find_bands(
     sample_weight: Given = None,
     tol: float = 1e-2,
     max_time: float = inf,
-    **options: object,
+    **options: Unpack[RunOptions],
 ) -> Bands:
     """Find the exact range of every feature's function and importance over all ensembles almost as good as the best.
 
@@ -748,7 +737,7 @@ def find_bands(
     if formulation.outputs is not None:
         raise InvalidInput("formulation", f"found {formulation.outputs} outputs", "give one of a single output")
     with limit_time(max_time):
-        run = generate(formulation, make_oracle(X), y, start=start, **options)
+        run = column_generation(formulation, make_oracle(X), y, start=start, **options)
         sample = np.asarray(coo_array(X).toarray() if issparse(X) else X)
         names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
         masses = validation.weights(

@@ -28,15 +28,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
-from cvxens.colgen.loop import Run, Step, generate
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle
+from cvxens.colgen.loop import Run, RunOptions, Step, column_generation
+from cvxens.colgen.protocols import Column, Oracle
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
@@ -297,7 +299,7 @@ def solve_path(
     max_points: int = 200,
     max_time: float = inf,
     callback: Callable[[PathPoint], bool | None] | None = None,
-    **options: object,
+    **options: Unpack[RunOptions],
 ) -> Path:
     """Solve a formulation at all prices of an interval, to a certified gap that holds at each of them.
 
@@ -411,7 +413,7 @@ class _Solver:
     y: Given
     ends: tuple[float, float]
     tol: float
-    options: Mapping[str, object]
+    options: RunOptions
     samples: dict[float, _Sample] = field(default_factory=dict)
     """By the prices of points."""
     maximise: bool = False
@@ -427,8 +429,8 @@ class _Solver:
         def watch(step: Step) -> None:
             last[:] = [step]
 
-        options = {"start": list(start), "callback": watch, "tol": SHARE * self.tol, **self.options}
-        run = generate(formulation, self.oracle, self.y, **options)
+        own, tol = self.options, SHARE * self.tol
+        run = column_generation(formulation, self.oracle, self.y, tol=tol, start=start, callback=watch, **own)
         certificate = run.certificate
         bounded = certificate.proven or certificate.condition
         if not bounded and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:

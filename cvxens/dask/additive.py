@@ -38,12 +38,12 @@ from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, draw_rows, list_each, mix
 from cvxens.dask.stumps import Masses
-from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.tallies import add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
-from cvxens.features import N_BINS
+from cvxens.features import N_BINS, Codes, Ints
 from cvxens.kernels.kernel import Shape
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge

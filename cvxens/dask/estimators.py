@@ -49,7 +49,7 @@ from cvxens.dask.shards import (
     summarise_features,
 )
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
-from cvxens.dask.tallies import Ints, Places, add, combine_each, find_extremes, join, sum_exactly, to_float
+from cvxens.dask.tallies import Places, add, combine_each, find_extremes, join, sum_exactly, to_float
 from cvxens.dask.votes import VotedStumps
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.base import LEARNT_OF_X, Classifier, estimator, join_parts, time_limit, warn_of_run
@@ -60,7 +60,7 @@ from cvxens.estimators.classifiers import (
     LPBoostClassifier,
     soft_margin,
 )
-from cvxens.features import find_middles
+from cvxens.features import Ints, find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array, Data, Given

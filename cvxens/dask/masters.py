@@ -30,7 +30,7 @@ from cvxens.colgen.masters.newton_masters import SHARPER, WIDEST
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
-from cvxens.dask.tallies import Codes, Ints, add, join, to_float
+from cvxens.dask.tallies import add, join, to_float
 from cvxens.dask.votes import (
     Doubt,
     InteriorHinge,
@@ -54,6 +54,7 @@ from cvxens.dask.votes import (
     sum_slopes,
 )
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.features import Codes, Ints
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import Pace
 from cvxens.problems.duality import Edges

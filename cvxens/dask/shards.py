@@ -25,9 +25,9 @@ from dask.delayed import delayed
 from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
-from cvxens.dask.tallies import Answer, Codes, Ints, Places, add, find_cells, find_extremes, sum_exactly, to_float
+from cvxens.dask.tallies import Answer, Places, add, find_cells, find_extremes, sum_exactly, to_float
 from cvxens.errors import InvalidInput
-from cvxens.features import N_BINS
+from cvxens.features import N_BINS, Codes, Ints
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
 

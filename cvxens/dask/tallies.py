@@ -194,7 +194,8 @@ def add(parts: Sequence[Answer]) -> Answer:
     """
     total: Any = copy(parts[0])
     if isinstance(total, tuple):
-        return tuple(add(column) for column in zip(*parts, strict=True))
-    for other in parts[1:]:
-        total += other
+        total = tuple(map(add, zip(*parts, strict=True)))
+    else:
+        for other in parts[1:]:
+            total += other
     return total

@@ -57,7 +57,7 @@ from cvxens.solvers import (
     solve_rho_svm,
 )
 from cvxens.solvers.additive import AdditiveKernel, ConditionedMatrix
-from cvxens.solvers.blockwise import KernelFunction, expand
+from cvxens.solvers.blockwise import expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
 from cvxens.solvers.rho_svm import (
     MAX_UPDATES,
@@ -69,7 +69,7 @@ from cvxens.solvers.rho_svm import (
     make_margins,
     take_until,
 )
-from cvxens.types import Array, Matrix
+from cvxens.types import Array, KernelFunction, Matrix
 
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""

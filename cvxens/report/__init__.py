@@ -37,7 +37,7 @@ from cvxens.plotting.runs import read_traces
 from cvxens.types import Array, Data, Given
 
 if TYPE_CHECKING:
-    from cvxens.plotting.effects import Bands
+    from cvxens.colgen import Bands
 
 __all__ = ["Report"]
 

@@ -32,7 +32,16 @@ from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.stumps import SimplifiedStump
-from cvxens.limits import Deadline, available_threads, find_ending, limit_time, map_slices, shares_for, time_is_up
+from cvxens.limits import (
+    Deadline,
+    Ending,
+    available_threads,
+    find_ending,
+    limit_time,
+    map_slices,
+    shares_for,
+    time_is_up,
+)
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap, StepColumns
 from cvxens.rounding import EPSILON, TINY, sum_error
@@ -40,7 +49,7 @@ from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.steps import multiply_steps
-from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, SVMSolution
 from cvxens.types import Array, Data, FieldsOnly
 
 __all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]

@@ -30,6 +30,7 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import SIDE, Tile, cut, fill
 from cvxens.limits import (
     Deadline,
+    Ending,
     Pace,
     TimeUp,
     available_memory,
@@ -50,7 +51,7 @@ from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.active_set import BoxProgram
-from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, SVMSolution
 from cvxens.types import Array, Data, KernelFunction
 
 __all__ = ["KernelRows", "KernelSVM", "KernelSVR", "expand", "solve_blockwise"]

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.masters.modelled_masters import CvxpyMaster
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Oracle, Priced, declared
+from cvxens.colgen.protocols import Column, MasterSolution, Oracle, Priced, declared
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of, stack_dual
 from cvxens.errors import SolverFailed, SolverFallbackWarning
+from cvxens.hypotheses import Hypothesis
 from cvxens.limits import TimeUp, check_time, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
