@@ -44,7 +44,6 @@ from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
 from cvxens.features import N_BINS, Codes, Ints
-from cvxens.kernels.kernel import Shape
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import EPSILON, TINY
@@ -777,7 +776,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         return {**found, "intercept_": np.asarray(model.intercept), "_predictor": model}
 
     @property
-    def shape_functions_(self) -> list[Shape] | list[list[Shape]]:
+    def shape_functions_(self) -> list[tuple[Array, Array]] | list[list[tuple[Array, Array]]]:
         """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
 
         A list over the sub-problems where there are several.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from cvxens.errors import InvalidInput
 from cvxens.tables import NUMBER, TableEncoder
 from cvxens.types import Array, Matrix
-
-if TYPE_CHECKING:
-    # which makes data sets, and so imports this module
-    from cvxens.datasets.reading import FileTable
 
 Split = tuple[NDArray, NDArray]
 
@@ -65,8 +60,9 @@ class Dataset:
     notes: tuple[str, ...] = field(default=(), repr=False)
     splits: tuple[Split, ...] = field(default=(), repr=False)
     encoder: TableEncoder | None = field(default=None, repr=False)
-    table: FileTable | None = field(default=None, repr=False)
-    table_test: FileTable | None = field(default=None, repr=False)
+    # FileTable of the module `reading`, which makes data sets and so imports this one
+    table: object = field(default=None, repr=False)
+    table_test: object = field(default=None, repr=False)
 
     def as_signs(self) -> Dataset:
         """Return this set with labels -1 and +1, the larger label of the training part being +1.
