@@ -97,6 +97,11 @@ class Deadline:
         return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
 
     @property
+    def room(self) -> float:
+        """Seconds for what comes after the loops: what is left, the reserve, and what the limit may be exceeded by."""
+        return max(self.left + self.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * self.max_time)
+
+    @property
     def ending(self) -> Ending:
         """Why it is over: Ctrl-C, at it or at one around it, or its time."""
         if self.interrupted:

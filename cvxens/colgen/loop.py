@@ -51,18 +51,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import Hypothesis, negate
-from cvxens.limits import (
-    OVERRUN,
-    OVERRUN_SHARE,
-    Deadline,
-    Ending,
-    TimeUp,
-    check_time,
-    in_time,
-    limit_time,
-    one_blas_thread,
-    time_left,
-)
+from cvxens.limits import OVERRUN, Deadline, Ending, TimeUp, check_time, in_time, limit_time, one_blas_thread, time_left
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -789,11 +778,9 @@ class Search:
             except (KeyboardInterrupt, TimeUp) as cut:
                 ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._save(at_once=True)
-        room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
-        if ending is Ending.INTERRUPTED and self.incumbent is None:
-            # who interrupts what has not begun does not wait for it
-            room = clock.reserve + OVERRUN
-        with limit_time(room, alone=True) as rest:
+        # who interrupts what has not begun does not wait for it
+        not_begun = ending is Ending.INTERRUPTED and self.incumbent is None
+        with limit_time(clock.reserve + OVERRUN if not_begun else clock.room, alone=True) as rest:
             if self.incumbent is None:
                 self.incumbent = self._before_first_round()
             elif self.kept is not None:

@@ -821,12 +821,6 @@ class _BandSearch:
         X[:, d] = self.base[d]
         return X
 
-    def _with_only(self, d: int) -> Array:
-        """Return the sample in which all features but d are constant."""
-        X = np.repeat(self.base[None], len(self.X), axis=0)
-        X[:, d] = self.X[:, d]
-        return X
-
     def _choose_points(self, d: int, points: Mapping[int, ArrayLike] | int) -> NDArray[np.intp]:
         """Return rows of the sample with the values of feature d at which its function is wanted, ascending."""
         values, rows = np.unique(self.X[:, d], return_index=True)
@@ -844,7 +838,10 @@ class _BandSearch:
 
     def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
         """Find the band of one feature; False beside it where an end is not as near as was asked for."""
-        n, alone, without = len(self.X), self._with_only(d), self._without(d)
+        n, without = len(self.X), self._without(d)
+        # all features but d are constant
+        alone = np.repeat(self.base[None], n, axis=0)
+        alone[:, d] = self.X[:, d]
         own, varies = self._make_oracle(alone), not (without[0] == without).all()
         others = self._make_oracle(without) if varies else _Constants(own) if self.has_constants else None
 

@@ -368,6 +368,9 @@ def solve_path(
         while True:
             widest = max(segments, key=lambda segment: segment.widest[0])
             gap, price = widest.widest
+            # how a run has ended whose gap is too wide at its own price; else rounding is in the way
+            ended = {point.run.ending for point in (widest.left, widest.right)} - {Ending.OPTIMAL}
+            reason = min(ended, key=lambda ending: ending.name, default=Ending.ROUNDING)
             # where a run lowers the gap most
             price = price if widest.crossing is None else widest.crossing
             endings = (
@@ -377,7 +380,7 @@ def solve_path(
                 (Ending.MAX_TIME, time_is_up()),
                 (Ending.MAX_ROUNDS, len(segments) >= max_points - 1),
                 # the gap is that of a run at its own price
-                (_find_reason(widest), not widest.left.price < price < widest.right.price),
+                (reason, not widest.left.price < price < widest.right.price),
             )
             ending = next((ending for ending, is_here in endings if is_here), None)
             if ending is not None:
@@ -550,9 +553,3 @@ def _join(left: PathPoint, right: PathPoint, share: float) -> tuple[tuple[Column
             weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + part * w
     shape = left.run.weights.shape[1:]
     return tuple(columns.values()), np.array([weights[h] for h in columns]).reshape(len(columns), *shape)
-
-
-def _find_reason(segment: Segment) -> Ending:
-    """Return how a run has ended whose gap is too wide at its own price; else rounding is in the way."""
-    endings = {point.run.ending for point in (segment.left, segment.right)} - {Ending.OPTIMAL}
-    return min(endings, key=lambda ending: ending.name, default=Ending.ROUNDING)

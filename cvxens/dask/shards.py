@@ -430,12 +430,13 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
     return list(values.to_delayed(optimize_graph=True).ravel())
 
 
-def read_part(X: Any, y: ArrayLike, weights: Any = None) -> ReadRows:
+def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     """Return rows by feature; numbers of other types than float32 become float64."""
     rows = read_numbers("X", X)
     kind = np.float32 if rows.dtype == np.float32 else np.float64
     values = np.ascontiguousarray(rows.T, dtype=kind)
-    labels = read_labels(y)
+    # None for whatever way of missing a series has
+    labels = y.to_numpy(object, na_value=None) if hasattr(y, "isna") and y.isna().any() else np.asarray(y)
     checked = np.ones(len(rows)) if weights is None else np.asarray(read_numbers("sample_weight", weights), np.float64)
     return ReadRows(values, labels, np.ascontiguousarray(checked))
 
@@ -455,11 +456,6 @@ def read_numbers(argument: str, block: Any) -> NDArray:
     except (TypeError, ValueError) as error:
         remedy = "give numbers, and code categories as such first"
         raise InvalidInput(argument, f"found what is no number ({error!s:.100})", remedy) from None
-
-
-def read_labels(block: Any) -> NDArray:
-    """Return the labels of a block of an array or a series, None for whatever way of missing it has."""
-    return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
 
 def summarise_features(part: ReadRows) -> Census:
