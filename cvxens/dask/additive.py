@@ -45,7 +45,7 @@ from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
 from cvxens.features import N_BINS, Codes, Ints
 from cvxens.limits import Pace, limit_time
-from cvxens.problems.losses import Hinge
+from cvxens.problems.losses import Hinge, best_of_hinges
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, Others, ProximalSearch, spare_bounds
 from cvxens.solvers.newton import find_root
@@ -411,7 +411,8 @@ class SVMOverRows:
         shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=1e-14 * float(u.sum()))
         u = np.clip(u - shift * self.y, 0.0, self.C)
         f = self.kernel.product(self.y * u) + self.others.f
-        b = self._best_intercept(f)
+        # losses of the others are linear in b
+        b = float(best_of_hinges(self.y - f, self.C, self.others.balance + float(self.C[self.y > 0].sum())))
         z = self.y * (f + b)
         # C max(0, 1 - z) + u (z - 1) for every row
         missed = float(np.where(z < 1, (self.C - u) * (1 - z), u * (z - 1)).sum())
@@ -424,14 +425,6 @@ class SVMOverRows:
         moved = u - t * self.y
         free = (moved > 0) & (moved < self.C)
         return -float(self.y @ np.clip(moved, 0.0, self.C)) - self.others.balance, float(np.count_nonzero(free))
-
-    def _best_intercept(self, f: Array) -> float:
-        """Return the b that minimises the losses, those of the others linear in it."""
-        # the slope is -balance - sum of C over y = +1 below all kinks b = y - f, and rises by C at each
-        kinks = self.y - f
-        order = np.argsort(kinks, kind="stable")
-        slopes = np.cumsum(self.C[order]) - self.others.balance - float(self.C[self.y > 0].sum())
-        return float(kinks[order[min(int(np.searchsorted(slopes, 0.0)), len(f) - 1)]])
 
 
 @dataclass(frozen=True, eq=False)
