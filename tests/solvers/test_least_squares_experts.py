@@ -165,25 +165,18 @@ def test_the_factor_is_below_the_matrix_and_exact_where_it_is_known():
     assert_allclose(whole @ whole.T, K, atol=1e-9 * np.abs(K).max())
 
 
-@pytest.mark.parametrize("seconds", [0.0, 100.0])
-def test_the_factor_ends_within_half_of_the_time(seconds, monkeypatch):
-    K = TreeEnsemble(FOREST, "depth")(MANY)
-    clock = SimpleNamespace(now=0.0)
+def test_the_factor_ends_within_half_of_the_time(monkeypatch):
+    K, clock = TreeEnsemble(FOREST, "depth")(MANY), SimpleNamespace(now=0.0)
 
-    class Slow:
-        """A second for every column."""
-
-        shape = K.shape
-
+    class Slow(SimpleNamespace):
         def __matmul__(self, units):
             clock.now += units.shape[1]
             return K @ units
 
     monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: clock.now))
-    with limits.limit_time(seconds):
-        L = iterated.factor_by_nystroem(Slow(), 200)
-    assert clock.now <= seconds / 2 + 20
-    assert L.shape[1] > 0 or seconds == 0
+    with limits.limit_time(100.0):
+        L = iterated.factor_by_nystroem(Slow(shape=K.shape), 200)
+    assert 50 <= clock.now <= 70
     assert np.linalg.eigvalsh(K - L @ L.T).min() > -1e-9 * np.abs(K).max()
 
 
