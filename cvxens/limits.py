@@ -93,7 +93,7 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds that are left, negative once it is over."""
-        own = -inf if self.interrupted else self.max_time - self.seconds
+        own = -inf if self.interrupted else self.began + self.max_time - time.perf_counter()
         return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
 
     @property

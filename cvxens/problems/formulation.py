@@ -267,6 +267,9 @@ def _holds_own(part: object) -> bool:
     """Return whether a part is a user's own, or one of the library's that holds such; expressions claim nothing."""
     if not type(part).__module__.startswith("cvxens.problems."):
         return True
-    values = [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
-    held = [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
-    return any(_holds_own(each) for each in held if isinstance(each, Loss | Penalty))
+    for field in fields(part) if is_dataclass(part) else ():
+        value = getattr(part, field.name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Loss | Penalty) and _holds_own(each):
+                return True
+    return False

@@ -40,6 +40,7 @@ from cvxens.colgen import Ending, Formulation, column_generation, formulations, 
 from cvxens.colgen.loop import _Columns
 from cvxens.kernels import Gaussian
 from cvxens.limits import Pace, TimeUp, check_time, in_time, interruptible, limit_time, time_is_up, time_left
+from cvxens.problems.pair_losses import PairwiseHinge
 from cvxens.problems.penalties import L1
 from cvxens.solvers.additive import AdditiveKernel
 
@@ -299,6 +300,11 @@ def test_no_step_is_begun_that_might_take_longer_than_what_is_left(ticks):
                 limits.time.perf_counter()
         # every step takes six looks: four, and two of the pace's own
         assert steps == 3
+
+
+def test_sums_over_pairs_look_at_the_clock():
+    with limit_time(1e-9), pytest.raises(TimeUp):
+        PairwiseHinge(SIGNS).value(NOISE)
 
 
 def test_ctrl_c_without_a_limit_is_raised():
