@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
 from cvxens.certificates import Certificate, relative
-from cvxens.colgen import Ending, Formulation, Oracle, Run, formulations, loop
+from cvxens.colgen import Ending, Formulation, Run, column_generation, formulations
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed, SolverFallbackWarning
@@ -121,9 +121,9 @@ def _draw(rng: np.random.Generator, items: NDArray[np.intp], most: int) -> NDArr
     return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
 
 
-def generate(formulation: Formulation, oracle: Oracle, y: Array | None, **options: object) -> Run:
-    """Run column generation to the end, or not at all."""
-    run = loop.generate(formulation, oracle, y, tol=1e-9, **options)
+def generate(formulation: Formulation, sample: Sample) -> Run:
+    """Run column generation over all stumps to the end, or not at all."""
+    run = column_generation(formulation, Stumps(sample.X), sample.y, tol=1e-9, master=HighsMaster)
     if run.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
     return run
@@ -134,7 +134,7 @@ def solve_fast(problem: Problem, sample: Sample) -> tuple[str, float, Certificat
     if type(problem) in SOLVERS:
         solution = SOLVERS[type(problem)](problem)
         return solution.solver, solution.objective, problem.certify(solution)
-    run = generate(problem.formulation, Stumps(sample.X), sample.y, master=HighsMaster)
+    run = generate(problem.formulation, sample)
     return "HiGHS columns", run.certificate.primal, run.certificate
 
 
@@ -150,7 +150,7 @@ def place_svm_primal(sample: Sample) -> Problem:
 def place_lpboost(sample: Sample) -> Problem:
     """LPBoost over all stumps, in the parametrisation that makes it P4: D = C/U, so that its optimum is 1/U."""
     C = 20 / len(sample.y)
-    U = generate(formulations.soft_margin(C), Stumps(sample.X), sample.y, master=HighsMaster).certificate.primal
+    U = generate(formulations.soft_margin(C), sample).certificate.primal
     return LPBoost(Signed(StumpColumns(sample.X)), sample.y, C / U)
 
 

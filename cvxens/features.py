@@ -765,7 +765,8 @@ def sum_joint(feature: int, partners: Ints, codes: Codes, n_bins: Ints, weights:
 def column(X: Any, feature: int) -> NDArray:
     """Return one feature of dense or sparse `X` as an array of shape (n_samples,)."""
     if not issparse(X):
-        return np.asarray(X)[:, feature]
+        # read from rows once
+        return np.ascontiguousarray(np.asarray(X)[:, feature])
     X = X.tocsc()
     feature = range(X.shape[1])[feature]
     stored, values = slice(X.indptr[feature], X.indptr[feature + 1]), np.zeros(X.shape[0], X.dtype)

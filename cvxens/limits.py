@@ -93,8 +93,13 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds that are left, negative once it is over."""
-        own = -inf if self.interrupted else self.max_time - self.seconds
+        own = -inf if self.interrupted else self.began + self.max_time - time.perf_counter()
         return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
+
+    @property
+    def room(self) -> float:
+        """Seconds for what comes after the loops: what is left, the reserve, and what the limit may be exceeded by."""
+        return max(self.left + self.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * self.max_time)
 
     @property
     def ending(self) -> Ending:

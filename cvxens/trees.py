@@ -98,7 +98,7 @@ class Tree(FieldsOnly):
         inner = np.flatnonzero(feature >= 0)
         branches = self.branches[inner]
         shapes = {feature.shape, cut.shape, first.shape, counts.shape[:1]} == {(1 + branches.sum(),)}
-        kinds = (feature.dtype.kind, cut.dtype, first.dtype.kind, counts.dtype) == ("i", float, "i", float)
+        kinds = feature.dtype.kind == first.dtype.kind == "i" and {cut.dtype, counts.dtype} == {np.dtype(float)}
         if not (shapes and kinds and counts.shape[1:] == (len(self.classes),)):
             raise ValueError("a tree whose nodes are not as many as their branches")
         # breadth first, so that children come one after the other and after their parents

@@ -10,8 +10,8 @@ HOUSE = {
     "class names used twice": 3,
     "module constants": 288,
     "hasattr + getattr": 78,
-    "Any": 763,
-    "Any in public": 60,
+    "Any": 692,
+    "Any in public": 0,
     "test lines": 45248,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""

@@ -136,8 +136,8 @@ def fit(
     n_samples, n_features = len(train), int(model.n_features_in_)
     click.echo(f"{type(model).__name__} on {dataset.name}: {n_samples} samples, {n_features} features, {seconds:.2f} s")
     target, notes = None, dataset.notes
-    if dataset.table is not None:
-        target, notes = dataset.table.target, (*dataset.table.notes, *model.encoder_.notes)
+    if train.table is not None:
+        target, notes = train.table.target, (*train.table.notes, *model.encoder_.notes)
         by_default = "" if options["target"] is not None else ", the last column"
         click.echo(f"target {target!r}{by_default}: {describe_labels(train.y)}")
     print_notes(notes)

@@ -29,10 +29,10 @@ class Examples:
     @classmethod
     def from_dataset(cls, dataset: Dataset) -> tuple[Examples, Examples | None]:
         """Return the training part of a data set, and its test part if it has one."""
-        train = cls(None if dataset.table else dataset.X, dataset.y, dataset.table)
-        if dataset.y_test is None:
-            return train, None
-        return train, cls(None if dataset.table_test else dataset.X_test, dataset.y_test, dataset.table_test)
+        tables, y_test = (dataset.table, dataset.table_test), dataset.y_test
+        of_train, of_test = (table if isinstance(table, FileTable) else None for table in tables)
+        test = None if y_test is None else cls(None if of_test else dataset.X_test, y_test, of_test)
+        return cls(None if of_train else dataset.X, dataset.y, of_train), test
 
     def __len__(self) -> int:
         return len(self.y)
@@ -84,7 +84,7 @@ class Examples:
 
 def check_target(dataset: Dataset, model: BaseEstimator, named: bool) -> list[str]:
     """Return warnings about a target that is doubtful; `InvalidInput` if it is none of classes, or of numbers."""
-    y, table = dataset.y, dataset.table
+    y, table = dataset.y, Examples.from_dataset(dataset)[0].table
     which = f"the column {table.target!r}" if table else "y"
     if is_regressor(model) and y.dtype.kind not in "biuf":
         found = f"found texts, such as {str(y[0])!r}, in {which}, which are no numbers to predict"
@@ -153,7 +153,7 @@ def describe_labels(y: NDArray) -> str:
 def describe(dataset: Dataset, *, named: bool) -> dict[str, Any]:
     """Return what there is to say of a data set, as JSON has it; `named` if its target was asked for."""
     classes, counts = np.unique(dataset.y, return_counts=True)
-    table, encoder = dataset.table, dataset.encoder
+    table, encoder = Examples.from_dataset(dataset)[0].table, dataset.encoder
     by_class = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
     return {
         "name": dataset.name,
@@ -189,7 +189,7 @@ def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
     y, X = dataset.y, dataset.X
     doubts = []
     if _are_numbers(y, len(counts)):
-        other = _likely_target(dataset.table) if dataset.table and not named else ""
+        other = _likely_target(dataset.table) if isinstance(dataset.table, FileTable) and not named else ""
         hint = f"; --target {other!r} would name another column" if other else ""
         doubts.append(
             f"the target has {len(counts)} different numbers: is it one of classes, or for a regressor?{hint}"

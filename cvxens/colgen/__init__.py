@@ -16,8 +16,9 @@ from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.near_optimal import Band, Bands, Range, find_bands, near_optimal_range
 from cvxens.colgen.paths import Path, PathPoint, solve_path
-from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, TabledSample
+from cvxens.colgen.protocols import Column, Master, MasterSolution, Oracle, Priced, TabledSample
 from cvxens.colgen.stopping import StopEarly
+from cvxens.hypotheses import Hypothesis
 from cvxens.limits import Ending
 from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import Certificate, Round
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle, relative_gap, skip_squares
+from cvxens.colgen.protocols import Column, Oracle, relative_gap, skip_squares
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
 from cvxens.rounding import sum_error
 from cvxens.types import Array, Data, Given
 

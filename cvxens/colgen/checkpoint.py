@@ -24,9 +24,10 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Round
-from cvxens.colgen.protocols import Hypothesis, Incumbent, Oracle
+from cvxens.colgen.protocols import Incumbent, Oracle
 from cvxens.colgen.restricted import intercept_of
 from cvxens.errors import DataFileError, InvalidInput, refusing
+from cvxens.hypotheses import Hypothesis
 from cvxens.storage import check_place, read_file, write_whole
 from cvxens.types import Array
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress, count, starmap
+from itertools import chain, compress, count, islice, starmap, takewhile
 from math import inf, isfinite
 from operator import attrgetter, ge
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypedDict
 from warnings import warn
 
 import numpy as np
@@ -30,7 +30,6 @@ from cvxens.colgen.checkpoint import Checkpoint, Keeper, Saved, mismatch_error
 from cvxens.colgen.masters import BallMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.protocols import (
     Column,
-    Hypothesis,
     Incumbent,
     Master,
     MasterSolution,
@@ -51,8 +50,8 @@ from cvxens.colgen.protocols import (
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
-from cvxens.hypotheses import negate
-from cvxens.limits import OVERRUN, OVERRUN_SHARE, Deadline, Ending, TimeUp, check_time, limit_time, one_blas_thread
+from cvxens.hypotheses import Hypothesis, negate
+from cvxens.limits import OVERRUN, Deadline, Ending, TimeUp, check_time, in_time, limit_time, one_blas_thread, time_left
 from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
@@ -131,7 +130,7 @@ def iterate(
     start : sequence of Hypothesis
         They enter before the first round, evaluated on the oracle's `sample`.
     found : sequence of Hypothesis
-        What the oracle has found before, and enters after these.
+        What the oracle has found before, and enters after these, as far as there is time.
     square_sum : bool
         False if the master's bound needs no sums of squared edges: those that take time are then left out.
     incumbent : Incumbent, optional
@@ -243,7 +242,11 @@ class _Columns:
             # these are hypotheses of the oracle's, each once
             return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
         self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
-        evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in hypotheses]
+        # of what was found only as many as half of the time is for: the rest of it is for what is done with them
+        half, n_start = time_left() / 2, len(dict.fromkeys(start))
+        first, others = in_time(islice(hypotheses, n_start)), islice(hypotheses, n_start, None)
+        within = chain(first, takewhile(lambda _: time_left() >= half, others))
+        evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in within]
         return self._append(self._drop_seen(evaluated, free=solution.is_free))
 
     def choose(self, priced: Priced, solution: MasterSolution) -> list[Column]:
@@ -266,10 +269,10 @@ class _Columns:
         Twice the same hypothesis under two names, or h and -h with free weights, would halve a penalty on squares.
         """
         for column in self.entered[self._n_seen :]:
-            self._values_seen.add(hash_values(column.values)[0])
+            self._values_seen.add(hash_values(column.kept)[0])
         new = []
         for column in columns:
-            own, negated = hash_values(column.values)
+            own, negated = hash_values(column.kept)
             if own not in self._values_seen and not (free and negated in self._values_seen):
                 new.append(column)
                 self._values_seen.add(own)
@@ -353,7 +356,7 @@ class _Columns:
             return self.entered, -inf
         if solution.s.ndim == 1 or not self.entered:
             return tuple(compress(self.entered, excluded)), -inf
-        hashes = [hash_values(column.values) for column in self.entered]
+        hashes = [hash_values(column.kept) for column in self.entered]
         inside = {of_values for of_values, _ in hashes}
         opposite = _measure_edges(-self._find_edges(solution), solution)
         outside = np.array(
@@ -552,6 +555,18 @@ class Run:
         return H @ self.weights[used] + self.intercept
 
 
+class RunOptions(TypedDict, total=False):
+    """What `column_generation` may be told by those who call it with a tolerance, a start and a time of their own."""
+
+    max_columns: int | None
+    max_rounds: int | None
+    patience: int
+    min_edge: float
+    master: Callable[[Formulation, Array], Master]
+    checkpoint: Checkpoint | str | os.PathLike[str] | None
+    exact: bool
+
+
 def column_generation(
     formulation: Formulation,
     oracle: Oracle,
@@ -677,27 +692,25 @@ def column_generation(
     elif checkpoint is not None:
         validation.instance("checkpoint", checkpoint, Checkpoint)
     first, begin = _distinct(start), None
-    if master is fastest_master:
-        formulation = formulation.read(signs)
-        # all stumps at once are more columns than a run wants that counts them, or has some
-        at_once = not first and max_columns is None and len(signs) >= InteriorPointMaster.many_samples
-        if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
-            begin = InteriorPointMaster.begin_with_stumps
-        master = partial(fastest_master_over, oracle)
-    restrict = partial(Restricted, formulation, signs, in_bytes=True)
     # rounds that a checkpoint plays again take no time
     with limit_time(max_time if checkpoint is None else inf):
         with limit_time(inf, alone=True):
-            # counts, but is not cut
+            # what counts, but is not cut
+            if master is fastest_master:
+                formulation = formulation.read(signs)
+                # all stumps at once are more columns than a run wants that counts them, or has some
+                at_once = not first and max_columns is None and len(signs) >= InteriorPointMaster.many_samples
+                if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
+                    begin = InteriorPointMaster.begin_with_stumps
+                master = partial(fastest_master_over, oracle)
+            restrict = partial(Restricted, formulation, signs, in_bytes=True)
             if formulation.holds_own_terms:
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
             search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)
         run = search.run(limits)
-    proof = cast("Proof", run.certificate.exact()) if exact else None
+    proof = run.certificate.exact() if exact else None
+    assert proof is None or isinstance(proof, Proof)
     return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
-
-
-generate: Callable[..., Run] = column_generation  # with options that others were given
 
 
 def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
@@ -765,11 +778,9 @@ class Search:
             except (KeyboardInterrupt, TimeUp) as cut:
                 ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._save(at_once=True)
-        room = max(clock.left + clock.reserve, 0.0) + max(OVERRUN, OVERRUN_SHARE * limits.max_time)
-        if ending is Ending.INTERRUPTED and self.incumbent is None:
-            # who interrupts what has not begun does not wait for it
-            room = clock.reserve + OVERRUN
-        with limit_time(room, alone=True) as rest:
+        # who interrupts what has not begun does not wait for it
+        not_begun = ending is Ending.INTERRUPTED and self.incumbent is None
+        with limit_time(clock.reserve + OVERRUN if not_begun else clock.room, alone=True) as rest:
             if self.incumbent is None:
                 self.incumbent = self._before_first_round()
             elif self.kept is not None:

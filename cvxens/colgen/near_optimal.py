@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import fsum, inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 from warnings import warn
 
 import numpy as np
@@ -36,22 +36,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, issparse
 
 from cvxens import validation
-from cvxens.colgen.loop import Run, generate
+from cvxens.colgen.loop import Run, RunOptions, column_generation
 from cvxens.colgen.masters.linear_masters import LiveProgram
-from cvxens.colgen.protocols import (
-    Column,
-    Hypothesis,
-    Oracle,
-    Priced,
-    ask,
-    declared,
-    evaluate,
-    negate,
-    skip_squares,
-    with_signs,
-)
+from cvxens.colgen.protocols import Column, Oracle, Priced, ask, declared, evaluate, skip_squares, with_signs
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.hypotheses import Constant
+from cvxens.hypotheses import Constant, Hypothesis, negate
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
 from cvxens.problems import Problem
 from cvxens.problems.duality import Edges, balance_exactly
@@ -678,7 +667,7 @@ def find_bands(
     sample_weight: Given = None,
     tol: float = 1e-2,
     max_time: float = inf,
-    **options: object,
+    **options: Unpack[RunOptions],
 ) -> Bands:
     """Find the exact range of every feature's function and importance over all ensembles almost as good as the best.
 
@@ -748,7 +737,7 @@ def find_bands(
     if formulation.outputs is not None:
         raise InvalidInput("formulation", f"found {formulation.outputs} outputs", "give one of a single output")
     with limit_time(max_time):
-        run = generate(formulation, make_oracle(X), y, start=start, **options)
+        run = column_generation(formulation, make_oracle(X), y, start=start, **options)
         sample = np.asarray(coo_array(X).toarray() if issparse(X) else X)
         names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
         masses = validation.weights(
@@ -832,12 +821,6 @@ class _BandSearch:
         X[:, d] = self.base[d]
         return X
 
-    def _with_only(self, d: int) -> Array:
-        """Return the sample in which all features but d are constant."""
-        X = np.repeat(self.base[None], len(self.X), axis=0)
-        X[:, d] = self.X[:, d]
-        return X
-
     def _choose_points(self, d: int, points: Mapping[int, ArrayLike] | int) -> NDArray[np.intp]:
         """Return rows of the sample with the values of feature d at which its function is wanted, ascending."""
         values, rows = np.unique(self.X[:, d], return_index=True)
@@ -855,7 +838,10 @@ class _BandSearch:
 
     def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
         """Find the band of one feature; False beside it where an end is not as near as was asked for."""
-        n, alone, without = len(self.X), self._with_only(d), self._without(d)
+        n, without = len(self.X), self._without(d)
+        # all features but d are constant
+        alone = np.repeat(self.base[None], n, axis=0)
+        alone[:, d] = self.X[:, d]
         own, varies = self._make_oracle(alone), not (without[0] == without).all()
         others = self._make_oracle(without) if varies else _Constants(own) if self.has_constants else None
 

@@ -28,15 +28,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
-from cvxens.colgen.loop import Run, Step, generate
-from cvxens.colgen.protocols import Column, Hypothesis, Oracle
+from cvxens.colgen.loop import Run, RunOptions, Step, column_generation
+from cvxens.colgen.protocols import Column, Oracle
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
@@ -297,7 +299,7 @@ def solve_path(
     max_points: int = 200,
     max_time: float = inf,
     callback: Callable[[PathPoint], bool | None] | None = None,
-    **options: object,
+    **options: Unpack[RunOptions],
 ) -> Path:
     """Solve a formulation at all prices of an interval, to a certified gap that holds at each of them.
 
@@ -366,6 +368,9 @@ def solve_path(
         while True:
             widest = max(segments, key=lambda segment: segment.widest[0])
             gap, price = widest.widest
+            # how a run has ended whose gap is too wide at its own price; else rounding is in the way
+            ended = {point.run.ending for point in (widest.left, widest.right)} - {Ending.OPTIMAL}
+            reason = min(ended, key=lambda ending: ending.name, default=Ending.ROUNDING)
             # where a run lowers the gap most
             price = price if widest.crossing is None else widest.crossing
             endings = (
@@ -375,7 +380,7 @@ def solve_path(
                 (Ending.MAX_TIME, time_is_up()),
                 (Ending.MAX_ROUNDS, len(segments) >= max_points - 1),
                 # the gap is that of a run at its own price
-                (_find_reason(widest), not widest.left.price < price < widest.right.price),
+                (reason, not widest.left.price < price < widest.right.price),
             )
             ending = next((ending for ending, is_here in endings if is_here), None)
             if ending is not None:
@@ -411,7 +416,7 @@ class _Solver:
     y: Given
     ends: tuple[float, float]
     tol: float
-    options: Mapping[str, object]
+    options: RunOptions
     samples: dict[float, _Sample] = field(default_factory=dict)
     """By the prices of points."""
     maximise: bool = False
@@ -427,8 +432,8 @@ class _Solver:
         def watch(step: Step) -> None:
             last[:] = [step]
 
-        options = {"start": list(start), "callback": watch, "tol": SHARE * self.tol, **self.options}
-        run = generate(formulation, self.oracle, self.y, **options)
+        own, tol = self.options, SHARE * self.tol
+        run = column_generation(formulation, self.oracle, self.y, tol=tol, start=start, callback=watch, **own)
         certificate = run.certificate
         bounded = certificate.proven or certificate.condition
         if not bounded and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
@@ -548,9 +553,3 @@ def _join(left: PathPoint, right: PathPoint, share: float) -> tuple[tuple[Column
             weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + part * w
     shape = left.run.weights.shape[1:]
     return tuple(columns.values()), np.array([weights[h] for h in columns]).reshape(len(columns), *shape)
-
-
-def _find_reason(segment: Segment) -> Ending:
-    """Return how a run has ended whose gap is too wide at its own price; else rounding is in the way."""
-    endings = {point.run.ending for point in (segment.left, segment.right)} - {Ending.OPTIMAL}
-    return min(endings, key=lambda ending: ending.name, default=Ending.ROUNDING)

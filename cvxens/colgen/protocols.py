@@ -471,7 +471,7 @@ class BothSigns(OracleOver):
         rising, falling = (ask(self.oracle, signed, exclude, **options) for signed in (s, -s))
         found = sorted([*rising.columns, *falling.columns], key=lambda column: column.edge)
         # of those with the same values, or their negatives, the last one stays, whose edge is the largest
-        best = {min(hash_values(column.values)): column for column in found}
+        best = {min(hash_values(column.kept)): column for column in found}
         return Priced(
             sorted(best.values(), key=lambda column: -column.edge),
             max(rising.edge_bound, falling.edge_bound),
@@ -544,7 +544,10 @@ def _rank(columns: Mapping[Hypothesis, Column]) -> list[Column]:
     return sorted(columns.values(), key=lambda column: -column.edge)
 
 
-def hash_values(values: Array) -> tuple[int, int]:
-    """Return hashes of a hypothesis's values on the sample, and of its negation's."""
-    values = np.asarray(values) + 0.0  # -0.0 becomes 0.0
-    return hash(values.tobytes()), hash((0.0 - values).tobytes())
+def hash_values(kept: Array | NDArray[np.int8]) -> tuple[int, int]:
+    """Return hashes of a hypothesis's values on the sample as a column keeps them, and of its negation's."""
+    values = np.asarray(kept)
+    # equal values are kept alike: small integers in bytes, others with 0.0 for -0.0
+    if values.dtype != np.int8 or values.min() == -128:
+        values = as_bytes(np.asarray(values, np.float64) + 0.0)
+    return hash(values.tobytes()), hash((0 - values).tobytes())

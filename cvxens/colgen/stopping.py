@@ -10,8 +10,9 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen.loop import Step
-from cvxens.colgen.protocols import Hypothesis, evaluate
+from cvxens.colgen.protocols import evaluate
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array, Data
 
 

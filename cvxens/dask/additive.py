@@ -38,14 +38,14 @@ from cvxens.dask.estimators import DaskClassifier
 from cvxens.dask.masters import STEPS
 from cvxens.dask.shards import Shard, ShardedSample, draw_rows, list_each, mix
 from cvxens.dask.stumps import Masses
-from cvxens.dask.tallies import Codes, Ints, add, join, sum_exactly, sum_of_signs, to_float
+from cvxens.dask.tallies import add, join, sum_exactly, sum_of_signs, to_float
 from cvxens.dask.votes import Multipliers, choose_reach, count_near, exponent_of, of_shard
 from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
-from cvxens.features import N_BINS
+from cvxens.features import N_BINS, Codes, Ints
 from cvxens.limits import Pace, limit_time
-from cvxens.problems.losses import Hinge
+from cvxens.problems.losses import Hinge, best_of_hinges
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, Others, ProximalSearch, spare_bounds
 from cvxens.solvers.newton import find_root
@@ -411,7 +411,8 @@ class SVMOverRows:
         shift = find_root(lambda t: self._excess(u, t), 0.0, tolerance=1e-14 * float(u.sum()))
         u = np.clip(u - shift * self.y, 0.0, self.C)
         f = self.kernel.product(self.y * u) + self.others.f
-        b = self._best_intercept(f)
+        # losses of the others are linear in b
+        b = float(best_of_hinges(self.y - f, self.C, self.others.balance + float(self.C[self.y > 0].sum())))
         z = self.y * (f + b)
         # C max(0, 1 - z) + u (z - 1) for every row
         missed = float(np.where(z < 1, (self.C - u) * (1 - z), u * (z - 1)).sum())
@@ -424,14 +425,6 @@ class SVMOverRows:
         moved = u - t * self.y
         free = (moved > 0) & (moved < self.C)
         return -float(self.y @ np.clip(moved, 0.0, self.C)) - self.others.balance, float(np.count_nonzero(free))
-
-    def _best_intercept(self, f: Array) -> float:
-        """Return the b that minimises the losses, those of the others linear in it."""
-        # the slope is -balance - sum of C over y = +1 below all kinks b = y - f, and rises by C at each
-        kinks = self.y - f
-        order = np.argsort(kinks, kind="stable")
-        slopes = np.cumsum(self.C[order]) - self.others.balance - float(self.C[self.y > 0].sum())
-        return float(kinks[order[min(int(np.searchsorted(slopes, 0.0)), len(f) - 1)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -599,8 +592,7 @@ class AdditiveSearch:
                 c = problem.y * u
                 search.start_at(c - (c.sum() + problem.others.balance) / len(c), self.b)
             search.run()
-        best: PartialSolution = search.incumbent.best
-        return best
+        return search.incumbent.best
 
     def _line_search(self, ahead: Ahead, counts: Ints) -> tuple[float, float, Ints]:
         """Go to new functions, or as far towards them as it pays; returns the value there, how far, and the margins."""
@@ -777,7 +769,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         return {**found, "intercept_": np.asarray(model.intercept), "_predictor": model}
 
     @property
-    def shape_functions_(self) -> Any:
+    def shape_functions_(self) -> list[tuple[Array, Array]] | list[list[tuple[Array, Array]]]:
         """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
 
         A list over the sub-problems where there are several.
@@ -790,7 +782,7 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
         return {"C": self._parts()[0].C_, "tol": self.tol, "max_time": self.max_time}
 
     def _local_attributes(self) -> dict[str, Any]:
-        ends = np.array([knots[[0, -1]] for knots, _ in self.shape_functions_]).T
+        ends = np.array([knots[[0, -1]] for knots, _ in self._predictor.shape_functions]).T
         kernel = TrainingKernel.from_sample("stump", None, ends)
         own = {"_predictor": self._predictor, "_kernel": kernel, "kernel_": kernel.kernel, "solver_": "additive"}
         return super()._local_attributes() | own

@@ -15,7 +15,7 @@ from functools import partial
 from math import ceil, inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import dask.array as da
 import numpy as np
@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, Round
 from cvxens.colgen import Checkpoint, Formulation, Step, formulations
 from cvxens.colgen.loop import RunLimits, Search
 from cvxens.colgen.masters.newton_masters import WIDEST
@@ -34,6 +34,7 @@ from cvxens.colgen.oracles.stumps import count_parts
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted, Start
 from cvxens.dask.shards import (
     Census,
+    Rows,
     Shard,
     ShardedSample,
     Workers,
@@ -48,7 +49,7 @@ from cvxens.dask.shards import (
     summarise_features,
 )
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
-from cvxens.dask.tallies import Ints, Places, add, combine_each, find_extremes, join, sum_exactly, to_float
+from cvxens.dask.tallies import Places, add, combine_each, find_extremes, join, sum_exactly, to_float
 from cvxens.dask.votes import VotedStumps
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.base import LEARNT_OF_X, Classifier, estimator, join_parts, time_limit, warn_of_run
@@ -59,10 +60,13 @@ from cvxens.estimators.classifiers import (
     LPBoostClassifier,
     soft_margin,
 )
-from cvxens.features import find_middles
+from cvxens.features import Ints, find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems.losses import SumOverSamples
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Given
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 WITHOUT_CHOICES: Mapping[str, Any] = {
     "cv_results_": None,
@@ -112,21 +116,21 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         0 and 1. What a sub-problem is told of, such as `certificate_` and `weights_`, is then a list over them.
     """
 
-    local: ClassVar[type[Any]]
+    local: ClassVar[type[Classifier]]
     """The estimator of one machine, which documents what is the same here."""
 
     _: KW_ONLY
     tol: float = 1e-3
     max_time: float | None = None
-    client: Any = None
+    client: Client | None = None
     persist: bool | str | Path = True
     certificate_: Certificate = field(init=False)
-    history_: tuple[Any, ...] = field(init=False)
+    history_: tuple[Round, ...] = field(init=False)
     classes_: NDArray = field(init=False)
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray = field(init=False)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Rows, sample_weight: Rows | None = None) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -185,7 +189,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
         """Return the fitted attributes of two classes; `best` is to hold the best state as it comes."""
 
-    def to_local(self) -> Any:
+    def to_local(self) -> Classifier:
         """Return the estimator of one machine, fitted as this one is, with its sub-problems where there are several.
 
         It scores to the same bits, tells of itself and is saved as any other one; what it would know of single samples,
@@ -208,7 +212,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Return the fitted attributes of the estimator of one machine, of two classes."""
         return {name: value for name, value in vars(self).items() if name in self.local.fitted}
 
-    def decision_function(self, X: Data) -> Any:
+    def decision_function(self, X: Data) -> Array | da.Array:
         """Score samples, lazily where they are a collection.
 
         Parameters
@@ -224,11 +228,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         local, n_parts = self.to_local(), len(self._parts())
         return self._map(X, partial(score_block, local), np.dtype(np.float64), n_parts if n_parts > 1 else 0)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Data) -> NDArray | da.Array:
         """Return the class of the largest score for each sample of X, lazily where it is a collection."""
         return self._map(X, partial(classify_block, self.to_local()), self.classes_.dtype)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Data, y: Data, sample_weight: Given = None) -> float:
         """Return the share of the samples, by their weights, whose class is predicted.
 
         Parameters
@@ -286,14 +290,12 @@ def score_block(local: Any, block: Any) -> Array:
     if not block.shape[0]:
         n_parts = len(local._parts())
         return np.zeros((0, n_parts) if n_parts > 1 else 0)
-    scores: Array = local._raw_scores(validation.finite_array("X", block, ndim=2))
-    return scores
+    return local._raw_scores(validation.finite_array("X", block, ndim=2))
 
 
 def classify_block(local: Any, block: Any) -> NDArray:
     """Return the classes of the samples of a block, those of the largest score."""
-    classes: NDArray = local._classes(score_block(local, block))
-    return classes
+    return local._classes(score_block(local, block))
 
 
 def count_right(classify: Callable[[Any], NDArray], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
@@ -363,7 +365,7 @@ class DaskEnsemble(DaskClassifier):
     _: KW_ONLY
     columns_per_round: int | None = None
     max_columns: int | None = None
-    checkpoint: Any = None
+    checkpoint: str | Path | Checkpoint | None = None
     warm_start: bool = False
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     C_: float = field(init=False)

@@ -30,7 +30,7 @@ from cvxens.colgen.masters.newton_masters import SHARPER, WIDEST
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
-from cvxens.dask.tallies import Codes, Ints, add, join, to_float
+from cvxens.dask.tallies import add, join, to_float
 from cvxens.dask.votes import (
     Doubt,
     InteriorHinge,
@@ -54,6 +54,7 @@ from cvxens.dask.votes import (
     sum_slopes,
 )
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.features import Codes, Ints
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
@@ -360,8 +361,12 @@ class ShardedMaster:
         """Ask the shards for all that a step needs."""
         price = self.restricted.total_price
         smooth: Any = InteriorHinge(self.loss.C, self.distance) if self.is_kinked else self.loss
-        of_u, of_curvature = (price, price / (8 * self.distance)) if self.is_kinked else self._sums_at(w, b)
         vote = self.restricted.stumps.vote(w, b)
+        of_u, of_curvature = price, price / (8 * self.distance)
+        if not self.is_kinked:
+            # bounds on the sums of multipliers and curvatures: those of rounded entries are no larger than twice these
+            sums = self.sample.map_reduce(sum_slopes, vote, self.loss)
+            of_u, of_curvature = (2 * to_float(each) for each in sums)
         u = Multipliers(vote, smooth, (1.0, 1.0), exponent_of(of_u))
         exponent = exponent_of(of_curvature)
         found = ShardEvaluation(*self.sample.map_reduce(evaluate_shard, u, self.loss, exponent))
@@ -372,12 +377,6 @@ class ShardedMaster:
         bound = self._bound_inside(edges, replace(u, factors=factors), u.real(totals[1] - totals[0]))
         of_penalty = self.penalty.value(w)
         return MasterState(w, b, u, found, exponent, value + of_penalty, smoothed + of_penalty, distance, edges, bound)
-
-    def _sums_at(self, w: Array, b: float) -> tuple[float, float]:
-        """Return bounds on the sums of multipliers and curvatures of a smooth loss at a point."""
-        u, curvature = self.sample.map_reduce(sum_slopes, self.restricted.stumps.vote(w, b), self.loss)
-        # the sums of rounded entries are no larger than twice these
-        return 2 * to_float(u), 2 * to_float(curvature)
 
     def _balancing(self, totals: Ints) -> tuple[float, float]:
         """Return the factors that take the heavier class to the lighter one, where there is an intercept."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import dask
 import dask.array as da
@@ -25,11 +25,18 @@ from dask.delayed import delayed
 from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
-from cvxens.dask.tallies import Codes, Ints, Places, add, find_cells, find_extremes, sum_exactly, to_float
+from cvxens.dask.tallies import Answer, Places, add, find_cells, find_extremes, sum_exactly, to_float
 from cvxens.errors import InvalidInput
-from cvxens.features import N_BINS
+from cvxens.features import N_BINS, Codes, Ints
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    from distributed import Client
+
+Rows: TypeAlias = "da.Array | dd.DataFrame | dd.Series"
+T_co = TypeVar("T_co", covariant=True)
 
 N_DRAWN = 2**14
 """About so many rows are drawn for the quantiles that bins are cut at: 64 a bin."""
@@ -114,6 +121,13 @@ class Census:
     total_weight: Ints  # an exact sum
 
 
+class Task(Protocol[T_co]):
+    """What is to be computed, by workers: a `dask.delayed.Delayed`."""
+
+    def compute(self) -> T_co:
+        """Return the result."""
+
+
 class Workers:
     """Where tasks run: on a client's workers, or on the threads of this machine.
 
@@ -124,7 +138,7 @@ class Workers:
         ``dask.config`` says otherwise.
     """
 
-    def __init__(self, client: Any = None) -> None:
+    def __init__(self, client: Client | None = None) -> None:
         self.client = find_client() if client is None else client
         self._scheduler = {} if self.client is None else {"scheduler": self.client}
         """As dask takes it; not by its configuration, which workers that start anew are sent."""
@@ -136,11 +150,11 @@ class Workers:
         workers.client, workers._scheduler = None, {"scheduler": "threads"}
         return workers
 
-    def persist(self, items: Sequence[Any]) -> list[Any]:
+    def persist(self, items: Sequence[Task[Answer]]) -> list[Task[Answer]]:
         """Start tasks whose results stay where they are made, to be made again where they get lost."""
         return self._run(dask.persist, items)
 
-    def compute(self, items: Sequence[Any]) -> list[Any]:
+    def compute(self, items: Sequence[Task[Answer]]) -> list[Answer]:
         """Return the results of tasks."""
         return self._run(dask.compute, items)
 
@@ -148,7 +162,7 @@ class Workers:
         with nullcontext() if self.client is None else self.client.as_current():
             return list(work(*items, **self._scheduler))
 
-    def reduce(self, answers: Sequence[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
+    def reduce(self, answers: Sequence[Task[Answer]], combine: Callable[[Sequence[Answer]], Answer]) -> Answer:
         """Combine the results of tasks in a tree, on the workers."""
         while len(answers) > 1:
             # one task adds up eight answers
@@ -157,7 +171,7 @@ class Workers:
         return self.compute(answers)[0]
 
 
-def find_client() -> Any:
+def find_client() -> Client | None:
     """Return the current client of dask.distributed, None without one."""
     try:
         from distributed import default_client
@@ -216,7 +230,7 @@ class ShardedSample:
     """
 
     workers: Workers
-    shards: tuple[Any, ...]
+    shards: tuple[Task[Shard | Stored], ...]
     shape: tuple[int, int]
     classes: NDArray
     cuts: tuple[Array, ...]
@@ -231,7 +245,7 @@ class ShardedSample:
 
     @classmethod
     def from_collections(
-        cls, X: Any, y: Any, sample_weight: Any = None, *, workers: Workers, persist: bool | str | Path = True
+        cls, X: Rows, y: Rows, sample_weight: Rows | None = None, *, workers: Workers, persist: bool | str | Path = True
     ) -> ShardedSample:
         """Read, check and code dask arrays or data frames.
 
@@ -281,7 +295,7 @@ class ShardedSample:
         )
         return Places(np.concatenate([np.zeros(0), *lists]), cells, first, np.maximum(first, last))
 
-    def remember(self, find: Callable[..., Any], *told: object) -> Any:
+    def remember(self, find: Callable[..., Answer], *told: object) -> Answer:
         """Return what a function finds in the sample, once for the problems of all classes: it may not look at y.
 
         Examples
@@ -323,16 +337,15 @@ class ShardedSample:
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:
         """Return the values of a hypothesis on all rows, here: for few rows, where somebody insists."""
-        found: Array = self.map_reduce(_evaluate, hypothesis, combine=np.concatenate)
-        return found
+        return self.map_reduce(_evaluate, hypothesis, combine=np.concatenate)
 
     def map_reduce(
         self,
-        question: Callable[..., Any],
+        question: Callable[..., Answer],
         *told: object,
-        combine: Callable[[Sequence[Any]], Any] = add,
-        each: Iterable[Any] | None = None,
-    ) -> Any:
+        combine: Callable[[Sequence[Answer]], Answer] = add,
+        each: Iterable[object] | None = None,
+    ) -> Answer:
         """Apply a pure function to every shard and combine the results.
 
         It is called with the shard, with its own entry of `each` where that is given, and with what all are told.
@@ -343,18 +356,20 @@ class ShardedSample:
         answers = [delayed(_answer, pure=False)(posed, shard, own, handed) for shard, own in pairs]
         return self.workers.reduce(answers, combine)
 
-    def _pose(self, question: Callable[..., Any]) -> Callable[..., Any]:
+    def _pose(self, question: Callable[..., Answer]) -> Callable[..., Answer]:
         """Return a question of shards with signs as one of these shards."""
         if len(self.classes) > 2:
             raise InvalidInput("sample", f"found {len(self.classes)} classes", "ask `against_rest` of each")
         return question if self._positive is None else partial(_ask_against_rest, question, self._positive)
 
 
-def _ask_against_rest(question: Callable[..., Any], positive: int, shard: Shard, *told: object) -> Any:
+def _ask_against_rest(question: Callable[..., Answer], positive: int, shard: Shard, *told: object) -> Answer:
     return question(shard.against_rest(positive), *told)
 
 
-def _answer(question: Callable[..., Any], shard: object, alone: tuple[Any, ...], told: tuple[Any, ...] = ()) -> Any:
+def _answer(
+    question: Callable[..., Answer], shard: object, alone: tuple[object, ...], told: tuple[object, ...] = ()
+) -> Answer:
     return question(shard.read() if isinstance(shard, Stored) else shard, *alone, *told)
 
 
@@ -362,7 +377,7 @@ def _evaluate(shard: Shard, hypothesis: Hypothesis) -> Array:
     return np.asarray(evaluate(hypothesis, shard.values.T.astype(np.float64)), np.float64)
 
 
-def align(X: Any, y: ArrayLike, sample_weight: ArrayLike) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
+def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
     """Return the pieces of X, y and weights shard by shard, the number of features, and their names."""
     for name, values, n_dims in (("X", X, 2), ("y", y, 1), ("sample_weight", sample_weight, 1)):
         if values is None and name == "sample_weight":
@@ -415,12 +430,13 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
     return list(values.to_delayed(optimize_graph=True).ravel())
 
 
-def read_part(X: Any, y: ArrayLike, weights: Any = None) -> ReadRows:
+def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     """Return rows by feature; numbers of other types than float32 become float64."""
     rows = read_numbers("X", X)
     kind = np.float32 if rows.dtype == np.float32 else np.float64
     values = np.ascontiguousarray(rows.T, dtype=kind)
-    labels = read_labels(y)
+    # None for whatever way of missing a series has
+    labels = y.to_numpy(object, na_value=None) if hasattr(y, "isna") and y.isna().any() else np.asarray(y)
     checked = np.ones(len(rows)) if weights is None else np.asarray(read_numbers("sample_weight", weights), np.float64)
     return ReadRows(values, labels, np.ascontiguousarray(checked))
 
@@ -440,11 +456,6 @@ def read_numbers(argument: str, block: Any) -> NDArray:
     except (TypeError, ValueError) as error:
         remedy = "give numbers, and code categories as such first"
         raise InvalidInput(argument, f"found what is no number ({error!s:.100})", remedy) from None
-
-
-def read_labels(block: Any) -> NDArray:
-    """Return the labels of a block of an array or a series, None for whatever way of missing it has."""
-    return block.to_numpy(object, na_value=None) if hasattr(block, "isna") and block.isna().any() else np.asarray(block)
 
 
 def summarise_features(part: ReadRows) -> Census:

@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from cvxens.colgen.oracles.bins import BinnedOracle
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
-from cvxens.dask.tallies import Ints, Places, add, combine_each, find_extremes, sum_by_cells
+from cvxens.dask.tallies import Places, add, combine_each, find_extremes, sum_by_cells
 from cvxens.dask.votes import BITS, Multipliers, VotedStumps, exponent_of, read_weights, sum_edges
 from cvxens.errors import InvalidInput
-from cvxens.features import N_BINS, find_middles, find_quantiles, sum_before
+from cvxens.features import N_BINS, Ints, find_middles, find_quantiles, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
 from cvxens.types import Array

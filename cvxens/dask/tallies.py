@@ -11,9 +11,10 @@ with a sign each (Neal 2015, *Fast exact summation using small and large superac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 
 from cvxens.features import Codes, Ints, sum_pairs
 from cvxens.types import Array
+
+Answer = TypeVar("Answer")
 
 DIGITS = 67
 """Digits of 32 bits for exponents of 0 to 2046 and a mantissa of 53 bits; the last one counts what is not finite."""
@@ -181,7 +184,7 @@ def join(parts: Iterable[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
     return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
 
 
-def add(parts: Any) -> Any:
+def add(parts: Sequence[Answer]) -> Answer:
     """Add up arrays, or tuples of arrays entry by entry.
 
     Examples
@@ -189,10 +192,10 @@ def add(parts: Any) -> Any:
     >>> add([(np.array([1, 2]), np.array(3)), (np.array([10, 20]), np.array(30))])
     (array([11, 22]), array(33))
     """
-    first, *others = parts
-    if isinstance(first, tuple):
-        return tuple(add(column) for column in zip(*parts, strict=True))
-    total = first.copy()
-    for other in others:
-        total += other
+    total: Any = copy(parts[0])
+    if isinstance(total, tuple):
+        total = tuple(map(add, zip(*parts, strict=True)))
+    else:
+        for other in parts[1:]:
+            total += other
     return total

@@ -18,19 +18,9 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from cvxens.dask.shards import Shard, ShardedSample, mix
-from cvxens.dask.tallies import (
-    Codes,
-    Ints,
-    Places,
-    add,
-    sum_by_cells,
-    sum_by_pairs,
-    sum_exactly,
-    sum_of_signs,
-    sum_scores,
-)
+from cvxens.dask.tallies import Places, add, sum_by_cells, sum_by_pairs, sum_exactly, sum_of_signs, sum_scores
 from cvxens.errors import InvalidInput
-from cvxens.features import FixedPoint
+from cvxens.features import Codes, FixedPoint, Ints
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 

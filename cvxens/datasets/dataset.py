@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,8 +61,8 @@ class Dataset:
     splits: tuple[Split, ...] = field(default=(), repr=False)
     encoder: TableEncoder | None = field(default=None, repr=False)
     # FileTable of the module `reading`, which makes data sets and so imports this one
-    table: Any = field(default=None, repr=False)
-    table_test: Any = field(default=None, repr=False)
+    table: object = field(default=None, repr=False)
+    table_test: object = field(default=None, repr=False)
 
     def as_signs(self) -> Dataset:
         """Return this set with labels -1 and +1, the larger label of the training part being +1.

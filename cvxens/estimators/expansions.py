@@ -57,7 +57,7 @@ from cvxens.solvers import (
     solve_rho_svm,
 )
 from cvxens.solvers.additive import AdditiveKernel, ConditionedMatrix
-from cvxens.solvers.blockwise import KernelFunction, expand
+from cvxens.solvers.blockwise import expand
 from cvxens.solvers.newton import Iterate, SmoothProblem, minimise_expansion
 from cvxens.solvers.rho_svm import (
     MAX_UPDATES,
@@ -69,7 +69,7 @@ from cvxens.solvers.rho_svm import (
     make_margins,
     take_until,
 )
-from cvxens.types import Array, Matrix
+from cvxens.types import Array, KernelFunction, Matrix
 
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
@@ -82,14 +82,21 @@ LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 """Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
 
 
-def prepare(kernel: KernelFunction, X: Array) -> tuple[KernelFunction, Any]:
-    """Return a kernel and features of its own with the same matrix on a sample, sooner evaluated many times."""
-    return kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
+class Prepared(NamedTuple):
+    """A kernel on a sample, with features of its own for which it is sooner evaluated many times.
 
+    What is sorted is sorted once, before the loops: what comes after them has its products, and a limit of time.
+    """
 
-def sort_additive(kernel: KernelFunction, X: Array) -> AdditiveKernel | None:
-    """Return the matrix of a sample, for products in O(n_samples n_features); None if it is not additive."""
-    return AdditiveKernel.from_kernel(*prepare(kernel, X))
+    kernel: KernelFunction
+    X: Array
+    exact: AdditiveKernel | None  # the matrix, for products in O(n_samples n_features), if it is additive
+
+    @classmethod
+    def of(cls, kernel: KernelFunction, X: Array) -> Prepared:
+        """Prepare a kernel, and sort the sample for it if it is additive."""
+        own: tuple[KernelFunction, Any] = kernel.prepare(X) if isinstance(kernel, Kernel) else (kernel, X)
+        return cls(*own, AdditiveKernel.from_kernel(*own))
 
 
 class Trained(NamedTuple):
@@ -155,10 +162,10 @@ class ExpansionClassifier(KernelMachine, Classifier):
         c = check_shape("weights", weights, self.dual_coef_.shape)
         checked = replace(sample, X=validation.samples(sample.X))
         norm = float(c @ self._expand(self.support_vectors_, c))
-        return self._certify_scores(self.kernel_, checked, self._expand(checked.X, c), norm)
+        return self._certify_scores(Prepared.of(self.kernel_, checked.X), checked, self._expand(checked.X, c), norm)
 
     @abstractmethod
-    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
+    def _certify_scores(self, matrix: Prepared, sample: Sample, f: Array, norm: float) -> Certificate:
         """Hold a function with scores f and squared norm `norm` against the optimum on a sample."""
 
     def _fix_kernel(self, sample: Sample) -> tuple[KernelFunction, Array]:
@@ -167,20 +174,19 @@ class ExpansionClassifier(KernelMachine, Classifier):
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, sample.masses).kernel
         return close_ranges(kernel, X) if isinstance(kernel, Kernel) else kernel, X
 
-    def _factor(self, kernel: KernelFunction, X: Array) -> LowRankKernel:
+    def _factor(self, matrix: Prepared) -> LowRankKernel:
         # Newton's steps cost less than the factor did
         with limit_time(0.5 * time_left()):
-            return incomplete_cholesky(*prepare(kernel, X), validation.whole("max_rank", self.max_rank))
+            return incomplete_cholesky(matrix.kernel, matrix.X, validation.whole("max_rank", self.max_rank))
 
-    def _train(self, solve: Callable[[KernelFunction, Array, Sample], Trained], sample: Sample) -> Attributes:
+    def _train(self, solve: Callable[[Prepared, Sample], Trained], sample: Sample) -> Attributes:
         """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
         kernel, X = self._fix_kernel(sample)
         with rounds_of(self) as rounds, limit_time(inf) as clock:
             rounds.tell(f"{len(X)} samples")
-            trained = solve(kernel, X, sample)
+            trained = solve(matrix := Prepared.of(kernel, X), sample)
         certificate, tol = trained.certificate, validation.positive("tol", self.tol)
-        is_exact = not certificate.holds(tol) and sort_additive(kernel, X) is not None
-        warn_of_gap(self, certificate, tol, *explain_shortfall(clock, is_exact=is_exact))
+        warn_of_gap(self, certificate, tol, *explain_shortfall(clock, is_exact=matrix.exact is not None))
         return self._make_attributes(sample, kernel, trained)
 
     def _make_expansion(
@@ -211,7 +217,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
         """Evaluate ``f(x) = sum_j c_j k(x, x_j)`` on X, by prefix sums where those take less than all values."""
         kernel, vectors = self.kernel_, self.support_vectors_
         joined = np.concatenate([X, vectors]) if len(X) * len(vectors) > BLOCK else None
-        matrix = None if joined is None else sort_additive(kernel, joined)
+        matrix = None if joined is None else Prepared.of(kernel, joined).exact
         if matrix is None:
             return expand(kernel, X, vectors, coefficients)
         return (matrix @ np.concatenate([np.zeros(len(X)), coefficients]))[: len(X)]
@@ -229,8 +235,8 @@ def explain_shortfall(clock: Deadline, ending: Ending | None = None, *, is_exact
     return ("Newton's method has ended", "raise max_rank or tol") if is_exact else (LOW_RANK, "raise max_rank or tol")
 
 
-def evaluate_residual(kernel: KernelFunction, X: Array, K: LowRankKernel, v: Array) -> float:
-    """Compute v'E v for E = kernel(X, X) - G G', or a bound of more than 25,000 samples or without the time.
+def evaluate_residual(matrix: Prepared, K: LowRankKernel, v: Array) -> float:
+    """Compute v'E v for E the matrix less G G', or a bound of more than 25,000 samples or without the time.
 
     As E is PSD, |E_ij| <= sqrt(E_ii E_jj), so the bound is ``(sum_i |v_i| sqrt(E_ii))^2``.
     """
@@ -239,21 +245,20 @@ def evaluate_residual(kernel: KernelFunction, X: Array, K: LowRankKernel, v: Arr
     # a share of the form so small need not be known better
     if bound <= 1e-6 * kept:
         return bound
-    exact = sort_additive(kernel, X)
-    if exact is not None:
-        product, errors = exact.measure_scores(v)
+    if matrix.exact is not None:
+        product, errors = matrix.exact.measure_scores(v)
         return min(bound, max(float(v @ product) - kept, 0.0) + float(errors @ np.abs(v)))
     # 6e8 kernel values are evaluated, for the certificate
     if len(used) > 25_000:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
-    (kernel, X), v = prepare(kernel, X[used]), v[used]
+    X, v = matrix.X[used], v[used]
     for first in range(0, len(v), n_rows):
         if not pace.allows_step():
             return bound
         rows = slice(first, first + n_rows)
-        form += float(v[rows] @ (kernel(X[rows], X) @ v))
+        form += float(v[rows] @ (matrix.kernel(X[rows], X) @ v))
     return min(bound, max(form - kept, 0.0))
 
 
@@ -332,28 +337,28 @@ class SquaredSlacks(ExpansionClassifier):
         price = 10.0 / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
         return 1 / (price * sample.weights)
 
-    def _factor_with_ridge(self, kernel: KernelFunction, X: Array, sample: Sample) -> LowRankKernel:
-        K = self._factor(kernel, X)
+    def _factor_with_ridge(self, matrix: Prepared, sample: Sample) -> LowRankKernel:
+        K = self._factor(matrix)
         ridge = self._choose_ridge(K.diagonal + K.residual, sample)
         return K.softened(ridge) if ridge.any() else K
 
-    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
-        K = self._factor_with_ridge(kernel, sample.X, sample)
+    def _certify_scores(self, matrix: Prepared, sample: Sample, f: Array, norm: float) -> Certificate:
+        K = self._factor_with_ridge(matrix, sample)
         # v'(K + ridge) v at v = y u bounds the optimum
-        optimum = self._minimise_slacks(kernel, K, sample, min(self.tol, 1e-4)).certificate
+        optimum = self._minimise_slacks(matrix, K, sample, min(self.tol, 1e-4)).certificate
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
         rounding = optimum.rounding + sum_error(len(f), abs(value))
         return Certificate.between(value, optimum.dual, maximise=True, rounding=rounding, note=optimum.note)
 
-    def _minimise_slacks(self, kernel: KernelFunction, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
+    def _minimise_slacks(self, matrix: Prepared, K: LowRankKernel, sample: Sample, tol: float) -> Trained:
         """Solve the rho-SVM of low rank and, where that is not within `tol`, with the exact kernel."""
-        X, y = sample.X, sample.signs
+        y = sample.signs
         svm = solve_low_rank_rho_svm(K, y, tol)
-        residual = evaluate_residual(kernel, X, K, svm.coefficients)
+        residual = evaluate_residual(matrix, K, svm.coefficients)
         low = Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
         ridge = np.broadcast_to(np.asarray(K.ridge, np.float64), y.shape)
-        exact = sort_additive(kernel, X) if ridge.all() else None
+        exact = matrix.exact if ridge.all() else None
         if exact is None:
             return low
         # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
@@ -437,12 +442,11 @@ class RhoSVC(SquaredSlacks):
         is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
         return self._train(self._solve_low_rank if is_fast else self._solve_whole, sample)
 
-    def _solve_low_rank(self, kernel: KernelFunction, X: Array, sample: Sample) -> Trained:
-        K = self._factor_with_ridge(kernel, X, sample)
-        return self._minimise_slacks(kernel, K, replace(sample, X=X), self.tol)
+    def _solve_low_rank(self, matrix: Prepared, sample: Sample) -> Trained:
+        return self._minimise_slacks(matrix, self._factor_with_ridge(matrix, sample), sample, self.tol)
 
-    def _solve_whole(self, kernel: KernelFunction, X: Array, sample: Sample) -> Trained:
-        K, y = kernel(X, X), sample.signs
+    def _solve_whole(self, matrix: Prepared, sample: Sample) -> Trained:
+        K, y = matrix.kernel(matrix.X, matrix.X), sample.signs
         problem = RhoSVM(K + np.diag(self._choose_ridge(K.diagonal(), sample)), y)
         solution = solve_rho_svm(problem, self.tol)
         u = solution.duals["u"]
@@ -578,17 +582,16 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
     def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
         return np.zeros(len(diagonal)) if self._is_hard else super()._choose_ridge(diagonal, sample)
 
-    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
+    def _certify_scores(self, matrix: Prepared, sample: Sample, f: Array, norm: float) -> Certificate:
         price = sum(row.weight for row in self.history_[:-1])
         if not self._is_hard or price == 0:
-            return super()._certify_scores(kernel, sample, f, norm)
+            return super()._certify_scores(matrix, sample, f, norm)
         # the same updates on this sample, as far as the price goes: their mean is near the optimum, and bounds it
-        K, y, p = self._factor(kernel, sample.X), sample.signs, sample.weights / sample.weights.sum()
+        K, y, p = self._factor(matrix), sample.signs, sample.weights / sample.weights.sum()
         updates = adaptive_updates(make_margins(K, y), p, epsilon=self.epsilon, least_epsilon=self.least_epsilon)
         ensemble = combine_updates(take_until_price(islice(updates, self.max_updates + 1), price), y)
-        optimum = certify_partial_svms(
-            K, y, p, ensemble, evaluate_residual(kernel, sample.X, K, ensemble.coefficients), price
-        )
+        residual = evaluate_residual(matrix, K, ensemble.coefficients)
+        optimum = certify_partial_svms(K, y, p, ensemble, residual, price)
         # the length at which the objective is largest
         formulation, z = soften_margin(p, price), sample.signs * f
         length = find_length(formulation, z, norm)
@@ -602,7 +605,8 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
         epsilons = {"epsilon": self.epsilon, "least_epsilon": self.least_epsilon}
         start = sample.weights / sample.weights.sum()
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
-            K = self._factor_with_ridge(kernel, X, sample)
+            matrix = Prepared.of(kernel, X)
+            K = self._factor_with_ridge(matrix, sample)
             updates = take_until(adaptive_updates(lambda u: y * (K @ (y * u)), start, **epsilons), tol, limit)
             so_far, ended = start, False
 
@@ -624,7 +628,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
             ensemble = combine_updates(steps, y)
         is_soft = self._is_hard and ensemble.price > 0
         held = ensemble.coefficients if is_soft else ensemble.last
-        residual = evaluate_residual(kernel, X, K, held)
+        residual = evaluate_residual(matrix, K, held)
         if is_soft:
             certificate = certify_partial_svms(K, y, start, ensemble, residual)
         else:
@@ -710,27 +714,27 @@ class RegAdaBoostClassifier(ExpansionClassifier):
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
         return 3e-4 * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
 
-    def _minimise(self, kernel: KernelFunction, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
+    def _minimise(self, matrix: Prepared, sample: Sample) -> tuple[Trained, Formulation]:
         """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and the formulation."""
-        K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
+        K, y, tol = self._factor(matrix), sample.signs, validation.positive("tol", self.tol)
         # lam |f|^2 is ridge / 2 |f|^2
         ridge = 2 * self._choose_lam(K.diagonal + K.residual, sample)
         loss = Exponential(sample.weights / sample.weights.sum())
         formulation = Formulation(loss, SquaredL2(ridge))
         w, u, certificate = minimise_exponential(K, y, loss, ridge, tol)
         # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (2 ridge)
-        certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
+        certificate = move_dual(certificate, -evaluate_residual(matrix, K, y * u) / (2 * ridge), maximise=False)
         # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
-        low, exact = Trained(K.pivots, coefficients, u, certificate), sort_additive(kernel, X)
+        low, exact = Trained(K.pivots, coefficients, u, certificate), matrix.exact
         if exact is None:
             return low, formulation
         steps = minimise_expansion(ConditionedMatrix.from_factor(exact, K), y, loss, ridge, low.spread(len(y)))
         problem = Problem(formulation, exact, y)
         return take_best(low, (certify_exponential(problem, ridge, c) for c in steps), tol), formulation
 
-    def _certify_scores(self, kernel: KernelFunction, sample: Sample, f: Array, norm: float) -> Certificate:
-        (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
+    def _certify_scores(self, matrix: Prepared, sample: Sample, f: Array, norm: float) -> Certificate:
+        (*_, optimum), formulation = self._minimise(matrix, sample)
         # f and its norm are taken as given
         dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
         return certify_function(formulation, sample.signs, f, None, norm, dual=dual, rounding=rounding, note=note)

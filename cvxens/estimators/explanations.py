@@ -82,7 +82,7 @@ def find_effects(model: BaseEstimator, X: Given = None, sample_weight: Given = N
     return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
 
 
-def write_report(model: BaseEstimator, file: object, X: Given = None, y: Given = None, **more: Any) -> None:
+def write_report(model: BaseEstimator, file: object, X: Given = None, y: Given = None, **more: object) -> None:
     """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
 
     Parameters
@@ -106,7 +106,8 @@ def write_report(model: BaseEstimator, file: object, X: Given = None, y: Given =
     """
     from cvxens.report import Report
 
-    Report(model, X, y, **more).write(file)
+    options: Any = more
+    Report(model, X, y, **options).write(file)
 
 
 def refuse_terms(model: BaseEstimator) -> Terms:

@@ -96,11 +96,6 @@ class ForeignVote:
         """Score X (n_samples, n_features); returns (n_samples,)."""
         return sum_votes(X, self.hypotheses, self.weights, np.zeros(()))
 
-    def drop_constant(self) -> ForeignVote:
-        """Return the vote of the stumps alone, for formulations that have an intercept."""
-        kept = [k for k, h in enumerate(self.hypotheses) if not isinstance(h, Constant)]
-        return replace(self, hypotheses=tuple(self.hypotheses[k] for k in kept), weights=self.weights[kept])
-
 
 def _read_adaboost(model: Any) -> Iterator[Leaves | float]:
     """Yield the stumps of an AdaBoost, whose leaves vote for a class with the weight of the stump."""
@@ -364,7 +359,8 @@ def _read_vote(
     validation.same_length("y", signs, len(X))
     vote = ForeignVote.read(library, model, X)
     if formulation.intercept:
-        vote = vote.drop_constant()
+        kept = [k for k, h in enumerate(vote.hypotheses) if not isinstance(h, Constant)]
+        vote = replace(vote, hypotheses=tuple(vote.hypotheses[k] for k in kept), weights=vote.weights[kept])
     if not vote.hypotheses:
         raise InvalidInput("model", "found one without a stump", "fit it to a sample that it can learn from")
     return X, signs, vote

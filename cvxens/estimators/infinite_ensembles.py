@@ -187,8 +187,11 @@ class RowsTrainer(Trainer):
         start = None
         if self.solver == "reference":
             priced = problem.priced(Cs[0] * problem.C)
+            # LL08 P1 over the factored kernel
+            K, alike = doubly_centred(priced.rows.matrix()), (priced.C[0] == priced.C).all()
+            formulation = formulations.svm(float(priced.C[0]) if alike else priced.C)
             with suppress(TimeUp):
-                start = priced.solution_at(_find_by_cvxpy(priced))
+                start = priced.solution_at(Problem(formulation, factor(K).F, priced.y).solve().duals["u"])
         return solve_svm_path(solve_blockwise, problem, Cs, tol, start=start, max_time=max_time)
 
     def solve_prices(self, problem: Posed, Cs: Sequence[float], tol: float, random_state: RandomState) -> Solutions:
@@ -244,13 +247,6 @@ def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:
     began = time.perf_counter()
     kernel.function(X[:64], X)
     return (time.perf_counter() - began) * len(X) / 64 <= left / 4
-
-
-def _find_by_cvxpy(problem: KernelSVM) -> Array:
-    """Solve LL08 P1 over the factored kernel."""
-    K, alike = doubly_centred(problem.rows.matrix()), (problem.C[0] == problem.C).all()
-    formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
-    return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
 
 
 class MachinePath(PricePath):

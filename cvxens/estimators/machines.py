@@ -34,8 +34,8 @@ from cvxens.kernels import (
 )
 from cvxens.kernels.kernel import Kernel, Shape, check_inside
 from cvxens.rounding import EPSILON
-from cvxens.solvers.blockwise import KernelFunction, expand
-from cvxens.types import Array, Data
+from cvxens.solvers.blockwise import expand
+from cvxens.types import Array, Data, KernelFunction
 
 Indices: TypeAlias = NDArray[np.intp]
 

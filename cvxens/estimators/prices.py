@@ -220,8 +220,7 @@ class PriceSearch:
     def map_folds(self, function: Callable[[int], Found]) -> Iterator[Found]:
         """Apply a function to the number of every fold, in threads, within the limits of time."""
         each = [delayed(copy_context().run)(function, k) for k in range(len(self.folds))]
-        found: Iterator[Found] = Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
-        return found
+        return Parallel(self.n_jobs, prefer="threads", return_as="generator")(each)
 
     def choose(
         self, trials: Sequence[Trial], *, one_standard_error: bool = False, average: bool = False
@@ -309,8 +308,7 @@ class EnsemblePath(PricePath):
         """The estimator's own price; None where that is "auto"."""
         if is_open("C", self.estimator.C):
             return None
-        usual: float = self.estimator._price(self.search.sample)
-        return usual
+        return self.estimator._price(self.search.sample)
 
     @property
     def prices(self) -> None:
@@ -444,8 +442,7 @@ class EnsemblePath(PricePath):
         """Return the formulation of a problem at a price."""
         at = copy(self.estimator)
         vars(at)[self.name] = price
-        formulation: Formulation = at._formulation(problem)
-        return formulation
+        return at._formulation(problem)
 
     def _generate(
         self, problem: Any, price: float, oracle: Oracle, start: Sequence[Hypothesis], tol: float = FOLD_TOL
@@ -550,8 +547,7 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
         # an ensemble at another price is no answer, nor are weak learners of another sample a start
         choice = Choice({**choice.params, "C": peak}, learners=choice.learners if sample is whole else ())
     attributes = {"C_": choice.params["C"], "cv_results_": tabulate(trials)}
-    adapted: Choice = estimator._adapt(replace(choice, attributes=attributes), whole)
-    return adapted
+    return estimator._adapt(replace(choice, attributes=attributes), whole)
 
 
 def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:

@@ -232,7 +232,11 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         f = np.zeros(len(sample.times))
         for column, w in zip(run.columns, run.weights, strict=True):
             f += w * column.values
-        return find_baseline(self._loss(sample), f)
+        # Breslow's cumulative hazard of the score 0
+        loss, times = self._loss(sample), np.unique(sample.times)
+        hazards = np.concatenate([[0.0], np.exp(loss.log_hazards(f))])
+        at_times = hazards[np.searchsorted(loss.event_times, times, "right")]
+        return {"unique_times_": times, "cumulative_hazard_": at_times}
 
     def predict_cumulative_hazard_function(self, X: Data, return_array: bool = False) -> NDArray:
         """Predict the cumulative hazard of samples over the time.
@@ -274,9 +278,3 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         found = np.empty(len(values), object)
         found[:] = [StepFunction(self.unique_times_, row, before) for row in values]
         return found
-
-
-def find_baseline(loss: CoxPartialLikelihood, f: Array) -> dict[str, Array]:
-    """Return the times of a sample with scores f, and Breslow's cumulative hazard of the score 0 at them."""
-    times, hazards = np.unique(loss.times), np.concatenate([[0.0], np.exp(loss.log_hazards(f))])
-    return {"unique_times_": times, "cumulative_hazard_": hazards[np.searchsorted(loss.event_times, times, "right")]}

@@ -134,6 +134,8 @@ class ShapeFunction:
 
 ManyAxes: TypeAlias = "Sequence[Axes] | None"
 
+GivenBands: TypeAlias = "Bands | None"
+
 Panels: TypeAlias = Mapping[int, Sequence[ShapeFunction]]
 """By feature, its functions, of one score or of several."""
 
@@ -224,7 +226,7 @@ class ShapeDisplay:
 
     @classmethod
     def from_effects(
-        cls, effects: Effects, X: Given = None, *, bands: Bands | None = None, n_shown: int = 12, ax: ManyAxes = None
+        cls, effects: Effects, X: Given = None, *, bands: GivenBands = None, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
         """Draw the main effects of a model, of the mean 0 over the samples that they were made on.
 
@@ -235,7 +237,7 @@ class ShapeDisplay:
         return cls._from_effects(effects, X, bands=bands, n_shown=n_shown).plot(ax)
 
     @classmethod
-    def _from_effects(cls, effects: Effects, X: Given, *, n_shown: int, bands: Bands | None = None) -> Self:
+    def _from_effects(cls, effects: Effects, X: Given, *, n_shown: int, bands: GivenBands = None) -> Self:
         sample = None if X is None else effects.read(X)
         panels, sizes = {}, {}
         negligible = NEGLIGIBLE * effects.importances.max(initial=0.0)

@@ -163,7 +163,7 @@ class Formulation:
     def renewed(self) -> Formulation:
         """Return the same with nothing remembered of its functions, in which numbers may have changed since."""
         terms = isinstance(self.loss, Loss) and isinstance(self.penalty, Penalty) and self.constraints is None
-        if terms and not self.holds_own_terms:
+        if terms and not self.holds_own_terms and not isinstance(self.loss, ExpressionLoss):
             return self
         return replace(self, loss=replace(self.loss) if isinstance(self.loss, ExpressionLoss) else self.loss)
 
@@ -264,12 +264,12 @@ def apply(decide: Decide | None, f: Array, X: Data, own: Mapping[str, Array]) ->
 
 
 def _holds_own(part: object) -> bool:
-    """Return whether a part is a user's own, or one of the library's that holds such a part."""
-    if callable(part) or not type(part).__module__.startswith("cvxens.problems."):
+    """Return whether a part is a user's own, or one of the library's that holds such; expressions claim nothing."""
+    if not type(part).__module__.startswith("cvxens.problems."):
         return True
     for field in fields(part) if is_dataclass(part) else ():
         value = getattr(part, field.name)
         for each in value if isinstance(value, tuple) else (value,):
-            if (callable(each) or isinstance(each, (Loss, Penalty))) and _holds_own(each):
+            if isinstance(each, Loss | Penalty) and _holds_own(each):
                 return True
     return False

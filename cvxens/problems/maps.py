@@ -40,6 +40,9 @@ Indices: TypeAlias = NDArray[np.intp]
 Modelled: TypeAlias = "tuple[cp.Variable, cp.Expression, cp.Expression, list[cp.Constraint]]"
 """The variable to penalise, the weights, their scores, and the constraints that tie them, in cvxpy."""
 
+Expressed: TypeAlias = "Array | cp.Expression"
+"""Numbers, or what stands for them in cvxpy."""
+
 GRAM_BLOCK = 128
 """Samples whose columns of H H' are evaluated at a time."""
 
@@ -430,7 +433,7 @@ class LinearMap(ABC):
             w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
         return penalty.stationarity(w, edges) if w.size else 0.0
 
-    def shift(self, w: ArrayLike, b: ArrayLike, sign: float = 1.0) -> Any:
+    def shift(self, w: Expressed, b: Expressed, sign: float = 1.0) -> Expressed:
         """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
         return b
 
@@ -465,7 +468,7 @@ class ColumnMap(LinearMap):
     def spread(self) -> float:
         return self.H.largest
 
-    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+    def shift(self, w: Expressed, b: Expressed, sign: float = 1.0) -> Expressed:
         """Return ``b + sign c'w``, of arrays with one rounding for each output."""
         if self.centre is None:
             return b
@@ -530,11 +533,17 @@ class KernelMap(LinearMap):
     def measure_edges(self, s: Array) -> tuple[Array, Array]:
         return self.measure_scores(s)
 
-    def penalise(self, penalty: Any, c: Array, f: Array) -> float:
-        return penalty.ridge / 2 * self.form(c, f)
+    def penalise(self, penalty: Penalty, c: Array, f: Array) -> float:
+        return self._ridge(penalty) / 2 * self.form(c, f)
 
-    def penalty_error(self, penalty: Any, c: Array, f: Array, errors: Array, missed: float) -> float:
-        return penalty.ridge / 2 * self.form_error(c, f, errors, missed)
+    def penalty_error(self, penalty: Penalty, c: Array, f: Array, errors: Array, missed: float) -> float:
+        return self._ridge(penalty) / 2 * self.form_error(c, f, errors, missed)
+
+    @staticmethod
+    def _ridge(penalty: Penalty) -> float:
+        """Return the factor of half the squared norm, by which alone functions of a kernel are penalised."""
+        assert penalty.ridge is not None
+        return penalty.ridge
 
     def form(self, c: Array, f: Array) -> float:
         """Evaluate ``c'K c`` for f = K c; inf where it overflows, as the form of a PSD matrix is not below 0."""
@@ -562,9 +571,9 @@ class KernelMap(LinearMap):
         return Edges(np.inf, form if errors is None else form + self.form_error(s, edges, errors, missed))
 
     @staticmethod
-    def measure_stationarity(penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
+    def measure_stationarity(penalty: Penalty, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Return max |f - edges / ridge|, relative to the larger of 1 and max |f|."""
-        return float(np.abs(f - edges / penalty.ridge).max()) / max(1.0, float(np.abs(f).max()))
+        return float(np.abs(f - edges / KernelMap._ridge(penalty)).max()) / max(1.0, float(np.abs(f).max()))
 
     @cached_property
     def factor(self) -> Factor:

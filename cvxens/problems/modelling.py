@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 else:
     cp = lazy_loader.load("cvxpy")
 
+__all__ = ["cp"]
+
 Scalar: TypeAlias = Any
 """A float where numbers are evaluated, a ``cvxpy.Parameter`` where a problem is modelled."""
 

@@ -31,6 +31,7 @@ from scipy.special import xlogy
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
+from cvxens.limits import check_time
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
@@ -267,6 +268,7 @@ class PairLoss(OfDifferences):
         Along the samples of a group in the order of ``f_p - 1`` and f_q, the partners of a positive come after it, and
         those of a negative before it.
         """
+        check_time()
         # of equal keys the positive, which is not a partner then, comes last
         order = self.sort(f, beyond)
         side, sorted_values = self.positive[order], values[..., order]

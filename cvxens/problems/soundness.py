@@ -440,7 +440,10 @@ def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, no
         slopes = penalty.slopes(at)
         _check_slopes(claims, penalty.value, at, slopes, repair)
         if np.array_equal(*slopes):
-            _check_attained(claims, penalty, at, slopes[0], nonnegative)
+            # the conjugate at the slopes is edges'w - value(w)
+            known = _know_all(penalty, slopes[0], nonnegative)
+            e = penalty.shrink(known) * slopes[0]
+            claims.compare("Fenchel's equality", penalty.conjugate(known), e, penalty.value(at), e * at, at)
     forms: dict[str, object] = {"edge_limit": penalty.edge_limit, "ridge": penalty.ridge}
     forms |= {"entry_sizes": penalty.entry_sizes, "row_sizes": penalty.row_sizes}
     _check_forms(claims, penalty, w, [name for name, form in forms.items() if form is not None])
@@ -491,13 +494,6 @@ def _check_conjugate(claims: _Claims, penalty: Penalty, edges: Array, told: Edge
     best = int(np.argmax(linear.sum(axis=1) - at))
     known = {-np.inf: "", np.inf: " of which not all are known"}.get(told.outside, " of which every other one is known")
     claims.compare("weak duality", conjugate, e, at[best], linear[best], trials[best], known=known)
-
-
-def _check_attained(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:
-    """Hold the conjugate at the slopes of a penalty against what it is there: edges'w - value(w)."""
-    known = _know_all(penalty, edges, nonnegative)
-    e = penalty.shrink(known) * edges
-    claims.compare("Fenchel's equality", penalty.conjugate(known), e, penalty.value(w), e * w, w)
 
 
 def _check_threshold(claims: _Claims, penalty: Penalty, w: Array, edges: Array, nonnegative: bool) -> None:

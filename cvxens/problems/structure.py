@@ -263,8 +263,7 @@ class _Reader:
         if method is None and name not in OF_PARTS:
             raise Unrecognised(f"`{type(node).__name__}`")
         parts = [self.read(argument) for argument in node.args]
-        found: _Node = OF_PARTS[name](*parts) if method is None else method(self, node, *parts)
-        return found
+        return OF_PARTS[name](*parts) if method is None else method(self, node, *parts)
 
     def _read_constant(self, values: Any) -> float:
         values = np.asarray(values, dtype=float)

@@ -92,8 +92,7 @@ class CoxPartialLikelihood(OfDifferences):
     @cached_property
     def place(self) -> NDArray[np.intp]:
         """The number of times of events up to that of each sample: it is at risk at these."""
-        found: NDArray[np.intp] = np.searchsorted(self.event_times, self.times, "right")
-        return found
+        return np.searchsorted(self.event_times, self.times, "right")
 
     @cached_property
     def masses(self) -> Array:

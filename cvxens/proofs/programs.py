@@ -15,13 +15,26 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NotRequired, TypedDict
 
 from cvxens.errors import InvalidInput
 from cvxens.proofs.forms import LINEAR
 from cvxens.types import Array
 
-Document: TypeAlias = dict[str, Any]
+Document = TypedDict(
+    "Document",
+    {
+        "cvxens proof": int,
+        "claim": str,
+        "not established": list[str],
+        "data": dict[str, Any],
+        "formulation": dict[str, Any],
+        "model": dict[str, Any] | None,
+        "multipliers": list[str],
+        "values": NotRequired[dict[str, str | None]],
+        "sha256": NotRequired[str],
+    },
+)
 """What a proof says, as its file has it."""
 
 LARGEST_EXPORT = 2_000_000
@@ -142,11 +155,11 @@ def _list_columns(
     document: Document, X: Array, restricted: bool
 ) -> tuple[list[str], list[list[Fraction]], list[Fraction]]:
     """Return names, values on the sample and weights of the hypotheses, those of negations apart."""
-    form, model, features = document["formulation"], document["model"], X.T.tolist()
+    form, model, features = document["formulation"], document["model"] or {"terms": []}, X.T.tolist()
     # as the checker has it: a stump is its place in the sorted feature, and a column of a pool has none
     tables = [sorted(column) for column in features]
     votes: dict[tuple[int | None, int | None], Fraction] = {}
-    for term in model["terms"] if model is not None else []:
+    for term in model["terms"]:
         feature, threshold = term["feature"], term["threshold"]
         place = None if threshold is None else bisect_left(tables[feature], float(threshold))
         votes[feature, place] = Fraction(int(term["weight"]), int(model["denominator"]))

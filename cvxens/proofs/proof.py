@@ -31,7 +31,7 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.maps import ColumnMap
 from cvxens.proofs import checker
 from cvxens.proofs.forms import LINEAR, Form, Point, Reading, Term, to_integers
-from cvxens.proofs.programs import LinearProgram
+from cvxens.proofs.programs import Document, LinearProgram
 from cvxens.proofs.vertices import LARGEST, find_vertex, independent_rows, solve_rationals
 from cvxens.types import Array
 
@@ -153,7 +153,7 @@ class Proof:
         The labels, -1 and +1.
     """
 
-    document: dict[str, Any]
+    document: Document
     X: Array = field(repr=False)
     y: Array = field(repr=False)
 
@@ -174,10 +174,10 @@ class Proof:
 
     def _read(self, name: str) -> Fraction:
         """Return one of the two values."""
-        if self.document["values"][name] is None:
+        if (value := self.document["values"][name]) is None:
             found = "found one that no vote has margins above 0, so that there are no values"
             raise InvalidInput("proof", found, "read its claim")
-        return Fraction(self.document["values"][name])
+        return Fraction(value)
 
     @property
     def gap(self) -> Fraction:
@@ -452,7 +452,7 @@ def write_proof(
     """Write a proof down, with the values that the checker finds: none of a point without a model."""
     rows, signs = X.tolist(), y.astype(int).tolist()
     try:
-        document: dict[str, Any] = {
+        document: Document = {
             "cvxens proof": 2,
             "claim": "",
             "not established": list(checker.NOT_ESTABLISHED),

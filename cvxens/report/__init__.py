@@ -37,7 +37,7 @@ from cvxens.plotting.runs import read_traces
 from cvxens.types import Array, Data, Given
 
 if TYPE_CHECKING:
-    from cvxens.plotting.effects import Bands
+    from cvxens.plotting.effects import GivenBands
 
 __all__ = ["Report"]
 
@@ -146,7 +146,7 @@ class Report:
     _: KW_ONLY
     sample_weight: Given = None
     explain: Sequence[int] | None = None
-    bands: Bands | None = None
+    bands: GivenBands = None
     held_out: tuple[Data, ArrayLike] | None = None
     title: str | None = None
     data: str | None = None
@@ -381,7 +381,7 @@ def _describe_effects(model: BaseEstimator, effects: Effects, given: Subject | N
     }
 
 
-def _add_bands(described: Content, effects: Effects, bands: Bands) -> None:
+def _add_bands(described: Content, effects: Effects, bands: Any) -> None:
     """Add the bands of features to the functions that are drawn, and what they say in words."""
     by_feature = {band.feature: band for band in bands.bands}
     drawn = {effects.feature_names[feature]: band for feature, band in by_feature.items()}

@@ -1,5 +1,6 @@
 """Fast solvers, one file per problem; each takes the problem and returns a Solution that the problem certifies."""
 
+from cvxens.limits import Ending
 from cvxens.solvers.experts import (
     LeastSquaresExperts,
     draw_members,
@@ -22,7 +23,7 @@ from cvxens.solvers.rho_svm import (
     update_bound,
 )
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
-from cvxens.solvers.svm_solution import Ending, SVMSolution, solve_svm_path
+from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 
 __all__ = [
     "Ending", "LeastSquaresExperts", "LowRankKernel", "LowRankRhoSVM", "PartialSVMEnsemble", "RegAdaBoostRound",

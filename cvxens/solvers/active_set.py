@@ -54,7 +54,9 @@ class BoxProgram:
                 free[leaving.argmax()] = True
             else:
                 # optimal if some beta has -g_i / y_i <= beta where y_i d_i may rise, and >= beta where it may fall
-                up, down = self._find_pair(d, gradient)
+                rises = np.where(self.y > 0, d < self.high, d > self.low)
+                falls, wish = np.where(self.y > 0, d > self.low, d < self.high), -gradient / self.y
+                up, down = np.where(rises, wish, -np.inf).argmax(), np.where(falls, wish, np.inf).argmin()
                 least, most = -gradient[up] / self.y[up], -gradient[down] / self.y[down]
                 if least <= most + tolerance:
                     return d, float(least + most) / 2, free
@@ -88,12 +90,6 @@ class BoxProgram:
             d[F] = np.clip(d[F] + ratios[first] * (target - d[F]), self.low[F], self.high[F])
             d[F[first]], free[F[first]] = stop[first], False
         return beta
-
-    def _find_pair(self, d: Array, gradient: Array) -> tuple[int, int]:
-        """Return the entries whose y_i d_i most wants to rise and to fall."""
-        rises = np.where(self.y > 0, d < self.high, d > self.low)
-        falls, wish = np.where(self.y > 0, d > self.low, d < self.high), -gradient / self.y
-        return int(np.where(rises, wish, -np.inf).argmax()), int(np.where(falls, wish, np.inf).argmin())
 
 
 def solve_balanced(Q: Array, y: Array, right: Array, total: float) -> tuple[Array, float]:

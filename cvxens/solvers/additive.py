@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
@@ -32,7 +32,16 @@ from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.stumps import SimplifiedStump
-from cvxens.limits import Deadline, available_threads, find_ending, limit_time, map_slices, shares_for, time_is_up
+from cvxens.limits import (
+    Deadline,
+    Ending,
+    available_threads,
+    find_ending,
+    limit_time,
+    map_slices,
+    shares_for,
+    time_is_up,
+)
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap, StepColumns
 from cvxens.rounding import EPSILON, TINY, sum_error
@@ -40,8 +49,8 @@ from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.steps import multiply_steps
-from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
-from cvxens.types import Array, FieldsOnly
+from cvxens.solvers.svm_solution import BestPoint, SVMSolution
+from cvxens.types import Array, Data, FieldsOnly
 
 __all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
 
@@ -87,7 +96,7 @@ class AdditiveKernel(KernelMap):
     offsets: Array | float = 0.0
 
     @classmethod
-    def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
+    def of(cls, X: Data | BinnedFeatures, scale: ArrayLike | None = None) -> AdditiveKernel:
         """Sort a sample, or take one that is sorted, `BinnedFeatures`; `scale` is 1 or shaped (n_features,)."""
         features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
         n_features = features.n_features
@@ -101,10 +110,11 @@ class AdditiveKernel(KernelMap):
         return cls(X, rows, np.take_along_axis(X.T, rows, axis=1), scale, offsets)
 
     @classmethod
-    def from_kernel(cls, kernel: Any, X: Array) -> AdditiveKernel | None:
+    def from_kernel(cls, kernel: object, X: Array) -> AdditiveKernel | None:
         """Sort a sample for a kernel of `cvxens.kernels`; None for one that is not additive."""
-        scale = kernel.additive_scales(X) if isinstance(kernel, Kernel) else None
-        return None if scale is None else replace(cls.of(X, scale), offsets=kernel.diag(X) / 2)
+        if not isinstance(kernel, Kernel) or (scale := kernel.additive_scales(X)) is None:
+            return None
+        return replace(cls.of(X, scale), offsets=kernel.diag(X) / 2)
 
     @property
     def n_samples(self) -> int:
@@ -290,7 +300,9 @@ class AdditiveSVM(SVMDual):
         self.y, self.C = y, C
 
     @classmethod
-    def of(cls, X: Any, y: Any, C: Any, scale: Any = None) -> AdditiveSVM:
+    def of(
+        cls, X: Data | BinnedFeatures | AdditiveKernel, y: ArrayLike, C: ArrayLike, scale: ArrayLike | None = None
+    ) -> AdditiveSVM:
         """Check and sort.
 
         Parameters
@@ -372,7 +384,7 @@ class Cells:
     weights: Array
     intercept: float
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Evaluate on `X` (n, n_features), in O(n n_cells); returns (n,)."""
         X = validation.finite_array("X", X, ndim=2)
         scores = np.full(len(X), self.intercept)
@@ -420,7 +432,7 @@ class StumpEnsemble:
     weight: float
     intercept: float
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Evaluate on `X` (n, n_features), sorting the thresholds; returns (n,)."""
         X = validation.finite_array("X", X, ndim=2)
         total = np.zeros(len(X))
@@ -499,7 +511,7 @@ class AdditiveModel(FieldsOnly):
         """Raise a ValueError unless the knots of the features ascend, one feature after the other."""
         starts, knots, values = self.starts, self.knots, self.values
         if not (
-            (starts.ndim, starts.dtype.kind, knots.dtype, values.dtype) == (1, "i", float, float)
+            (starts.ndim, starts.dtype.kind, knots.dtype, values.dtype) == (1, "i", np.dtype(float), np.dtype(float))
             and values.shape == knots.shape == (knots.size,)
             and starts[0] == 0
             and starts[-1] == knots.size
@@ -531,7 +543,7 @@ class AdditiveModel(FieldsOnly):
         weights = (self.values[inner + 1] - self.values[inner]) / 2
         return Cells(features, self.knots[inner], self.knots[inner + 1], weights, self.intercept)
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Data) -> Array:
         """Evaluate f + b on `X` (n, n_features); returns (n,)."""
         X = validation.finite_array("X", X, ndim=2)
         if X.shape[1] != self.n_features:
@@ -845,7 +857,7 @@ def solve_additive_svm(
     problem: AdditiveSVM,
     tol: float = 1e-6,
     *,
-    start: SVMSolution[AdditiveSVM] | Any = None,
+    start: SVMSolution[AdditiveSVM] | ArrayLike | None = None,
     sample_size: int | None = None,
     random_state: validation.RandomState = 0,
     max_steps: float = inf,

@@ -30,6 +30,7 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import SIDE, Tile, cut, fill
 from cvxens.limits import (
     Deadline,
+    Ending,
     Pace,
     TimeUp,
     available_memory,
@@ -50,7 +51,7 @@ from cvxens.problems.problem import Products
 from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.active_set import BoxProgram
-from cvxens.solvers.svm_solution import BestPoint, Ending, SVMSolution
+from cvxens.solvers.svm_solution import BestPoint, SVMSolution
 from cvxens.types import Array, Data, KernelFunction
 
 __all__ = ["KernelRows", "KernelSVM", "KernelSVR", "expand", "solve_blockwise"]
@@ -774,7 +775,11 @@ class _Search(Generic[P]):
         self.knots, self.bounds = problem.knots, problem.bounds
         self.v, self.f = np.zeros(len(self.knots)), np.zeros(problem.rows.n_samples)
         if start is not None:
-            stretch = _stretch(start, problem)
+            # the best multiple of the start, t = knots'v / v'K v, with t u <= C, as u was at most the C before
+            stretch = float((problem.C / start.problem.C).min())
+            square = float(problem.coefficients(start.u) @ start.f)
+            if square > 0:
+                stretch = min(stretch, float(self.knots @ problem.split(start.u)) / square)
             self.v, self.f = stretch * problem.split(start.u), stretch * start.f
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
@@ -911,14 +916,6 @@ class _Search(Generic[P]):
         sizes = float(np.abs(change).sum())
         of_sums = 0.0 if rows.K is not None else (len(block) + 1) * sizes * rows.largest
         self.drift += EPSILON * (of_sums + float(np.abs(self.f).max())) + rows.error * sizes
-
-
-def _stretch(start: SVMSolution[P], problem: P) -> float:
-    """Return the best multiple of a solution, as far as the bounds allow: ``t = knots'v / v'K v``."""
-    # t u <= C as u was at most the C before
-    most = float((problem.C / start.problem.C).min())
-    square, gain = float(problem.coefficients(start.u) @ start.f), float(problem.knots @ problem.split(start.u))
-    return min(most, gain / square) if square > 0 else most
 
 
 def next_block(up: Array, down: Array, last: Indices, size: int | None = None) -> Indices:

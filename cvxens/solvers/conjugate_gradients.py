@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.limits import interruptible, time_is_up
+from cvxens.limits import interruptible, time_is_up, time_left
 from cvxens.types import Array, Attempt
 
 Members = NDArray[np.bool_]
@@ -44,15 +44,21 @@ class SupportsMatmul(Protocol):
 
 
 def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
-    """Return L (n_samples, at most rank) with L L' below K, equal to it in as many columns; 0 without time."""
-    n = K.shape[0]
+    """Return L (n_samples, at most rank) with L L' below K, equal to it in as many columns as half the time is for."""
+    n, half = K.shape[0], time_left() / 2
     chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
     # L = K_:S V Lambda^-1/2 with K_SS = V Lambda V', so that L L' = K_:S K_SS^+ K_S:
-    units = np.zeros((n, len(chosen)))
-    units[chosen, np.arange(len(chosen))] = 1.0
-    columns = np.zeros((n, 0)) if time_is_up() else K @ units
-    if time_is_up():
-        return columns[:, :0]
+    columns, k = np.zeros((n, len(chosen))), 0
+    while k < len(chosen) and time_left() >= half > 0:
+        # a tenth of them between looks at the clock
+        part = chosen[k : k + 20]
+        units = np.zeros((n, len(part)))
+        units[part, np.arange(len(part))] = 1.0
+        columns[:, k : k + len(part)] = K @ units
+        k += len(part)
+    columns, chosen = columns[:, :k], chosen[:k]
+    if not k:
+        return columns
     values, vectors = np.linalg.eigh(columns[chosen])
     # smaller eigenvalues, relative to the largest, are rounding
     if values[0] < -1e-12 * n * values[-1] or values[-1] < 0:

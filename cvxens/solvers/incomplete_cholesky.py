@@ -117,7 +117,8 @@ def incomplete_cholesky(kernel: KernelFunction, X: Data, rank: int, *, tol: floa
 
 
 def _factor(kernel: KernelFunction, X: Array, rank: int, tol: float) -> LowRankKernel:
-    residual = _evaluate_diagonal(kernel, X)
+    blocks = [X[first : first + BLOCK] for first in range(0, len(X), BLOCK)]
+    residual = np.concatenate([np.diag(_evaluate(kernel, block, block)) for block in blocks])
     size = float(residual.max())
     if size <= 0:
         raise InvalidInput("kernel", "found no positive entry on the diagonal", "give a PSD kernel that is not zero")
@@ -158,11 +159,6 @@ def _clear_pivots(residual: Array, pivots: NDArray[np.intp], size: float) -> Arr
         found = f"found a residual of {residual.min():.3g} at sample {int(residual.argmin())}, so it is not PSD"
         raise InvalidInput("kernel", found, "add the kernel's constant or a ridge")
     return np.maximum(residual, 0.0)
-
-
-def _evaluate_diagonal(kernel: KernelFunction, X: Array) -> Array:
-    blocks = [X[first : first + BLOCK] for first in range(0, len(X), BLOCK)]
-    return np.concatenate([np.diag(_evaluate(kernel, block, block)) for block in blocks])
 
 
 def _evaluate(kernel: KernelFunction, X: Array, Z: Array) -> Array:

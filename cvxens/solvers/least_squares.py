@@ -129,7 +129,9 @@ class BySamples:
         self.gram, self.n = self.gram + new.T @ new, len(rows)
         # below this ratio the ridge is lost in the rounding of the matrix
         if self.ridge < 1e-10 * float(self.gram.diagonal().max()):
-            return _solve_by_singular_values(centred, self.L, self.ridge)
+            # (G G' + ridge I)^-1 G L = U diag(s / (s^2 + ridge)) V' L, for G = U diag(s) V': no square is formed
+            left, values, right = svd(centred, full_matrices=False)
+            return left @ ((values / (values**2 + self.ridge))[:, None] * (right @ self.L))
         return centred @ cho_solve(cho_factor(self.gram), self.L)
 
 
@@ -160,12 +162,6 @@ class ByInverse:
 
 def _centre(rows: Array, weights: Array) -> Array:
     return rows - (rows @ weights / len(weights))[:, None]
-
-
-def _solve_by_singular_values(rows: Array, L: Array, ridge: float) -> Array:
-    # (G G' + ridge I)^-1 G L = U diag(s / (s^2 + ridge)) V' L, for G = U diag(s) V': no square is formed
-    left, values, right = svd(rows, full_matrices=False)
-    return left @ ((values / (values**2 + ridge))[:, None] * (right @ L))
 
 
 SOLVER = "Cholesky"

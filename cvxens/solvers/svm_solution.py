@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from cvxens import validation
 from cvxens.certificates import Certificate, Round, certify_evaluated, relative
 from cvxens.limits import Deadline, Ending, time_left
-from cvxens.problems import Evaluated, Problem
+from cvxens.problems import Evaluated, Problem, SVMDual
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
 
@@ -44,7 +44,7 @@ class SVMSolution(Generic[P]):
     drift: float = 0.0
 
     @classmethod
-    def from_scores(cls, problem: Any, u: Array, f: Array) -> SVMSolution[Any]:
+    def from_scores(cls, problem: SVMDual, u: Array, f: Array) -> Self:
         """Evaluate P2 and its dual at feasible multipliers, with f = K (y u)."""
         products = Products(problem.gram, precise=False)
         products.add_scores(problem.y * u, f)
@@ -119,6 +119,15 @@ class SVMSolution(Generic[P]):
 S = TypeVar("S", bound=SVMSolution[Any])
 
 
+class Repriced(Protocol):
+    """A problem of a machine that has prices, one per sample, and may have others."""
+
+    C: Array
+
+    def priced(self, C: Array, /) -> Self:
+        """Return the problem with other prices."""
+
+
 class BestPoint(Generic[S]):
     """The certified point of the smallest gap so far, and the history of all."""
 
@@ -146,7 +155,7 @@ class BestPoint(Generic[S]):
 
 
 def solve_svm_path(
-    solve: Callable[..., S], problem: Any, Cs: ArrayLike, tol: float = 1e-6, **options: object
+    solve: Callable[..., S], problem: Repriced, Cs: ArrayLike, tol: float = 1e-6, **options: object
 ) -> Sequence[S]:
     """Solve LL08 P2 along C, every problem from the solution of the one before; nothing is evaluated or sorted anew.
 

@@ -382,6 +382,11 @@ class Table:
     def __len__(self) -> int:
         return self.columns.shape[1]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of samples and of features."""
+        return self.columns.shape[::-1]
+
     @classmethod
     def read(cls, X: Data | Table) -> Table:
         """Make a table of a data frame of pandas or polars, an array or rows, (n_samples, n_features).

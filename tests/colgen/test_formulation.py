@@ -18,7 +18,7 @@ from cvxens.errors import SolverFailed
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty
-from cvxens.problems.losses import Exponential, Hinge, Logistic, Offset, SquaredError, SquaredHinge
+from cvxens.problems.losses import Exponential, Hinge, Logistic, Loss, Offset, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
@@ -133,6 +133,10 @@ def test_parts_of_ones_own_are_known():
     assert Formulation(Own(1.0), L1()).holds_own_terms
     assert Formulation(Hinge(1.0), Mine()).holds_own_terms
     assert Formulation(Offset(Own(1.0), np.zeros(3)), L1()).holds_own_terms
+    # what is read off an expression claims no more than that does, and is not held against its value over and over
+    read = Formulation(lambda z: cp.sum_largest(cp.pos(1 - z), 2), L1()).read(np.array([1.0, -1.0, 1.0, -1.0]))
+    assert isinstance(read.loss, Loss)
+    assert not read.holds_own_terms
 
 
 def test_an_unbounded_formulation_fails_with_what_the_solvers_said():

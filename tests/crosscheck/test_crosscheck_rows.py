@@ -7,10 +7,10 @@ from brute_force import linear_program, soft_minimum_program
 from sklearn.svm import SVC
 from variants import list_stumps
 
-from cvxens.colgen import formulations
+from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.crosscheck import CASES, crosscheck, generate, named
+from cvxens.crosscheck import CASES, crosscheck, named
 from cvxens.errors import InvalidInput
 from cvxens.problems import FORMULATIONS, HardMarginBoosting, InfiniteSVM, LPBoost, SVMDual, SVMPrimal
 from cvxens.solvers import solve_svm_dual, solve_svm_primal
@@ -153,7 +153,7 @@ def test_runs_recomputed_over_all_stumps(sample, rows, name):
     formulation, primal_of, dual_of = RECOMPUTED[name]
     X, y = sample.X, sample.y
     price = {"SoftMarginBoosting": 20 / len(y), "LPBoost": CASES[LPBoost][0](sample).D}.get(name, np.inf)
-    run = generate(formulation(price), Stumps(X), y, master=HighsMaster)
+    run = column_generation(formulation(price), Stumps(X), y, tol=1e-9, master=HighsMaster)
     assert run.weights.min() >= 0
     u = np.clip(run.u, 0, price)
     assert u.max() / u.sum() <= price * (1 + 1e-9)

@@ -37,9 +37,12 @@ from cvxens import (
     limits,
 )
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, oracles
+from cvxens.colgen.loop import _Columns
 from cvxens.kernels import Gaussian
 from cvxens.limits import Pace, TimeUp, check_time, in_time, interruptible, limit_time, time_is_up, time_left
+from cvxens.problems.pair_losses import PairwiseHinge
 from cvxens.problems.penalties import L1
+from cvxens.solvers.additive import AdditiveKernel
 
 X, Y = two_classes(60)
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -203,6 +206,33 @@ def test_ctrl_c_after_the_first_pivots_keeps_them(name, ticks):
     assert model.certificate_.relative_gap > 0
 
 
+@pytest.mark.parametrize("name", ["rho-SVM", "RegAdaBoost", "partial SVMs"])
+def test_a_sample_is_sorted_once_before_the_steps(name, monkeypatch):
+    sort, sorted_with = AdditiveKernel.from_kernel, []
+
+    def note(kernel, X):
+        sorted_with.append(time_left())
+        return sort(kernel, X)
+
+    monkeypatch.setattr(AdditiveKernel, "from_kernel", note)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clone(LIMITED[name]).set_params(max_time=1e-9).fit(X, Y)
+    assert len(sorted_with) == 1
+
+
+@pytest.mark.parametrize("limit", [5.0, 1e9])
+def test_columns_to_begin_with_enter_as_far_as_there_is_time(limit, ticks):
+    formulation, stumps = formulations.soft_margin(0.5), oracles.Stumps(X)
+    hypotheses = [oracles.Stump(j, threshold, 1) for j in range(2) for threshold in np.unique(X[:, j])[1:20]]
+    solution = masters.InteriorPointMaster(formulation, SIGNS).solve()
+    with limit_time(limit):
+        entered = [column.hypothesis for column in _Columns(stumps, solution).enter((), hypotheses, solution)]
+    # the first ones, which are the heaviest
+    assert entered == hypotheses[: len(entered)]
+    assert 0 < len(entered) <= limit
+
+
 @pytest.mark.parametrize("estimator", [RhoSVC(), RegAdaBoostClassifier(), PartialSVMEnsembleClassifier()])
 def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
     # additive kernels are met whatever the rank, but by the ensemble
@@ -270,6 +300,11 @@ def test_no_step_is_begun_that_might_take_longer_than_what_is_left(ticks):
                 limits.time.perf_counter()
         # every step takes six looks: four, and two of the pace's own
         assert steps == 3
+
+
+def test_sums_over_pairs_look_at_the_clock():
+    with limit_time(1e-9), pytest.raises(TimeUp):
+        PairwiseHinge(SIGNS).value(NOISE)
 
 
 def test_ctrl_c_without_a_limit_is_raised():

@@ -1,5 +1,7 @@
 """Every expert against numpy's solution of its system, the certified problem and cvxpy, solved in either way."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import RandomForestRegressor
 
+from cvxens import limits
 from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import Gaussian, TreeEnsemble
@@ -160,6 +163,21 @@ def test_the_factor_is_below_the_matrix_and_exact_where_it_is_known():
     assert (np.abs(left_out).max(axis=0) < 1e-9 * np.abs(K).max()).sum() >= 50
     whole = iterated.factor_by_nystroem(K, 300)
     assert_allclose(whole @ whole.T, K, atol=1e-9 * np.abs(K).max())
+
+
+def test_the_factor_ends_within_half_of_the_time(monkeypatch):
+    K, clock = TreeEnsemble(FOREST, "depth")(MANY), SimpleNamespace(now=0.0)
+
+    class Slow(SimpleNamespace):
+        def __matmul__(self, units):
+            clock.now += units.shape[1]
+            return K @ units
+
+    monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    with limits.limit_time(100.0):
+        L = iterated.factor_by_nystroem(Slow(shape=K.shape), 200)
+    assert 50 <= clock.now <= 70
+    assert np.linalg.eigvalsh(K - L @ L.T).min() > -1e-9 * np.abs(K).max()
 
 
 def test_preconditioning_is_the_inverse_of_what_is_known():

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.masters.modelled_masters import CvxpyMaster
 from cvxens.colgen.oracles.stumps import Stumps
-from cvxens.colgen.protocols import Column, Hypothesis, MasterSolution, Oracle, Priced, declared
+from cvxens.colgen.protocols import Column, MasterSolution, Oracle, Priced, declared
 from cvxens.colgen.restricted import FastMaster, Needs, Restricted, intercept_of, stack_dual
 from cvxens.errors import SolverFailed, SolverFallbackWarning
-from cvxens.limits import TimeUp, time_left
+from cvxens.hypotheses import Hypothesis
+from cvxens.limits import TimeUp, check_time, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.linear_dual import LinearDual, Stack
@@ -461,6 +462,7 @@ class InteriorPointMaster(FastMaster):
         the interior-point method. There are none where nothing was found, or features are so much alike that this is
         faster.
         """
+        check_time()
         penalty, loss, y = self.penalty, self.loss, self.restricted.y
         # in units of the weight of the penalty, where it is no game
         unit = 1.0 if penalty.total is not None else penalty.edge_limit
@@ -475,8 +477,10 @@ class InteriorPointMaster(FastMaster):
         lead = method.solve(goal, time / 2 if time < inf else -inf, most_norm)
         if method.norm > most_norm or not len(lead.weights) or lead.gap == inf:
             return []
-        stumps = oracle.make_stumps(lead.features, lead.places, lead.signs)
-        weights = lead.weights * (penalty.total / lead.weights.sum() if game else 1.0)
+        # the heaviest first: the last ones may be left out where there is no time for all
+        order = np.argsort(-lead.weights, kind="stable")
+        stumps = oracle.make_stumps(lead.features[order], lead.places[order], lead.signs[order])
+        weights = lead.weights[order] * (penalty.total / lead.weights.sum() if game else 1.0)
         self.near = dict(zip(stumps, weights.tolist(), strict=True)), loss.repair(unit * lead.u, None)
         return stumps
 

@@ -437,17 +437,13 @@ class CuttingPlanes:
             shrink = limit / max(limit, largest)
             # the cut at u = 0 takes the rest
             u, bound = shrink * u, shrink * bound + (1 - shrink) * float(self.offsets[0])
-        self._drop(shares)
-        w: Array = np.sum([sign * found.x[j * k : (j + 1) * k] for j, sign in enumerate(signs)], axis=0)
-        return w, u, bound
-
-    def _drop(self, shares: Array) -> None:
-        """Drop the cuts, but the one at u = 0, that have not been of use for long."""
+        # a cut without a multiplier for so long is of no use, but the one at u = 0
         self.idle = np.where(shares > 1e-9, 0, self.idle + 1)
-        # a cut without a multiplier for so long is of no use
-        kept = (self.idle < 40) | (np.arange(len(self.idle)) == 0)
+        kept = (self.idle < 40) | (np.arange(m) == 0)
         self.multipliers, self.offsets = self.multipliers[kept], self.offsets[kept]
         self.edges, self.idle = self.edges[kept], self.idle[kept]
+        w: Array = np.sum([sign * found.x[j * k : (j + 1) * k] for j, sign in enumerate(signs)], axis=0)
+        return w, u, bound
 
 
 class LeastSquaresMaster(FastMaster):

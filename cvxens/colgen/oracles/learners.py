@@ -23,14 +23,14 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, FittedClassifier, Hypothesis, SignedTree, decode_table
 from cvxens.tables import Feature
 from cvxens.trees import Options, Table, fit_tree
-from cvxens.types import Array
+from cvxens.types import Array, Data
 from cvxens.validation import generator, signed_weights, whole
 
 
 class LearnerOracle(ABC):
     """An oracle that learns one hypothesis per output."""
 
-    sample: Any
+    sample: Data
     n_samples: int
     negations = True
     largest = 1.0

@@ -173,7 +173,7 @@ class Pool:
 
     @classmethod
     def of(
-        cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20, negations: bool = True
+        cls, hypotheses: Sequence[Hypothesis], X: Data, *, columns_per_round: int = 20, negations: bool = True
     ) -> Pool:
         """Return the pool of some hypotheses, which pricing evaluates on the training sample X; equal ones count once.
 

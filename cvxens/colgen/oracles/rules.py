@@ -84,10 +84,10 @@ class PairRules(BinnedOracle):
     source: ClassVar[str] = "Friedman & Popescu 2008"
 
     _: KW_ONLY
-    signs: InitVar[Any] = None
+    signs: InitVar[ArrayLike | None] = None
     columns_per_round: int = 50
 
-    def __post_init__(self, X: Data, sample_weight: ArrayLike, signs: ArrayLike) -> None:
+    def __post_init__(self, X: Data, sample_weight: ArrayLike, signs: ArrayLike | None) -> None:
         super().__post_init__(X, sample_weight)
         readings = self.readings
         varying = np.flatnonzero(readings.counts)

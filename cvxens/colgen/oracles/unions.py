@@ -136,9 +136,10 @@ class Union:
         """Return True if one of the sets surely has the values of a hypothesis on the sample."""
         return any(surely_has(oracle, hypothesis) for oracle in self.oracles)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
+    def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""
-        parts = [oracle.price(s, exclude, **row_norm) for oracle in self.oracles]
+        weights = np.asarray(s, np.float64)
+        parts = [oracle.price(weights, exclude, **row_norm) for oracle in self.oracles]
         priced = unite(parts, self.columns_per_round or sum(len(part.columns) for part in parts))
         if not isinstance(self.sample, TabledSample):
             return priced
@@ -336,7 +337,7 @@ class Rows(OracleOver):
         self._terms = np.diff(self._sizes.indptr) + 1
 
     @classmethod
-    def from_pairs(cls, oracle: Oracle, first: Any, second: Any) -> Self:
+    def from_pairs(cls, oracle: Oracle, first: ArrayLike, second: ArrayLike) -> Self:
         """Return the rows ``h(x_first) - h(x_second)``, for two lists of as many samples."""
         pairs = np.stack([np.asarray(validation.finite_array("first", first, ndim=1), np.intp), second]).astype(np.intp)
         rows = np.arange(pairs.shape[1])
