@@ -55,7 +55,7 @@ def test_the_optimum_is_that_over_a_list_of_all():
     H = every_column(few, 2.0)
     # weights of either sign, as the set has -h with every h
     run = column_generation(formulations.soft_margin(0.7), AdditiveTerms(few), y, tol=1e-9)
-    assert_optimum(run, linear_program(H, y, slack=0.7, intercept=True), rel=1e-7)
+    assert_optimum(run, linear_program(H, y, slack=0.7), rel=1e-7)
 
 
 def test_terms_are_of_the_kinds_that_are_allowed():
