@@ -59,7 +59,7 @@ class GrowingRows:
         A type of floats to keep it in that from the beginning.
     """
 
-    def __init__(self, n_samples: int, dtype: type[np.int8 | np.floating[Any]] = np.int8) -> None:
+    def __init__(self, n_samples: int, dtype: type[np.int8 | np.float32 | np.float64] = np.int8) -> None:
         self._room: NDArray[Any] = np.empty((0, n_samples), dtype)
         self.n_rows = 0
 

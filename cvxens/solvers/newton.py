@@ -481,45 +481,31 @@ def descend(B: Array, R: Array, V: Array, size: Array, low: Array) -> None:
         if still:
             return
         if n_outputs == 1:
-            go_on(B[0], R, V, V - V_before, R - R_before, size, low)
+            go_on(R[:, 0], V[:, 0], (V - V_before)[:, 0], (R - R_before)[:, 0], size, low)
 
 
 @njit(cache=True)
-def go_on(B: Array, R: Array, V: Array, d: Array, Rd: Array, size: Array, low: Array) -> None:
+def go_on(R: Array, V: Array, d: Array, Rd: Array, size: Array, low: Array) -> None:
     """Go to the least of the model of one output on the way d from V, along which its gradient changes by Rd.
 
     Where columns depend on each other a model has directions without curvature, in which sweeps creep until a weight
     is 0: the least is mostly where one is, of which the slope jumps by ``2 size |d_j|``.
     """
-    n, slope, bend = len(V), 0.0, 0.0
-    passing = np.full(n, np.inf)
-    for j in range(n):
-        if low[j] == 0.0 and V[j, 0] == 0.0 and d[j, 0] < 0.0:
-            # it stays
-            for i in range(n):
-                Rd[i, 0] -= d[j, 0] * B[j, i]
-            d[j, 0] = 0.0
-    for j in range(n):
-        slope += R[j, 0] * d[j, 0] + size[j] * (np.sign(V[j, 0]) * d[j, 0] if V[j, 0] != 0.0 else abs(d[j, 0]))
-        bend += d[j, 0] * Rd[j, 0]
-        if V[j, 0] * d[j, 0] < 0.0 and (size[j] > 0.0 or low[j] == 0.0):
-            passing[j] = -V[j, 0] / d[j, 0]
+    slope, bend = (R * d).sum() + (size * np.where(V != 0.0, np.sign(V) * d, np.abs(d))).sum(), (d * Rd).sum()
+    passing = np.where(((V * d < 0.0) & (size > 0.0)) | ((d < 0.0) & (low == 0.0)), -V / d, np.inf)
     # Rd is a difference, whose rounding is multiplied
     t, stop = 100.0, -1
     for j in np.argsort(passing):
-        if passing[j] >= t or slope + passing[j] * bend >= 0.0:
+        if stop >= 0 or passing[j] >= t or slope + passing[j] * bend >= 0.0:
             break
-        slope += np.inf if low[j] == 0.0 else 2 * size[j] * abs(d[j, 0])
+        slope += np.inf if low[j] == 0.0 else 2 * size[j] * abs(d[j])
         if slope + passing[j] * bend >= 0.0:
             t, stop = passing[j], j
-            break
     if stop < 0:
         t = 0.0 if slope >= 0.0 else min(t, -slope / bend) if bend > 0.0 else t
-    V += t * d
-    R += t * Rd
-    V[:, 0] = np.maximum(V[:, 0], low)
+    V[:], R[:] = np.maximum(V + t * d, low), R + t * Rd
     if stop >= 0:
-        V[stop, 0] = 0.0
+        V[stop] = 0.0
 
 
 @dataclass(frozen=True)
@@ -634,22 +620,19 @@ class KeptCurvature:
         if not len(self.places):
             # models of many entries are not that exact, and single precision takes half of the time
             self.scaled = GrowingRows(len(roots), np.float32 if rows.size > 2**18 else np.float64)
-            self.scaled.make_room(1 + len(j))
-            self.scaled.add(roots[np.newaxis])
         self.places = np.pad(self.places, (0, len(rows) - len(self.places)), constant_values=-1)
-        new = j[self.places[j] < 0]
+        new, first = j[self.places[j] < 0], self.scaled.n_rows
+        if not first:
+            self.scaled.add(roots[np.newaxis])
         self.places[new] = self.scaled.n_rows + np.arange(len(new))
-        if len(new) or not len(self.products):
-            self.scaled.make_room(len(new))
-            for row in rows[new]:
-                self.scaled.add((row * roots)[np.newaxis])
-            X, first = self.scaled.values, 0 if self.scaled.n_rows == 1 + len(new) else self.scaled.n_rows - len(new)
-            # twice as many at least, so that it does not happen in every round
-            if (more := len(X) - len(self.products)) > 0:
-                self.products = np.pad(self.products, (0, max(more, len(self.products))))
-            # of all it is symmetric, and takes half of a product
-            found = X[first:] @ X.T
-            self.products[first : len(X), : len(X)], self.products[: len(X), first : len(X)] = found, found.T
+        self.scaled.add(rows[new] * roots)
+        X = self.scaled.values
+        # twice as many at least, so that it does not happen in every round
+        if (more := len(X) - len(self.products)) > 0:
+            self.products = np.pad(self.products, (0, max(more, len(self.products))))
+        # of all it is symmetric, and takes half of a product
+        found = X[first:] @ X.T
+        self.products[first : len(X), : len(X)], self.products[: len(X), first : len(X)] = found, found.T
         at = np.append(self.places[j], 0) if intercept else self.places[j]
         B = self.products[np.ix_(at, at)]
         if self.scaled.values.dtype == np.float32:
