@@ -33,10 +33,8 @@ from cvxens.solvers.byte_rows import ByteColumns, GrowingRows
 from cvxens.types import Array, Point
 
 SHARE = 0.3
-"""The share of what new columns can gain, down to which a round is solved: at 0.1 additive models take 1.7 times as long.
-
-That is together with a largest gap of 1e-3, on 10,000 x 20 with pairs; others take about as long at both.
-"""
+"""The share of what new columns can gain, down to which a round is solved; at 0.1 additive models take 1.7 times as
+long, at a largest gap of 1e-3 (10,000 x 20 with pairs), and others about as long."""
 
 COARSE = 1e-2
 """The largest gap: limits may end a run in any round, and then its weights are the last ones."""
