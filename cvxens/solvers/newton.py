@@ -303,6 +303,9 @@ class QuadraticModel:
                 break
             signs = np.sign(V)
             descend(self.B, R, V, self.size, self.low)
+            if V.shape[1] == 1:
+                # steps along the way multiply what is rounded off
+                R = at_W + self.B[0] @ (V - W)
             support = np.flatnonzero(V.any(axis=1) | ((self.size == 0) & (self.low < 0)))
             # of many rows a solution takes as long as 100 sweeps, and while signs change few steps there are whole
             is_worth = len(support) <= 100 or V.shape[1] > 1 or np.array_equal(signs, np.sign(V))
@@ -480,7 +483,8 @@ def descend(B: Array, R: Array, V: Array, size: Array, low: Array) -> None:
                     still = False
         if still:
             return
-        if n_outputs == 1:
+        # of weights that are to be nonnegative, solutions on supports are what ends at the optimum
+        if n_outputs == 1 and low[0] < 0.0:
             go_on(R[:, 0], V[:, 0], (V - V_before)[:, 0], (R - R_before)[:, 0], size, low)
 
 
