@@ -56,10 +56,10 @@ class GrowingRows:
     n_samples : int
         The length of the rows.
     dtype : type, optional
-        np.float64 to keep it in that from the beginning.
+        A type of floats to keep it in that from the beginning.
     """
 
-    def __init__(self, n_samples: int, dtype: type[np.int8 | np.float64] = np.int8) -> None:
+    def __init__(self, n_samples: int, dtype: type[np.int8 | np.float32 | np.float64] = np.int8) -> None:
         self._room: NDArray[Any] = np.empty((0, n_samples), dtype)
         self.n_rows = 0
 

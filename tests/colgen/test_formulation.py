@@ -65,11 +65,11 @@ def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, inter
             (parts[1].expression, parts[1].certified)[j],
             intercept=intercept,
         )
-        run = column_generation(mixed, Stumps(X), y, tol=1e-7)
+        run = column_generation(mixed, Stumps(X), y, tol=1e-8)
         assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
         # what the penalties are is read from their expressions
         assert run.ending is Ending.OPTIMAL
-        assert run.certificate.holds(1e-7)
+        assert run.certificate.holds(1e-8)
         words = ["over every hypothesis of the oracle", "by conic multipliers", "repaired and checked"]
         assert run.certificate.note == ", ".join(words if i == 0 else words[:1])
         assert all(np.isfinite(row.bound) for row in run.history)

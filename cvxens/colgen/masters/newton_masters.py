@@ -272,6 +272,7 @@ class NewtonMaster(FastMaster):
             return super().bound(solution, priced)
         best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
         found = self.restricted.bound(solution, Priced(priced.columns, best, squares, best))
+        self.tolerance.n_found = len(priced.columns)
         self.tolerance.gap = relative_gap(solution.objective, found)
         return self.restricted.bound(solution, priced)
 
