@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_classification
 
+from benchmarks.smoothing import Averaged, InOut, stabilised
 from cvxens.colgen import Formulation, Master, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.datasets import load, make_threenorm
 
 SHARE = 1.0

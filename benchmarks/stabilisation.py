@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 
+from benchmarks.smoothing import Averaged, InOut, stabilised
 from cvxens.colgen import Column, Formulation, Master, MasterSolution, Priced, Step, column_generation, formulations
 from cvxens.colgen.masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.problems.duality import capped_simplex
 

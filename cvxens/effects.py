@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator, lsmr
 from sklearn.utils._optional_dependencies import check_pandas_support
 
-from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.hypotheses import (
@@ -547,41 +546,6 @@ class Effects:
         for joint in self.interactions:
             values[:, list(joint.features)] += joint.share(X)
         return self._show(values)
-
-    def partial_dependence(self, features: int | str | Sequence[int | str], values: ArrayLike) -> Array:
-        """Return the mean score over the background, with some features of all samples set to given values.
-
-        Parameters
-        ----------
-        features : int or str, or sequence of these
-            By index or name.
-        values : array-like of shape (n_points,) or (n_points, n_given_features)
-            Of one feature, or of several.
-
-        Returns
-        -------
-        ndarray of shape (n_points,) or (n_points, n_outputs)
-
-        Raises
-        ------
-        InvalidInput
-            A feature that is not known, or values that are not finite.
-        """
-        given = [features] if isinstance(features, str | int) or np.ndim(features) == 0 else list(features)
-        places = [validation.feature_index("features", one, self.feature_names, self.n_features) for one in given]
-        points = np.atleast_1d(validation.finite_array("values", values))
-        points = points[:, None] if points.ndim == 1 else points
-        validation.one_each("values", points.T, len(places), "feature")
-        known = dict(zip(places, points.T, strict=True))
-        found = np.tile(self.intercept, (len(points), 1))
-        for main in self.mains:
-            if main.feature in known:
-                found += main.at(known[main.feature])
-        for joint in self.interactions:
-            # the mean of an interaction is 0 where none of its features is known
-            if not known.keys().isdisjoint(joint.features):
-                found += joint.expect(known)
-        return self._show(found)
 
     def to_frame(self) -> Frame:
         """Return a pandas data frame of all effects, the most important first.

@@ -20,6 +20,8 @@
 # \qquad \text{bound:}\;\; \frac{\sum_i u_i}{\max(1, \text{largest edge})} .$$
 
 # %%
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
@@ -27,9 +29,9 @@ from sklearn.tree import DecisionTreeClassifier
 from cvxens.colgen import column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.oracles import SklearnLearner, Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.datasets import make_threenorm
 from cvxens.plotting import ConvergenceDisplay, GapDisplay
+from cvxens.problems.duality import Edges
 
 X, y = make_threenorm(240, n_features=10, random_state=0)
 P4 = formulations.soft_margin(C=100 / len(y))
@@ -50,13 +52,61 @@ def run(oracle, master=HighsMaster):
 # The master is a linear program, so its multipliers are a corner, and a single new column throws them to a far one.
 # The objective falls steadily; the bound of a round is often worse than that of the round before. `iterate` is the
 # loop itself: it yields every step, with its own bound.
+#
+# ## Stabilisation: a master of one's own
+#
+# Do not price the master's multipliers $u$, but $\beta \hat u + (1 - \beta) u$ with a centre $\hat u$:
+#
+# - **in-out** (Wentges 1997): the centre is the point with the best bound so far;
+# - **averaged** (Neame 1999): the centre is the point that was priced last;
+# - an **interior-point** master stops before it is at a corner, so its multipliers are centred by themselves.
+#
+# The mean of feasible multipliers is feasible, so every bound is as valid as before, and all end at the same optimum.
+# A master has three methods; this one wraps another's.
+
+
+# %%
+class Smoothed:
+    """A master whose multipliers move towards a centre before they are priced."""
+
+    def __init__(self, formulation, y, share, best_only=True):
+        self.inner, self.penalty, self.y = HighsMaster(formulation, y), formulation.terms[1], y
+        self.share, self.best_only = share, best_only
+        self.centre, self.best, self.has_new = None, -np.inf, False
+
+    def add(self, columns):
+        """Take columns up."""
+        self.has_new = True
+        self.inner.add(columns)
+
+    def solve(self):
+        """Return the solution, with smoothed multipliers as long as those lead to new columns."""
+        solution, has_new, self.has_new = self.inner.solve(), self.has_new, False
+        if self.centre is None or not has_new:
+            return solution
+        u = self.share * self.centre + (1 - self.share) * solution.u
+        return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
+
+    def bound(self, solution, priced):
+        """Return the bound of what was priced, and move the centre."""
+        bound = self.inner.bound(solution, priced)
+        if bound > self.best or not self.best_only:
+            # shrunk to be feasible for all hypotheses: only then is the bound the value at the centre
+            self.centre = solution.u * self.penalty.shrink(Edges(priced.edge_bound, priced.edge_square_sum))
+        self.best = max(self.best, bound)
+        return bound
+
+
+def smoothed(share, best_only=True):
+    """Make such a master for a formulation and signs."""
+    return lambda formulation, y: Smoothed(formulation, y, share, best_only)
+
 
 # %%
 two = Stumps(X, columns_per_round=2)
-smoothed = stabilised(HighsMaster, InOut(0.5))
 bounds = {
     name: [step.bound for step in iterate(master(P4, y), two)]
-    for name, master in {"unstabilised": HighsMaster, "in-out, share 0.5": smoothed}.items()
+    for name, master in {"unstabilised": HighsMaster, "in-out, share 0.5": smoothed(0.5)}.items()
 }
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for name, each in bounds.items():
@@ -67,24 +117,12 @@ ax.set(xlabel="round", ylabel="bound: of the round (dots), best so far")
 ax.legend()
 plt.show()
 
-# %% [markdown]
-# ## Stabilisation
-#
-# Do not price the master's multipliers $u$, but $\beta \hat u + (1 - \beta) u$ with a centre $\hat u$:
-#
-# - **in-out** (Wentges 1997): the centre is the point with the best bound so far;
-# - **averaged** (Neame 1999): the centre is the point that was priced last;
-# - an **interior-point** master stops before it is at a corner, so its multipliers are centred by themselves.
-#
-# The mean of feasible multipliers is feasible, so every bound is as valid as before, and all end at the same optimum.
-# The wrapper `stabilised` works with any master.
-
 # %%
 masters = {
     "unstabilised": HighsMaster,
-    "in-out 0.3": stabilised(HighsMaster, InOut(0.3)),
-    "in-out 0.8": stabilised(HighsMaster, InOut(0.8)),
-    "averaged 0.5": stabilised(HighsMaster, Averaged(0.5)),
+    "in-out 0.3": smoothed(0.3),
+    "in-out 0.8": smoothed(0.8),
+    "averaged 0.5": smoothed(0.5, best_only=False),
     "interior point": InteriorPointMaster,
 }
 by_master = {}

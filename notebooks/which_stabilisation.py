@@ -22,9 +22,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.masters import HighsMaster
+from cvxens.colgen.masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.datasets import make_threenorm
 
 measured = pd.read_csv("which_stabilisation.tsv", sep="\t")
@@ -69,10 +68,7 @@ plt.show()
 # %%
 X, y = make_threenorm(200, n_features=5, random_state=0)
 P4, one = formulations.soft_margin(C=20 / len(y)), Stumps(X, columns_per_round=1)
-masters = {
-    "plain": HighsMaster,
-    "in-out": stabilised(HighsMaster, InOut(0.5)),
-}
+masters = {"plain": HighsMaster, "interior point": InteriorPointMaster}
 runs = {name: column_generation(P4, one, y, tol=1e-6, master=master) for name, master in masters.items()}
 objectives = [found.certificate.primal for found in runs.values()]
 assert max(objectives) - min(objectives) <= 2e-6 * max(objectives)

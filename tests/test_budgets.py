@@ -4,15 +4,15 @@ import pytest
 from house import count_house, trace_lpboost
 
 HOUSE = {
-    "files": 152,
-    "lines": 58390,
+    "files": 151,
+    "lines": 58320,
     "code": 33700,
     "class names used twice": 3,
     "module constants": 288,
     "hasattr + getattr": 78,
-    "Any": 692,
+    "Any": 690,
     "Any in public": 0,
-    "test lines": 45248,
+    "test lines": 45210,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

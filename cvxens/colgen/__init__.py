@@ -1,7 +1,7 @@
 """Column generation: any formulation over any oracle's hypotheses, with a certificate."""
 
 from cvxens.certificates import Round
-from cvxens.colgen import masters, oracles, stabilisation
+from cvxens.colgen import masters, oracles
 from cvxens.colgen.adaboost import (
     Boosted,
     BoostingRound,
@@ -28,5 +28,4 @@ __all__ = [
     "Hypothesis", "Master", "MasterSolution", "Oracle", "Path", "PathPoint", "Priced", "Range", "Round", "Run", "Step",
     "StopEarly", "TabledSample", "adaboost", "adaboost_star", "boosting_steps", "column_generation", "find_bands",
     "formulations", "gathered", "iterate", "masters", "near_optimal_range", "oracles", "round_bound", "solve_path",
-    "stabilisation",
 ]  # fmt: skip

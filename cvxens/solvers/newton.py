@@ -485,29 +485,29 @@ def descend(B: Array, R: Array, V: Array, size: Array, low: Array) -> None:
             return
         # of weights that are to be nonnegative, solutions on supports are what ends at the optimum
         if n_outputs == 1 and low[0] < 0.0:
-            go_on(R[:, 0], V[:, 0], (V - V_before)[:, 0], (R - R_before)[:, 0], size, low)
+            go_on(R[:, 0], V[:, 0], (V - V_before)[:, 0], (R - R_before)[:, 0], size)
 
 
 @njit(cache=True)
-def go_on(R: Array, V: Array, d: Array, Rd: Array, size: Array, low: Array) -> None:
-    """Go to the least of the model of one output on the way d from V, along which its gradient changes by Rd.
+def go_on(R: Array, V: Array, d: Array, Rd: Array, size: Array) -> None:
+    """Go to the least of the model of one output, of free weights, on the way d from V; its gradient changes by Rd.
 
     Where columns depend on each other a model has directions without curvature, in which sweeps creep until a weight
     is 0: the least is mostly where one is, of which the slope jumps by ``2 size |d_j|``.
     """
     slope, bend = (R * d).sum() + (size * np.where(V != 0.0, np.sign(V) * d, np.abs(d))).sum(), (d * Rd).sum()
-    passing = np.where(((V * d < 0.0) & (size > 0.0)) | ((d < 0.0) & (low == 0.0)), -V / d, np.inf)
+    passing = np.where((V * d < 0.0) & (size > 0.0), -V / d, np.inf)
     # Rd is a difference, whose rounding is multiplied
     t, stop = 100.0, -1
     for j in np.argsort(passing):
         if stop >= 0 or passing[j] >= t or slope + passing[j] * bend >= 0.0:
             break
-        slope += np.inf if low[j] == 0.0 else 2 * size[j] * abs(d[j])
+        slope += 2 * size[j] * abs(d[j])
         if slope + passing[j] * bend >= 0.0:
             t, stop = passing[j], j
     if stop < 0:
         t = 0.0 if slope >= 0.0 else min(t, -slope / bend) if bend > 0.0 else t
-    V[:], R[:] = np.maximum(V + t * d, low), R + t * Rd
+    V[:], R[:] = V + t * d, R + t * Rd
     if stop >= 0:
         V[stop] = 0.0
 

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.smoothing import Averaged, InOut
 from cvxens.colgen import (
     Formulation,
     StopEarly,
@@ -32,7 +33,6 @@ from cvxens.colgen import (
     solve_path,
 )
 from cvxens.colgen.masters import CvxpyMaster, NewtonMaster
-from cvxens.colgen.stabilisation import Averaged, InOut
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Hinge, Logistic, SquaredError
 from cvxens.problems.pair_losses import PairwiseHinge

@@ -11,6 +11,7 @@ from brute_force import Table, Tabulated, all_stumps, linear_program, noisy, sof
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.smoothing import Averaged, InOut, stabilised
 from cvxens.colgen import (
     Checkpoint,
     Column,
@@ -24,7 +25,6 @@ from cvxens.colgen import (
 )
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster, NewtonMaster
 from cvxens.colgen.oracles import Pool, Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Stump
 from cvxens.problems import Problem

@@ -21,10 +21,10 @@ from scipy.sparse import csc_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.smoothing import InOut, stabilised
 from cvxens.colgen import Checkpoint, Ending, Formulation, column_generation, formulations, oracles
 from cvxens.colgen.checkpoint import Keeper, decode, encode
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
-from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import DataFileError, InvalidInput, NotSeparable
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import ElasticNet

@@ -26,6 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from benchmarks.smoothing import Averaged, InOut, stabilised
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate, masters
 from cvxens.colgen.masters import (
     MASTERS,
@@ -39,7 +40,6 @@ from cvxens.colgen.masters import (
 )
 from cvxens.colgen.oracles import Stumps
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges

@@ -9,11 +9,11 @@ from brute_force import assert_optimum, linear_program
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.smoothing import InOut, stabilised
 from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, fastest_master
 from cvxens.colgen.oracles import Pool
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import NotSeparable
 from cvxens.hypotheses import FEW, project
 from cvxens.problems import DenseColumns

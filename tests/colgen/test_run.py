@@ -22,13 +22,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from benchmarks.smoothing import Averaged, InOut, stabilised
 from cvxens.colgen import Column, Ending, Formulation, Priced, Round, column_generation, formulations
 from cvxens.colgen.loop import RunLimits
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.protocols import relative_gap
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.inspection import partial_dependence
 
 from cvxens import (
     AdaBoostClassifier,
@@ -182,27 +181,6 @@ def test_shapley_values_are_those_of_all_sets_of_features(fitted):
         assert values == pytest.approx(shapley_by_enumeration(score, x, X), abs=1e-9)
 
 
-@pytest.mark.parametrize("features", [[1], [0, 1], [0, 3]])
-def test_partial_dependence_is_the_mean_over_the_sample(fitted, features):
-    model, X, score = fitted
-    effects = model.effects(X)
-    points = np.random.default_rng(5).choice([-1.0, 0.0, 1.5, 2.0, 3.0, 9.0], size=(4, len(features)))
-    expected = []
-    for point in points:
-        mixed = X.copy()
-        mixed[:, features] = point
-        expected.append(score(mixed).mean(axis=0))
-    assert effects.partial_dependence(features, points) == pytest.approx(np.array(expected), abs=1e-9)
-
-
-def test_partial_dependence_is_that_of_scikit_learn(data):
-    X, t = data
-    model = LPBoostRegressor(oracle="depth_two_trees").fit(X, t)
-    theirs = partial_dependence(model, X, [1], method="brute", grid_resolution=5)
-    ours = model.effects(X).partial_dependence(1, theirs["grid_values"][0])
-    assert ours == pytest.approx(theirs["average"][0], abs=1e-9)
-
-
 cut = st.sampled_from([-0.5, 0.0, 0.5, 1.0, 2.5])
 feature = st.integers(0, N_FEATURES - 1)
 sign = st.sampled_from([-1, 1])
@@ -282,9 +260,6 @@ def test_names_of_features_are_those_of_the_frame(data):
     effects = pickle.loads(pickle.dumps(model.effects(frame)))
     assert {"age", "dose", "age x dose"} <= set(effects.names)
     assert effects(frame) == pytest.approx(model.decision_function(frame), abs=1e-9)
-    assert effects.partial_dependence("dose", [1.0, 4.0]) == pytest.approx(effects.partial_dependence(1, [1.0, 4.0]))
-    with pytest.raises(InvalidInput, match="found the feature 'weight'"):
-        effects.partial_dependence("weight", [1.0])
 
 
 def test_sparse_samples(data):

@@ -51,6 +51,7 @@ class InOut(Smoothing):
     """
 
     def moves(self, bound: float, best: float) -> bool:
+        """Return True for a better bound."""
         return bound > best
 
 
@@ -65,6 +66,7 @@ class Averaged(Smoothing):
     """
 
     def moves(self, bound: float, best: float) -> bool:
+        """Return True."""
         return True
 
 
@@ -118,6 +120,7 @@ class StabilisedMaster:
         self.has_new = False
 
     def add(self, columns: Sequence[Column]) -> None:
+        """Take columns up."""
         self.has_new = True
         self.master.add(columns)
 
@@ -133,6 +136,7 @@ class StabilisedMaster:
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Return the bound of what was priced, and move the centre there by the rule."""
         bound = self.master.bound(solution, priced)
         if isfinite(solution.objective) and self.smoothing.moves(bound, self.best):
             # shrunk to be feasible for all hypotheses priced: only then is the bound the value at the centre
