@@ -56,6 +56,7 @@ SECTIONS = (
     Section(
         "Column generation",
         "The driver, what flows through it, and what may be swapped in it.",
+        ("cvxens.colgen",),
     ),
     Section("Oracles", "Weak learners: which hypothesis has a large edge.", ("cvxens.colgen.oracles",)),
     Section("Masters", "Solvers of the problem over the columns so far.", ("cvxens.colgen.masters",)),

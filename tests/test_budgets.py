@@ -5,8 +5,8 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58320,
-    "code": 33700,
+    "lines": 58315,
+    "code": 33695,
     "class names used twice": 3,
     "module constants": 288,
     "hasattr + getattr": 78,

@@ -154,4 +154,4 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
         super()._check(sample)
 
     def _state(self, sample: TargetSample) -> Formulation:
-        return Formulation(make_loss(self, LOSSES, sample, self._price(sample) * sample.weights), L1(), intercept=True)
+        return Formulation(make_loss(self, sample, self._price(sample) * sample.weights), L1(), intercept=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, TypeAlias, final
 
@@ -59,10 +59,10 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
 """The losses of regressors by their names, from targets, prices and the parameter that each has."""
 
 
-def make_loss(model: Regressor, names: Iterable[str], sample: TargetSample, prices: Array) -> Loss:
-    """Make the loss that a regressor asks for, one of these names; of several quantiles that of the first."""
+def make_loss(model: Regressor, sample: TargetSample, prices: Array) -> Loss:
+    """Make the loss that a regressor asks for by its name; of several quantiles that of the first."""
     parameters = model.get_params(deep=False)
-    make, parameter = LOSSES[validation.one_of("loss", parameters["loss"], names)]
+    make, parameter = LOSSES[parameters["loss"]]
     given = parameters.get(parameter)
     return make(sample.targets, prices, np.ravel(given)[0] if parameter == "quantile" else given)
 
@@ -152,11 +152,12 @@ class LPBoostRegressor(Ensemble, Regressor):
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
             return Formulation(several, L1(), intercept=True)
-        loss = make_loss(self, [name for name in LOSSES if name != "squared"], sample, prices)
+        loss = make_loss(self, sample, prices)
         return Formulation(loss, L1(), intercept=True)
 
     def _check_parameters(self) -> None:
         """Raise where a parameter is none, also of a loss that is not asked for."""
+        validation.one_of("loss", self.loss, [name for name in LOSSES if name != "squared"])
         check_levels(self.quantile)
         if self.delta is not None:
             validation.positive("delta", self.delta)

@@ -96,7 +96,7 @@ class GradedPairs:
         rank[order] = counts - counts[new_query][query[order]]
         parts, n_digits = [], int(rank.max()).bit_length()
         for digit in range(n_digits):
-            group = np.unique(np.stack([query, rank >> (digit + 1)]), axis=1, return_inverse=True)[1].ravel()
+            group = np.unique((query << n_digits) + (rank >> (digit + 1)), return_inverse=True)[1]
             upper = (rank >> digit & 1).astype(bool)
             sizes = [np.bincount(group[side], minlength=int(group.max()) + 1) for side in (upper, ~upper)]
             kept = np.flatnonzero((sizes[0] * sizes[1])[group])

@@ -426,13 +426,6 @@ class InteriorPointMaster(FastMaster):
             return False
         return dual.is_bounded and not (len(dual.charges) and formulation.terms[1].edge_limit is None)
 
-    @classmethod
-    def suits(cls, formulation: Formulation, n_samples: int) -> bool:
-        dual = formulation.terms[0].linear_dual
-        # two hinges a sample, as of absolute errors, pull both ways: bases change more often
-        share = 0.3 if dual is not None and len(dual.hinges) > 1 else 1.0
-        return n_samples >= share * cls.least_samples and cls.supports(formulation)
-
     @cached_property
     def simplex(self) -> HighsMaster | CvxpyMaster:
         """The master that finds the vertex, where it can state it; HiGHS is loaded where one is wanted first."""
