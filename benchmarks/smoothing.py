@@ -51,7 +51,7 @@ class InOut(Smoothing):
     """
 
     def moves(self, bound: float, best: float) -> bool:
-        """Return True for a better bound."""
+        """Return True where the bound of a point is better than all before."""
         return bound > best
 
 
@@ -66,7 +66,7 @@ class Averaged(Smoothing):
     """
 
     def moves(self, bound: float, best: float) -> bool:
-        """Return True."""
+        """Return True: each point that was priced becomes the centre."""
         return True
 
 
@@ -120,7 +120,7 @@ class StabilisedMaster:
         self.has_new = False
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Take columns up."""
+        """Give columns to the master that is wrapped; its next multipliers may be smoothed."""
         self.has_new = True
         self.master.add(columns)
 

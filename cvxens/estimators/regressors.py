@@ -67,13 +67,12 @@ def make_loss(model: Regressor, sample: TargetSample, prices: Array) -> Loss:
     return make(sample.targets, prices, np.ravel(given)[0] if parameter == "quantile" else given)
 
 
-def check_levels(quantile: ArrayLike) -> Array:
-    """Return levels of quantiles (n_quantiles,), each above 0 and below 1, that ascend."""
+def check_levels(quantile: ArrayLike) -> None:
+    """Raise unless quantiles are levels above 0 and below 1, one or several that ascend."""
     levels = np.atleast_1d(validation.finite_array("quantile", quantile))
     if levels.ndim > 1 or not levels.size or levels.min() <= 0 or levels.max() >= 1 or (np.diff(levels) <= 0).any():
         found = f"found {quantile!r:.100}"
         raise InvalidInput("quantile", found, "give a level above 0 and below 1, or several that ascend")
-    return levels
 
 
 @final

@@ -243,6 +243,11 @@ class PairLoss(OfDifferences):
         return np.argsort(self.positive, kind="stable")
 
     @cached_property
+    def _short_groups(self) -> NDArray[np.integer]:
+        """The groups, in the shortest type that holds them: short integers are sorted in a time linear in them."""
+        return self.groups.astype(np.min_scalar_type(self.n_groups))
+
+    @cached_property
     def _sorted(self) -> deque[tuple[Array, Indices]]:
         """Keys, and the samples in their order: a step asks for value, slopes and curvature at the same scores."""
         # orders of samples that are remembered
@@ -256,9 +261,7 @@ class PairLoss(OfDifferences):
                 return order
         order = self._negatives_first[np.argsort(key[self._negatives_first], kind="stable")]
         if self.n_groups > 1:
-            # integers of the shortest type are sorted in a time linear in them
-            short = self.groups.astype(np.min_scalar_type(self.n_groups))
-            order = order[np.argsort(short[order], kind="stable")]
+            order = order[np.argsort(self._short_groups[order], kind="stable")]
         self._sorted.append((key, order))
         return order
 
