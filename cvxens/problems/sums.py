@@ -350,13 +350,15 @@ class ScalarSum:
         inner = min(first, -spread), max(last, spread)
         # multipliers of 0 have to be in it, so that shrunk ones are
         wanted = of.slopes / (of.prices * of.scales)
-        # how far a table reaches on both sides, tried in turn; multipliers beyond its ends are clipped
-        for below, above in ((10.0, 30.0), (30.0, 10.0), (6.0, 25.0), (25.0, 6.0), (3.0, 15.0), (15.0, 3.0)):
+        # how far a table reaches on both sides, tried in turn; multipliers beyond its ends are clipped, which costs
+        # those that tend to 1 as 1 - exp(-v) does no more than the last digit
+        for below, above in ((36, 36), (10, 30), (30, 10), (6, 25), (25, 6), (3, 15), (15, 3)):
+            most = 2.0 if below == above else 2e3
             coarse = np.linspace(inner[0] - below * unit, inner[1] + above * unit, 400)
             slopes = -phi.slopes(coarse)
             near = np.abs(np.interp(np.linspace(first - unit, last + unit, 50), coarse, slopes)).max()
             # the chord of far larger slopes than those near scores of 0 would miss too much
-            is_short = np.isfinite(slopes).all() and np.abs(slopes).max() <= 2e3 * max(near, np.abs(wanted).max())
+            is_short = np.isfinite(slopes).all() and np.abs(slopes).max() <= most * max(near, np.abs(wanted).max())
             room = 1e-6 * float(np.ptp(slopes)) if is_short else 0.0
             if is_short and slopes[-1] - room <= wanted.min() and wanted.max() <= slopes[0] + room:
                 break
@@ -386,6 +388,10 @@ class ScalarSum:
         return self.of.prices * self.of.scales
 
     @cached_property
+    def _has_kinks(self) -> bool:
+        return bool(np.less(*self.of.curve.bounds(self.v)).any())
+
+    @cached_property
     def _ends(self) -> tuple[Array, Array]:
         """The least and the largest multipliers of samples."""
         ends = np.sort(self._units * self.u[[0, -1], np.newaxis], axis=0) - self.of.slopes
@@ -393,8 +399,10 @@ class ScalarSum:
         return np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)
 
     def multipliers(self, z: Array) -> Array:
-        """Return minus the slopes, sample by sample."""
-        return self._units * np.interp(self.of.scales * z + self.of.shifts, self.v, self.slopes) - self.of.slopes
+        """Return minus the slopes of samples, interpolated where some jump; beyond the table those at its ends."""
+        v = np.clip(self.of.scales * z + self.of.shifts, *self.v[[0, -1]])
+        of_phi = np.interp(v, self.v, self.slopes) if self._has_kinks else -self.of.curve.slopes(v)
+        return self._units * of_phi - self.of.slopes
 
     def best_intercept(self, f: Array, y: Array) -> Array | None:
         """Return the b at which the multipliers of ``y (f + b)`` balance; None where no b in the table does that."""
@@ -444,11 +452,14 @@ class ScalarSum:
         return np.fmax(np.interp(u, self.u, self.bounds), np.where((share >= 0) & (share <= 1), tangents, -np.inf))
 
     def dual_value(self, u: Array) -> float:
-        """Bound the sum plus u'z from below over all z; -inf beyond the table."""
-        if (u < self._ends[0]).any() or (u > self._ends[1]).any():
-            return -np.inf
-        of = self.of
-        bounds, shifted = of.prices * self._bound_closely(self._read(u)), (u + of.slopes) * of.shifts
+        """Bound the sum plus u'z from below over all z: beyond the table by the function itself, -inf where that is."""
+        of, read = self.of, self._read(u)
+        bounds, shifted = self._bound_closely(np.clip(read, *self.u[[0, -1]])), (u + of.slopes) * of.shifts
+        if (beyond := (u < self._ends[0]) | (u > self._ends[1])).any():
+            # a bound that is concave in the multiplier is least at an end of where rounding may have moved that from
+            at, moved = read[beyond], 4 * EPSILON * ((np.abs(u) + np.abs(of.slopes)) / np.abs(self._units))[beyond]
+            bounds[beyond] = np.minimum(_bound(of.curve, at - moved), _bound(of.curve, at + moved))
+        bounds = of.prices * bounds
         terms = bounds - shifted / of.scales
         # what roundings of scores, multipliers and of one at an end of the table may move
         far = (np.abs(u) + np.abs(of.slopes)) * (np.abs(self.v).max() + np.abs(of.shifts)) / np.abs(of.scales)

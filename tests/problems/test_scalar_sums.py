@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import entr, expit
 
@@ -23,7 +23,7 @@ FUNCTIONS = {
     "logistic": (lambda z: cp.sum(cp.logistic(-z)), lambda u: entr(u) + entr(1 - u), 1.0),
     "Huberised": (lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5)), lambda u: u - u**2 / 4, 1.0),
     "squared hinge": (lambda z: cp.sum(cp.square(cp.pos(1 - z))) / 2 + 3, lambda u: u - u**2 / 2 + 3 / N, 5.0),
-    "exponential": (lambda z: 0.5 * cp.sum(cp.exp(-z)), lambda u: entr(2 * u) / 2 + u, 20.0),
+    "exponential": (lambda z: 0.5 * cp.sum(cp.exp(-z)), lambda u: entr(2 * u) / 2 + u, 400.0),
     "two-sided": (lambda z: cp.sum(cp.huber(1 - z, 0.5)), lambda u: u - u**2 / 4, 1.0),
     # with prices, targets, scales and linear terms of single samples
     "prices": (lambda z: C @ cp.logistic(-z), lambda u: C * (entr(u / C) + entr(1 - u / C)), C),
@@ -57,6 +57,7 @@ def table_of(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 @settings(max_examples=10)
 @given(seed=st.integers(0, 1000), share=st.floats(0.01, 1))
+@example(seed=600, share=1.0)
 def test_interpolated_proofs_are_never_above_the_conjugate_and_near_it(name, seed, share):
     table, (_, conjugate, largest) = table_of(name), FUNCTIONS[name]
     u = share * (1 - 1e-9) * largest * np.random.default_rng(seed).random(N)
@@ -70,9 +71,9 @@ def test_interpolated_proofs_are_never_above_the_conjugate_and_near_it(name, see
 @given(seed=st.integers(0, 1000))
 def test_multipliers_curvatures_and_repairs(seed):
     rng, table = np.random.default_rng(seed), table_of("logistic")
-    z, y = rng.normal(scale=3, size=N), np.where(rng.random(N) < 0.4, 1.0, -1.0)
+    z, y = rng.normal(scale=5, size=N), np.where(rng.random(N) < 0.4, 1.0, -1.0)
     u = table.multipliers(z)
-    np.testing.assert_allclose(u, expit(-z), atol=1e-4)
+    np.testing.assert_allclose(u, expit(-z), rtol=1e-13)
     np.testing.assert_allclose(table.curvature(u), u * (1 - u), atol=1e-2)
     balanced = table.repair(u + rng.normal(size=N), y)
     assert float(y @ balanced) == 0
