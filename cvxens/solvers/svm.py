@@ -16,7 +16,7 @@ from cvxens.problems.losses import Hinge
 from cvxens.problems.maps import KernelMatrix, doubly_centred, gram
 from cvxens.problems.modelling import tell_of_fallback
 from cvxens.problems.problem import Products
-from cvxens.solvers.active_set import solve_balanced
+from cvxens.solvers.active_set import BoxProgram
 from cvxens.solvers.blockwise import KernelRows, KernelSVM, solve_blockwise
 from cvxens.types import Array, Attempt, Solution
 
@@ -86,20 +86,13 @@ def _find_optimum(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Arra
     centred = doubly_centred(K)
     found = solve_blockwise(KernelSVM(KernelRows.of_matrix(centred), y, np.full(len(y), C)), tol)
     problem = Problem(svm(C), KernelMatrix(centred), y)
-    u = min((found.u, _refine(centred, y, C, found.u, found.b)), key=lambda u: abs(_evaluate_gap(problem, u)))
+    # the samples between the bounds are put on the margin by linear equations, as far as the bounds let them
+    v, free = y * found.u, (found.u > 0) & (found.u < C)
+    program = BoxProgram(centred, np.ones(len(y)), centred @ v - y, -float(v.sum()), *np.sort([-v, C * y - v], axis=0))
+    change = np.zeros(len(y))
+    program.minimise(change, free)
+    u = min((found.u, np.clip(y * (v + change), 0.0, C)), key=lambda u: abs(_evaluate_gap(problem, u)))
     return u, Hinge(C).best_intercept(K @ (y * u), y)
-
-
-def _refine(K: Array, y: Array, C: float, u: Array, b: float) -> Array:
-    """Put the samples between the bounds on the margin, by linear equations."""
-    free = np.flatnonzero((u > 0) & (u < C))
-    if not len(free):
-        return u
-    # K_FF d + e = y_F - f_F - b, 1'd = -y'u over these samples F
-    v = y * u
-    change, _ = solve_balanced(K[np.ix_(free, free)], np.ones(len(free)), y[free] - K[free] @ v - b, -float(v.sum()))
-    v[free] += change
-    return np.clip(y * v, 0.0, C)
 
 
 def _evaluate_gap(problem: Problem, u: Array) -> float:

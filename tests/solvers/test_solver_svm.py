@@ -270,12 +270,13 @@ def overlapping(n_samples):
     return X @ X.T, np.where(np.arange(n_samples) % 2, 1.0, -1.0)
 
 
-def test_six_that_overlap_are_solved_without_the_reference():
-    problem = SVMDual(*overlapping(6), 1e5)
+@pytest.mark.parametrize("n_samples", [6, 40])
+def test_some_that_overlap_are_solved_without_the_reference(n_samples):
+    problem = SVMDual(*overlapping(n_samples), 1e5)
     assert problem.certify(solve_svm_dual(problem)).holds(1e-6)
 
 
-@pytest.mark.parametrize("n_samples", [20, 40])
+@pytest.mark.parametrize("n_samples", [20, 80])
 def test_held_up_far_from_the_optimum_leaves_it_to_the_better_of_two(n_samples):
     problem = SVMDual(*overlapping(n_samples), 1e5)
     with pytest.warns(SolverFallbackWarning, match=r"relative gap .* from (blocks|CLARABEL)"):
