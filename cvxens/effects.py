@@ -33,7 +33,7 @@ from cvxens.hypotheses import (
     find_step,
 )
 from cvxens.tables import Feature
-from cvxens.types import Array, Data, Frame, Given, Matrix
+from cvxens.types import Array, Data, Frame, Given, Matrix, Numbers
 
 __all__ = ["Effects", "Interaction", "MainEffect", "purify", "purify_further"]
 
@@ -50,7 +50,7 @@ def make_points(cuts: Array) -> Array:
     return np.concatenate([[np.nextafter(cuts[0], -inf)], cuts, [nan]])
 
 
-def find_span(cuts: Array, x: Array | None = None) -> tuple[float, float]:
+def find_span(cuts: Array, x: Numbers | None = None) -> tuple[float, float]:
     """Return the range of a feature to draw: that of a sample (n_samples,), or else a little over the cuts."""
     if x is not None and not np.isnan(x).all():
         low, high = float(np.nanmin(x)), float(np.nanmax(x))

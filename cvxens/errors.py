@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from cvxens.types import Attempt
+    from cvxens.types import Array, Attempt
 
 
 class CvxensError(Exception):
@@ -42,7 +40,7 @@ class InvalidInput(CvxensError, ValueError):
         self.found = found
         self.remedy = remedy
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.argument, self.found, self.remedy)
 
 
@@ -90,7 +88,7 @@ class NotSeparable(CvxensError):
         Makes the exact proof that `exact` returns. It is not copied with the error into other processes.
     """
 
-    def __init__(self, farkas: NDArray, max_edge: float, prover: Callable[[], Any] | None = None) -> None:
+    def __init__(self, farkas: Array, max_edge: float, prover: Callable[[], Any] | None = None) -> None:
         super().__init__(
             "the hypotheses do not separate the two classes, so no weights reach a margin of 1: "
             f"under the sample weights in .farkas the largest edge is {max_edge:.3g}; "
@@ -119,7 +117,7 @@ class NotSeparable(CvxensError):
             raise InvalidInput("NotSeparable", "found one that no exact proof is known for", remedy)
         return self.prover()
 
-    def __reduce__(self) -> tuple[type, tuple[NDArray, float]]:
+    def __reduce__(self) -> tuple[type, tuple[Array, float]]:
         return type(self), (self.farkas, self.max_edge)
 
 
@@ -137,7 +135,7 @@ class Infeasible(CvxensError):
         The largest edge of any hypothesis under them: weights w have u'z of at most ``max_edge sum |w|``.
     """
 
-    def __init__(self, farkas: NDArray, least: float, max_edge: float) -> None:
+    def __init__(self, farkas: Array, least: float, max_edge: float) -> None:
         size = f"weights above {least / max_edge:.3g} in sum" if max_edge > 0 else "weights of any size"
         super().__init__(
             f"no weights satisfy the constraints: under the multipliers in .farkas they ask for {least:.3g}, and the "
@@ -147,7 +145,7 @@ class Infeasible(CvxensError):
         self.least = least
         self.max_edge = max_edge
 
-    def __reduce__(self) -> tuple[type, tuple[NDArray, float, float]]:
+    def __reduce__(self) -> tuple[type, tuple[Array, float, float]]:
         return type(self), (self.farkas, self.least, self.max_edge)
 
 

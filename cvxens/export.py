@@ -32,7 +32,7 @@ from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
 from cvxens.estimators.expansions import ExpansionClassifier
 from cvxens.hypotheses import Among, Branch, Hypothesis, Interval, LevelStump, Ramp, Rule, Scaled, find_step
 from cvxens.kernels import Kernel
-from cvxens.types import Array
+from cvxens.types import Array, Labels, Numbers
 
 if TYPE_CHECKING:
     import onnx
@@ -92,7 +92,7 @@ class Graph:
         """Join values (n,) as columns (n, n_columns)."""
         return self.put("Concat", *(self.put("Unsqueeze", column, np.array([1])) for column in columns), axis=1)
 
-    def combine(self, columns: Sequence[str], matrix: NDArray) -> list[str]:
+    def combine(self, columns: Sequence[str], matrix: Numbers) -> list[str]:
         """Multiply values (n,), one for each column of a matrix, by its rows, which gives one for each row."""
         table = self.stack(columns)
         return [self.total(self.put("Mul", table, row)) for row in matrix]
@@ -391,7 +391,7 @@ def _find_box(kernel: object, n_features: int) -> Array:
     return np.clip(box, -largest, largest)
 
 
-def _find_classes(model: BaseEstimator) -> NDArray | None:
+def _find_classes(model: BaseEstimator) -> Labels | None:
     """Return the classes in a type that ONNX has; None where there are none."""
     if not is_classifier(model):
         return None
@@ -430,7 +430,7 @@ def _add_range(model: BaseEstimator, graph: Graph, box: Array) -> str:
     return graph.hold(within)
 
 
-def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDArray | None) -> None:
+def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: Labels | None) -> None:
     """Add scores and, where there are classes, the label: NaN and an error for samples outside the model's range."""
     several = len(columns) > 1
     # there is one zero, and none at the place of those outside

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from math import inf, ldexp, nextafter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
@@ -23,11 +23,12 @@ from scipy.sparse import csc_array, issparse, sparray
 from cvxens.errors import InvalidInput
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.rounding import EPSILON
-from cvxens.types import Array, Data, Given, Matrix
+from cvxens.types import Array, Data, Given, Matrix, Numbers
 from cvxens.validation import sample_prices, samples, signed_weights, whole
 
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[Any]
+Kind = TypeVar("Kind", bound=np.generic)
 
 BITS = 61
 """The magnitudes of an output's weights add up to 2**61 at most, so ``total - 2 below`` fits into 64 bits."""
@@ -183,7 +184,7 @@ class BinnedFeatures:
         return self._table(self.entry_rows)
 
     @property
-    def values(self) -> NDArray:
+    def values(self) -> Numbers:
         """Sorted values, shape (n_features, n_samples), ``values[j, k] = X[order[j, k], j]``; of dense X only."""
         return self._table(self.entry_values)
 
@@ -361,7 +362,7 @@ class BinnedFeatures:
         values, _ = self._read(feature)
         self.entry_values[self.entries(feature)] = np.sort(values, kind=_choose_sort(values))
 
-    def _read(self, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+    def _read(self, feature: int) -> tuple[Numbers, NDArray[np.int32]]:
         """Return the known values of one feature and their samples, unsorted."""
         values, rows = self._column(self.X, self.columns[feature])
         if len(values) == self.starts[feature + 1] - self.starts[feature]:
@@ -369,13 +370,13 @@ class BinnedFeatures:
         known = ~find_missing(values)
         return values[known], rows[known]
 
-    def _table(self, entries: NDArray) -> NDArray:
+    def _table(self, entries: NDArray[Kind]) -> NDArray[Kind]:
         if issparse(self.X):
             raise InvalidInput("X", "found a sparse matrix", "use entry_rows and entry_values, or X.toarray()")
         return entries.reshape(self.n_features, self.n_samples)
 
 
-def _join(parts: Sequence[NDArray], kind: Any) -> NDArray:
+def _join(parts: Sequence[NDArray[np.generic]], kind: type[Kind]) -> NDArray[Kind]:
     return np.concatenate([np.empty(0, kind), *parts]).astype(kind, copy=False)
 
 
@@ -439,7 +440,7 @@ class Listed(NamedTuple):
     rests: Ints  # (n_features,), the code of all samples that are not listed; -1 if all of known values are
 
     @classmethod
-    def join(cls, parts: Iterable[Sequence[Any]], n_samples: int, kind: object) -> Listed:
+    def join(cls, parts: Iterable[Sequence[Any]], n_samples: int, kind: type[np.integer]) -> Listed:
         """Join the codes, the samples and the codes of the rest, each of which comes feature by feature."""
         codes, rows, rests = parts
         listed = np.array(list(map(len, codes)), np.int64)
@@ -703,7 +704,7 @@ def sum_cells(features: tuple[int, int], codes: Codes, starts: Ints, usual: Ints
 
 
 @njit(cache=True)
-def accumulate(values: Array, starts: Ints) -> Array:
+def accumulate(values: NDArray[Kind], starts: Ints) -> NDArray[Kind]:
     """Return running sums of values (n_outputs, n_cells) that start anew at every feature, inclusive."""
     sums = np.empty_like(values)
     for output in range(len(values)):
@@ -715,7 +716,7 @@ def accumulate(values: Array, starts: Ints) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def add_cells(rows: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, table: Array) -> Array:
+def add_cells(rows: tuple[int, int], codes: Codes, starts: Ints, usual: Ints, table: Numbers) -> Array:
     """Return the sums over features of what a table (n_outputs, n_cells) has for the cells of some samples.
 
     What it has for a usual cell is taken for 0.
@@ -762,7 +763,7 @@ def sum_joint(feature: int, partners: Ints, codes: Codes, n_bins: Ints, weights:
     return sums
 
 
-def column(X: Any, feature: int) -> NDArray:
+def column(X: Any, feature: int) -> Numbers:
     """Return one feature of dense or sparse `X` as an array of shape (n_samples,)."""
     if not issparse(X):
         # read from rows once
@@ -774,12 +775,12 @@ def column(X: Any, feature: int) -> NDArray:
     return values
 
 
-def _read_dense(X: NDArray, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+def _read_dense(X: Numbers, feature: int) -> tuple[Numbers, NDArray[np.int32]]:
     """Return the entries of one feature, values and samples."""
     return np.ascontiguousarray(X[:, feature]), np.arange(len(X), dtype=np.int32)
 
 
-def _read_sparse(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+def _read_sparse(X: csc_array, feature: int) -> tuple[Numbers, NDArray[np.int32]]:
     """Return the entries of one feature, values and samples; the zeros as one entry of sample n_samples."""
     stored = slice(X.indptr[feature], X.indptr[feature + 1])
     values, rows = X.data[stored], X.indices[stored].astype(np.int32)
@@ -788,12 +789,12 @@ def _read_sparse(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int32]
     return np.append(values, X.dtype.type(0)), np.append(rows, np.int32(X.shape[0]))
 
 
-def _choose_sort(values: NDArray) -> Literal["stable", "quicksort"]:
+def _choose_sort(values: Numbers) -> Literal["stable", "quicksort"]:
     """Choose numpy's fastest sort: a radix sort for short integers, vectorised quicksort for the rest."""
     return "stable" if values.dtype.itemsize <= 2 else "quicksort"
 
 
-def find_missing(values: NDArray) -> NDArray[np.bool_]:
+def find_missing(values: Numbers) -> NDArray[np.bool_]:
     """Return True for the values that are NaN."""
     if values.dtype.kind == "O":
         # nothing else is unequal to itself

@@ -32,7 +32,7 @@ from cvxens.features import column, find_missing
 from cvxens.limits import map_slices, threads_for
 from cvxens.tables import Feature
 from cvxens.trees import Table, Tree
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Numbers
 
 FEATURE = re.compile(r"x\[(\d+)\]")
 """Matches a feature in the text of a hypothesis."""
@@ -306,7 +306,7 @@ def name_levels(feature: int, levels: Sequence[int], names: Sequence[str]) -> st
     return one if texts else f"x[{feature}] is missing"
 
 
-def _fill(answers: Array, values: NDArray, missing: float) -> Array:
+def _fill(answers: Array, values: Numbers, missing: float) -> Array:
     """Put what is said of missing values among the answers for all."""
     if values.dtype.kind in "fO":
         answers[find_missing(values)] = missing
@@ -807,7 +807,8 @@ class SignedTree(_Signed):
 
     def __call__(self, X: Data, /) -> Array:
         """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
-        return self.sign * self.tree.predict(decode_table(self.tree.features, X) if self.coded else X)
+        decoded = decode_table(self.tree.features, X) if self.coded else X
+        return self.sign * self.tree.predict(decoded).astype(np.float64)
 
     @property
     def feature_shares(self) -> FeatureShares:

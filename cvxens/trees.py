@@ -25,7 +25,7 @@ from scipy.special import betaincinv
 from cvxens.errors import InvalidInput, refusing
 from cvxens.limits import check_time, map_in_threads
 from cvxens.tables import Feature, Table, match
-from cvxens.types import Array, Data, FieldsOnly, Given
+from cvxens.types import Array, Data, FieldsOnly, Given, Labels
 from cvxens.validation import RandomState, generator, labels, positive, weights, whole
 from cvxens.validation import n_jobs as checked_jobs
 
@@ -173,7 +173,7 @@ class Tree(FieldsOnly):
         columns = match(self.features, X).columns
         return _descend(self.nodes, self.branches, self._shares, self.probabilities, columns)
 
-    def predict(self, X: Data | Table) -> NDArray:
+    def predict(self, X: Data | Table) -> Labels:
         """Return the most probable class of each sample, (n_samples,); of equally probable ones the first."""
         return np.array(self.classes)[self.predict_proba(X).argmax(axis=1)]
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 """A float64 array; its shape is said where it is used."""
 
+Numbers: TypeAlias = NDArray[np.number]  # integers or floats of any size
+Labels: TypeAlias = NDArray[np.generic]  # classes or targets as people have them: numbers, texts, objects
+
 
 class Shaped(Protocol):
     """What has rows and columns and need not be an array: a data frame, a sparse matrix."""

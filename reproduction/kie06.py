@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from cvxens.estimators import AdaBoostClassifier, RegAdaBoostClassifier
 from cvxens.kernels import DecisionStump, Gaussian, MiddleStump
-from cvxens.types import Array
+from cvxens.types import Array, Labels
 from reproduction import drawing
 from reproduction.experiment import Experiment
 from reproduction.methods import BoundaryOf, ErrorOf, Outcome, StagedCV, rounded
@@ -55,14 +55,14 @@ class Gram:
 
     def __call__(self, split: Split, /) -> Outcome:
         """Evaluate the kernel, divided by its largest entry."""
-        order = np.argsort(-split.y, kind="stable")
+        order = np.argsort(-split.y.astype(np.float64), kind="stable")
         X, y = split.X[order], split.y[order]
         K = self._evaluate(X, y)
         K = K / np.abs(K).max()
         same = np.equal.outer(y, y)
         return Outcome(float(K[same].mean() - K[~same].mean()), (), {"matrix": rounded(K, 2)})
 
-    def _evaluate(self, X: Array, y: Array) -> Array:
+    def _evaluate(self, X: Array, y: Labels) -> Array:
         match self.kernel:
             case "ten stumps":
                 rounds = AdaBoostClassifier(n_rounds=10).fit(X, y).history_

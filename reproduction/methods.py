@@ -9,12 +9,11 @@ from math import isfinite
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
 from cvxens.certificates import Certificate
-from cvxens.types import Array
+from cvxens.types import Array, Labels
 from reproduction.splits import Split
 
 
@@ -168,7 +167,7 @@ def seeded(estimator: Any, random_state: int) -> Any:
     return model.set_params(**dict.fromkeys(names, random_state))
 
 
-def percent_wrong(answers: NDArray, y: NDArray, *, balanced: bool = False) -> float:
+def percent_wrong(answers: Labels, y: Labels, *, balanced: bool = False) -> float:
     """Return the percentage of answers that are wrong, or the mean of the percentages within the classes.
 
     Examples
@@ -182,7 +181,7 @@ def percent_wrong(answers: NDArray, y: NDArray, *, balanced: bool = False) -> fl
     return 100.0 * float(np.mean([part.mean() for part in parts]))
 
 
-def by_class(answers: NDArray, y: NDArray) -> dict[str, Any]:
+def by_class(answers: Labels, y: Labels) -> dict[str, Any]:
     """Return the percentage of wrong answers within every class, and its size: what a balanced error is the mean of.
 
     Examples
@@ -270,7 +269,7 @@ class StagedCV(ClassifierMixin, BaseEstimator):
         self.classes_ = self.best_estimator_.classes_
         return self
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Any) -> Labels:
         """Classify samples (n_samples, n_features), as the best estimator does."""
         return self.best_estimator_.predict(X)
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import linear_kernel
@@ -21,6 +20,7 @@ from cvxens.estimators import (
     InfiniteEnsembleSVC,
     LPBoostClassifier,
 )
+from cvxens.types import Labels
 from reproduction import ll08, sl
 from reproduction.experiment import Experiment
 from reproduction.methods import ErrorOf, StagedCV
@@ -65,7 +65,7 @@ class OfWidth(ClassifierMixin, BaseEstimator):
         self.classes_ = self.model_.classes_
         return self
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Any) -> Labels:
         """Classify samples (n_samples, n_features), as the classifier does."""
         return self.model_.predict(X)
 

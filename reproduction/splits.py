@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler
 
 from cvxens import datasets
 from cvxens.errors import InvalidInput
-from cvxens.types import Array
+from cvxens.types import Array, Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +19,9 @@ class Split:
     """Samples to train a method on, and to test it on."""
 
     X: Array = field(repr=False)  # features (n_samples, n_features)
-    y: NDArray = field(repr=False)  # classes (n_samples,)
+    y: Labels = field(repr=False)  # classes (n_samples,)
     X_test: Array = field(repr=False)  # (n_new, n_features)
-    y_test: NDArray = field(repr=False)  # (n_new,)
+    y_test: Labels = field(repr=False)  # (n_new,)
     random_state: int  # seed for a method that draws
 
 
@@ -261,7 +260,7 @@ def draw_seed(random: np.random.Generator) -> int:
     return int(random.integers(2**31))
 
 
-def _load_parts(name: str) -> tuple[datasets.Dataset, tuple[Any, NDArray]]:
+def _load_parts(name: str) -> tuple[datasets.Dataset, tuple[Any, Labels]]:
     """Read a data set, and its samples and classes to test on."""
     data = datasets.load(name)
     if data.y_test is None:
@@ -269,7 +268,7 @@ def _load_parts(name: str) -> tuple[datasets.Dataset, tuple[Any, NDArray]]:
     return data, (data.X_test, data.y_test)
 
 
-def _split(X: Any, y: NDArray, X_test: Any, y_test: NDArray, scaled: bool, random: np.random.Generator) -> Split:
+def _split(X: Any, y: Labels, X_test: Any, y_test: Labels, scaled: bool, random: np.random.Generator) -> Split:
     """Map every feature to [-1, 1] on the part to train on, linearly, a constant one to -1, if `scaled`."""
     if scaled:
         scaler: Any = MinMaxScaler((-1, 1)).fit(X)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "paper", "tests", "recipe", ".ci", ".github")
+FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "paper", "stubs", "tests", "recipe", ".ci", ".github")
 PINS = ("constraints.txt", "constraints-oldest.txt")
 OTHERS = "CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md SECURITY.md"
 FILES = (*OTHERS.split(), *PINS)

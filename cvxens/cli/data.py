@@ -16,6 +16,7 @@ from cvxens.datasets import Dataset
 from cvxens.datasets.reading import FileTable
 from cvxens.errors import InvalidInput, refusing
 from cvxens.tables import MOST_CATEGORIES, TableEncoder, spell
+from cvxens.types import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Examples:
     """Labels `y` of samples, and their features `X`, or the table whose columns every model learns to code."""
 
     X: Any
-    y: NDArray
+    y: Labels
     table: FileTable | None = None
 
     @classmethod
@@ -37,7 +38,7 @@ class Examples:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, rows: NDArray) -> Examples:
+    def take(self, rows: NDArray[np.intp]) -> Examples:
         """Return some of the samples."""
         X = None if self.X is None else self.X[rows]
         table = self.table and replace(self.table, frame=self.table.frame.iloc[rows])
@@ -117,16 +118,16 @@ def choose_model(dataset: Dataset) -> tuple[str, str]:
     return "AdditiveClassifier", f"the target has {n_values} classes"
 
 
-def _are_numbers(y: NDArray, n_values: int) -> bool:
+def _are_numbers(y: Labels, n_values: int) -> bool:
     """Return True of a target of so many different values that are rather numbers than classes."""
     return _is_continuous(y) or (y.dtype.kind in "if" and n_values > MOST_CATEGORIES)
 
 
-def _is_continuous(y: NDArray) -> bool:
+def _is_continuous(y: Labels) -> bool:
     return str(type_of_target(y)).startswith("continuous")
 
 
-def _doubt_spelling(classes: NDArray) -> list[str]:
+def _doubt_spelling(classes: Labels) -> list[str]:
     """Return a warning about each class that differs from another one in capital letters alone."""
     spelt: dict[str, list[str]] = {}
     for name in classes.tolist():
@@ -140,7 +141,7 @@ def _likely_target(table: FileTable) -> str:
     return next((name for name in [names[-1], *names[:-1]] if table.frame[name].nunique() in few), "")
 
 
-def describe_labels(y: NDArray) -> str:
+def describe_labels(y: Labels) -> str:
     """Return the classes with their counts, or the range of numbers that are no classes."""
     classes, counts = np.unique(y, return_counts=True)
     if _is_continuous(y):

@@ -49,7 +49,7 @@ from cvxens.problems.losses import Hinge, best_of_hinges
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, Others, ProximalSearch, spare_bounds
 from cvxens.solvers.newton import find_root
-from cvxens.types import Array
+from cvxens.types import Array, Numbers
 
 MOST_VALUES = 2**14
 """Distinct values of a feature up to which all of them are knots."""
@@ -186,7 +186,7 @@ def find_share(x: float, code: int, feature: int, knots: Knots) -> tuple[int, fl
 
 
 @njit(cache=True, nogil=True)
-def interpolate(values: NDArray, codes: Codes, knots: Knots, G: Array, b: float) -> Array:
+def interpolate(values: Numbers, codes: Codes, knots: Knots, G: Array, b: float) -> Array:
     """Evaluate ``b + sum_d g_d(x_d)`` of all rows, feature by feature in this order."""
     scores = np.full(values.shape[1], b)
     for j in range(values.shape[0]):
@@ -200,7 +200,7 @@ def interpolate(values: NDArray, codes: Codes, knots: Knots, G: Array, b: float)
 
 
 @njit(cache=True, nogil=True)
-def sum_by_knots(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
+def sum_by_knots(values: Numbers, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return the sums of weights by knots, each shared between the two beside its value, (n_features, n_knots)."""
     sums = np.zeros(knots.values.shape, np.int64)
     for j in range(values.shape[0]):
@@ -218,7 +218,7 @@ def sum_by_knots(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> 
 
 
 @njit(cache=True, nogil=True)
-def sum_moments(values: NDArray, codes: Codes, knots: Knots, weights: Ints) -> Ints:
+def sum_moments(values: Numbers, codes: Codes, knots: Knots, weights: Ints) -> Ints:
     """Return by feature and step sums of weights and first moments about the step's end, of either sign.
 
     Shape (6, n_features, n_knots): the sums of the weights at knots; of the sizes of those inside of steps above 0 and
@@ -278,7 +278,7 @@ class NearKink(NamedTuple):
     """Rows whose multipliers are in doubt: all of a class, or those that come first in an order like chance."""
 
     numbers: NDArray[np.uint64]  # (n_rows,), in the sample
-    values: NDArray  # (n_features, n_rows)
+    values: Numbers  # (n_features, n_rows)
     codes: Codes  # (n_features, n_rows)
     y: Array  # (n_rows,)
     prices: Array  # (n_rows,)
@@ -291,7 +291,7 @@ class NearKink(NamedTuple):
             first = own[np.argpartition(mix(self.numbers[own]), most)] if len(own) > most else own
             kept.append(first[:most])
         # the same layout, whatever was taken out: sums over rows depend on it
-        return NearKink(*(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self))
+        return NearKink._make(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self)
 
 
 def split_shard(
@@ -308,13 +308,13 @@ def split_shard(
         sum_of_signs(signed),
         np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
     )
-    return sums, NearKink((first + kept).astype(np.uint64), *(own[..., kept] for own in rows)).keep_first(most)
+    return sums, NearKink._make([(first + kept).astype(np.uint64), *(own[..., kept] for own in rows)]).keep_first(most)
 
 
 def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]]) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what several shards say of their rows, in their order."""
     sums, doubtful = zip(*parts, strict=True)
-    return add(sums), NearKink(*join(doubtful)).keep_first(most)
+    return add(sums), NearKink._make(join(doubtful)).keep_first(most)
 
 
 def evaluate_along(

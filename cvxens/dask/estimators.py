@@ -21,7 +21,6 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -63,7 +62,7 @@ from cvxens.estimators.classifiers import (
 from cvxens.features import Ints, find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems.losses import SumOverSamples
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Labels, Numbers
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -126,9 +125,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
     persist: bool | str | Path = True
     certificate_: Certificate = field(init=False)
     history_: tuple[Round, ...] = field(init=False)
-    classes_: NDArray = field(init=False)
+    classes_: Labels = field(init=False)
     n_features_in_: int = field(init=False)
-    feature_names_in_: NDArray = field(init=False)
+    feature_names_in_: Labels = field(init=False)
 
     def fit(self, X: Rows, y: Rows, sample_weight: Rows | None = None) -> Self:
         """Fit the classifier.
@@ -228,7 +227,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         local, n_parts = self.to_local(), len(self._parts())
         return self._map(X, partial(score_block, local), np.dtype(np.float64), n_parts if n_parts > 1 else 0)
 
-    def predict(self, X: Data) -> NDArray | da.Array:
+    def predict(self, X: Data) -> Labels | da.Array:
         """Return the class of the largest score for each sample of X, lazily where it is a collection."""
         return self._map(X, partial(classify_block, self.to_local()), self.classes_.dtype)
 
@@ -252,7 +251,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise InvalidInput("X", "found no samples of positive weight", "give at least one")
         return right / total
 
-    def _map(self, X: Any, function: Callable[[Any], NDArray], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
+    def _map(self, X: Any, function: Callable[[Any], Labels], dtype: np.dtype[Any], n_columns: int = 0) -> Any:
         """Apply a function to the rows of X, block by block; what it returns has no columns, or so many."""
         if not is_dask_collection(X):
             X = X if hasattr(X, "columns") else validation.finite_array("X", X, ndim=2)
@@ -293,12 +292,12 @@ def score_block(local: Any, block: Any) -> Array:
     return local._raw_scores(validation.finite_array("X", block, ndim=2))
 
 
-def classify_block(local: Any, block: Any) -> NDArray:
+def classify_block(local: Any, block: Any) -> Labels:
     """Return the classes of the samples of a block, those of the largest score."""
     return local._classes(score_block(local, block))
 
 
-def count_right(classify: Callable[[Any], NDArray], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
+def count_right(classify: Callable[[Any], Labels], *piece: Any) -> tuple[Census, tuple[Ints, Ints]]:
     """Return what is known of rows, and exact sums of the weights of those that are classified rightly, and of all."""
     part = read_part(*piece)
     census = summarise_features(part)
@@ -623,7 +622,7 @@ def draw_sample(sample: ShardedSample) -> ShardedSample | None:
     return ShardedSample.from_collections(*rows, workers=Workers.here())
 
 
-def take_drawn(shard: Shard, first: int, share: float) -> tuple[NDArray, Array, Array]:
+def take_drawn(shard: Shard, first: int, share: float) -> tuple[Numbers, ...]:
     """Return values, signs and weights of the rows of a shard that are drawn; its first one has this number."""
     kept = draw_rows(np.arange(first, first + shard.n_rows, dtype=np.uint64), share)
     return shard.values[:, kept], shard.y[kept], shard.weights[kept]

@@ -500,7 +500,7 @@ def gather(cells: DoubtfulCells) -> DoubtfulCells:
 def combine_splits(parts: Sequence[Split]) -> Split:
     """Return what several shards are in two."""
     of_classes, totals, cells = zip(*parts, strict=True)
-    return Split(add(of_classes), add(totals), gather(DoubtfulCells(*join(cells))))
+    return Split(add(of_classes), add(totals), gather(DoubtfulCells._make(join(cells))))
 
 
 class DualProgram:

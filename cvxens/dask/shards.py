@@ -29,7 +29,7 @@ from cvxens.dask.tallies import Answer, Places, add, find_cells, find_extremes, 
 from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS, Codes, Ints
 from cvxens.hypotheses import Hypothesis
-from cvxens.types import Array
+from cvxens.types import Array, Labels, Numbers
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -59,8 +59,8 @@ MOST_CLASSES = 100
 class ReadRows:
     """Rows as they were read."""
 
-    values: NDArray  # (n_features, n_rows), float32 or float64
-    labels: NDArray  # (n_rows,)
+    values: Numbers  # (n_features, n_rows), float32 or float64
+    labels: Labels  # (n_rows,)
     weights: Array  # (n_rows,)
 
 
@@ -68,7 +68,7 @@ class ReadRows:
 class Shard:
     """Rows as they are worked with."""
 
-    values: NDArray  # (n_features, n_rows), float32 or float64
+    values: Numbers  # (n_features, n_rows), float32 or float64
     codes: Codes  # (n_features, n_rows), how many cuts of the feature are at or below each value
     y: Array  # (n_rows,), -1 or +1; of more than two classes their numbers, of which `against_rest` makes signs
     weights: Array  # (n_rows,), factors on the price of each row
@@ -232,7 +232,7 @@ class ShardedSample:
     workers: Workers
     shards: tuple[Task[Shard | Stored], ...]
     shape: tuple[int, int]
-    classes: NDArray
+    classes: Labels
     cuts: tuple[Array, ...]
     low: Array
     high: Array
@@ -433,7 +433,7 @@ def list_pieces(values: Any, like: Any = None) -> list[Any]:
 def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     """Return rows by feature; numbers of other types than float32 become float64."""
     rows = read_numbers("X", X)
-    kind = np.float32 if rows.dtype == np.float32 else np.float64
+    kind: type[np.floating] = np.float32 if rows.dtype == np.float32 else np.float64
     values = np.ascontiguousarray(rows.T, dtype=kind)
     # None for whatever way of missing a series has
     labels = y.to_numpy(object, na_value=None) if hasattr(y, "isna") and y.isna().any() else np.asarray(y)
@@ -441,7 +441,7 @@ def read_part(X: Any, y: Any, weights: Any = None) -> ReadRows:
     return ReadRows(values, labels, np.ascontiguousarray(checked))
 
 
-def read_numbers(argument: str, block: Any) -> NDArray:
+def read_numbers(argument: str, block: Any) -> Numbers:
     """Return the numbers of a block of an array or a data frame, NaN for whatever way of missing it has."""
     if hasattr(block, "todense"):
         remedy = f"make them dense, such as {argument}.map_blocks(lambda block: block.toarray())"
@@ -502,7 +502,7 @@ def list_few(lists: Sequence[Any], most: int) -> Array | None:
     return found
 
 
-def list_each(parts: Iterable[Iterable[NDArray | None]], most: int) -> tuple[Array | None, ...]:
+def list_each(parts: Iterable[Iterable[Numbers | None]], most: int) -> tuple[Array | None, ...]:
     """Return for every feature what `list_few` says of its lists in several parts."""
     # parts of differing widths are refused later
     return tuple(list_few(own, most) for own in zip(*parts, strict=False))
@@ -608,7 +608,7 @@ def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def code_part(part: ReadRows, told: tuple[tuple[Array, ...], NDArray]) -> Shard:
+def code_part(part: ReadRows, told: tuple[tuple[Array, ...], Numbers]) -> Shard:
     """Return the rows of positive weight of a part as a shard."""
     cuts, classes = told
     kept = part.weights > 0

@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cvxens.colgen.oracles.bins import BinnedOracle
 from cvxens.colgen.protocols import Priced
@@ -28,7 +28,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import N_BINS, Ints, find_middles, find_quantiles, sum_before
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Labels
 from cvxens.validation import number, whole
 
 CELLS = 2**17
@@ -88,7 +88,7 @@ class Segments:
         return Segments(*(own[order] for own in every))
 
     @property
-    def _arrays(self) -> tuple[NDArray, ...]:
+    def _arrays(self) -> tuple[Labels, ...]:
         return self.feature, self.low, self.high, self.positive, self.negative
 
     @cached_property

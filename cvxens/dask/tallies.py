@@ -18,10 +18,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from cvxens.features import Codes, Ints, sum_pairs
-from cvxens.types import Array
+from cvxens.types import Array, Numbers
 
 Answer = TypeVar("Answer")
 
@@ -48,7 +47,7 @@ class Places(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def find_cells(values: NDArray, codes: Codes, places: Places, found: Codes) -> None:
+def find_cells(values: Numbers, codes: Codes, places: Places, found: Codes) -> None:
     """Find the cell of every row in every feature, (n_features, n_rows), from its bin; 0 in features without places."""
     for j in range(len(codes)):
         own = places.thresholds[places.cells[j] - j : places.cells[j + 1] - j - 1]
@@ -102,7 +101,7 @@ def sum_of_signs(weights: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def find_extremes(values: NDArray, codes: Codes, cells: Ints) -> Array:
+def find_extremes(values: Numbers, codes: Codes, cells: Ints) -> Array:
     """Return the least and minus the largest values by cell, (2, n_cells); inf where there are none."""
     ends = np.full((2, cells[-1]), np.inf)
     for j in range(len(codes)):
@@ -179,7 +178,7 @@ def combine_each(ways: Iterable[Callable[..., object]], parts: Iterable[tuple[ob
     return tuple(way(own) for way, own in zip(ways, zip(*parts, strict=True), strict=True))
 
 
-def join(parts: Iterable[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
+def join(parts: Iterable[tuple[Numbers, ...]]) -> tuple[Numbers, ...]:
     """Return the rows of several shards, in their order, of tuples of arrays whose last axis these are."""
     return tuple(np.concatenate(own, axis=-1) for own in zip(*parts, strict=True))
 

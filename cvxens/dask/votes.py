@@ -15,14 +15,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cvxens.dask.shards import Shard, ShardedSample, mix
 from cvxens.dask.tallies import Places, add, sum_by_cells, sum_by_pairs, sum_exactly, sum_of_signs, sum_scores
 from cvxens.errors import InvalidInput
 from cvxens.features import Codes, FixedPoint, Ints
 from cvxens.hypotheses import Constant, Hypothesis, Stump
-from cvxens.types import Array
+from cvxens.types import Array, Numbers
 
 LEVELS = 1024
 """Distances of margins from 1 are told apart by their exponents, from 2**-60 on, and three more bits: levels."""
@@ -88,17 +88,17 @@ class VotedStumps:
         above = codes[self.feature] >= (self.first_above - self.places.cells[self.feature])[:, np.newaxis]
         return self.sign[:, np.newaxis] * np.where(above | (self.feature < 0)[:, np.newaxis], 1.0, -1.0)
 
-    def edges(self, of_classes: NDArray, totals: NDArray, exponent: int) -> Array:
+    def edges(self, of_classes: Numbers, totals: Numbers, exponent: int) -> Array:
         """Return the edges of all columns from the sums of signed weights of either class, by cell and in all."""
         counted = self.count_edges(of_classes.sum(axis=0), totals.sum())
         return np.ldexp(counted.astype(np.float64), exponent)
 
-    def count_edges(self, sums: NDArray, total: Any) -> NDArray:
+    def count_edges(self, sums: Numbers, total: Any) -> Numbers:
         """Return the edges in the units of the sums, ``sign (2 above - total)``; of a constant all is above."""
         twice = np.append(2 * self._sums_above(sums), 2 * total)[self.number]
         return self.sign.astype(sums.dtype) * (twice - total)
 
-    def _sums_above(self, sums: NDArray) -> NDArray:
+    def _sums_above(self, sums: Numbers) -> Numbers:
         """Return the sum at and above every threshold, (n_thresholds,)."""
         cells = self.places.cells
         own = (np.cumsum(sums[cells[j] : cells[j + 1]][::-1])[::-1][1:] for j in self.places.features)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cvxens.errors import InvalidInput
 from cvxens.tables import NUMBER, TableEncoder
-from cvxens.types import Array, Matrix
+from cvxens.types import Array, Labels, Matrix, Numbers
 
-Split = tuple[NDArray, NDArray]
+Split = tuple[Numbers, Numbers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +51,12 @@ class Dataset:
     """
 
     X: Matrix = field(repr=False)
-    y: NDArray = field(repr=False)
+    y: Labels = field(repr=False)
     feature_names: tuple[str, ...] = field(repr=False)
     name: str
     source: str = ""
     X_test: Matrix | None = field(default=None, repr=False)
-    y_test: NDArray | None = field(default=None, repr=False)
+    y_test: Labels | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
     splits: tuple[Split, ...] = field(default=(), repr=False)
     encoder: TableEncoder | None = field(default=None, repr=False)
@@ -83,7 +83,7 @@ class Dataset:
         return replace(self, X=csr_array(self.X, dtype=np.float64), X_test=X_test)
 
 
-def clean_labels(y: ArrayLike) -> NDArray:
+def clean_labels(y: ArrayLike) -> Labels:
     """Return labels as int64 if all are whole numbers, float64 if all are numbers, text otherwise.
 
     Text that spells numbers counts as numbers. `InvalidInput` if `y` is empty, not one-dimensional, or holds missing
@@ -154,7 +154,7 @@ def as_signs(y: ArrayLike, *, classes: object = None) -> Array:
     return np.where(y == two[1], 1.0, -1.0)
 
 
-def _count_classes(y: NDArray, most: int = 12) -> str:
+def _count_classes(y: Labels, most: int = 12) -> str:
     """Return the classes of `y` and how many samples each has, as text like ``a: 3, b: 5``."""
     classes, counts = np.unique(y, return_counts=True)
     listed = [f"{label}: {count}" for label, count in zip(classes[:most], counts[:most], strict=True)]

@@ -28,13 +28,12 @@ from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.datasets.dataset import Dataset, Split
 from cvxens.errors import DataFileError, InvalidInput, refusing
 from cvxens.limits import SMALL_ALLOCATION
 from cvxens.storage import MEBIBYTE, PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
-from cvxens.types import Matrix
+from cvxens.types import Labels, Matrix
 
 DENSE_LIMIT = 256 * MEBIBYTE
 """Bytes that a dense matrix may take if its file holds something smaller."""
@@ -252,7 +251,7 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
     )
 
 
-def read_arrays(source: Source) -> dict[str, NDArray]:
+def read_arrays(source: Source) -> dict[str, Labels]:
     """Read every array of an archive, once what all of them declare is known to fit; for errors see `read_npz`."""
     remedy = "save plain numeric arrays with numpy.savez_compressed"
     with source.refusing("found an npz archive that cannot be read", remedy):
@@ -268,7 +267,7 @@ def read_arrays(source: Source) -> dict[str, NDArray]:
         return {name.removesuffix(".npy"): np.load(content, allow_pickle=False) for name, content in contents}
 
 
-def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> Matrix:
+def features_of(source: Source, arrays: Mapping[str, Labels], suffix: str) -> Matrix:
     """Return X of the part whose arrays end so, None if it is not there; `DataFileError` for parts of no CSR matrix."""
     if f"X{suffix}" in arrays:
         return arrays[f"X{suffix}"]
@@ -311,7 +310,7 @@ def _check_header(archive: ZipFile, member: ZipInfo) -> None:
         raise ValueError(f"{member.filename} of shape {shape} and type {dtype} in {member.file_size} bytes")
 
 
-def _read_splits(source: Source, arrays: Mapping[str, NDArray], n_samples: int) -> tuple[Split, ...]:
+def _read_splits(source: Source, arrays: Mapping[str, Labels], n_samples: int) -> tuple[Split, ...]:
     if not arrays.keys() >= {"train_idx", "test_idx"}:
         return ()
     rows = [arrays["train_idx"], arrays["test_idx"]]

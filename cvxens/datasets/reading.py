@@ -16,7 +16,6 @@ from io import BytesIO, StringIO
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.datasets import files
@@ -37,7 +36,7 @@ from cvxens.tables import (
     recognise_numerals,
     spell,
 )
-from cvxens.types import Frame, Matrix
+from cvxens.types import Frame, Labels, Matrix
 
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
@@ -214,7 +213,7 @@ class Samples(NamedTuple):
     """
 
     X: Matrix | Frame
-    y: NDArray | None
+    y: Labels | None
     remarks: tuple[str, ...] = ()
     separator: str = ""
 
@@ -411,7 +410,7 @@ class FileTable:
         with self._errors():
             return read_cells(columns_of(self.frame)[name], self.options.na)
 
-    def labels(self, target: str) -> NDArray:
+    def labels(self, target: str) -> Labels:
         """Return the column of that name as labels; `DataFileError` if one is missing."""
         cells = self.cells(target)
         for row in np.flatnonzero(cells.isna())[:1].tolist():

@@ -46,7 +46,7 @@ from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Place, Trusted, load_as, save_model
 from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
 from cvxens.proofs import Layout, Proof
-from cvxens.types import Array, Attempt, Data, Given, Matrix
+from cvxens.types import Array, Attempt, Data, Given, Labels, Matrix
 
 T = TypeVar("T")
 
@@ -672,11 +672,11 @@ class Classifier(ClassifierMixin, Learner):
         check_is_fitted(self)
         return self._to_scores(self._raw_scores(self._accepts().read(self, X)))
 
-    def predict(self, X: Data) -> NDArray:
+    def predict(self, X: Data) -> Labels:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
         return self._classes(self.decision_function(X))
 
-    def _classes(self, scores: Array) -> NDArray:
+    def _classes(self, scores: Array) -> Labels:
         """Return the class of the largest score, (n_samples,)."""
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 

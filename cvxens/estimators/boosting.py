@@ -57,7 +57,7 @@ from cvxens.estimators.base import (
 from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.solvers.byte_rows import as_bytes
-from cvxens.types import Array, Data, Given, Matrix
+from cvxens.types import Array, Data, Given, Labels, Matrix
 from cvxens.validation import RandomState
 
 
@@ -322,7 +322,7 @@ class Boosting(Classifier):
         """
         yield from map(self._to_scores, self._staged(X))
 
-    def staged_predict(self, X: Data) -> Iterator[NDArray]:
+    def staged_predict(self, X: Data) -> Iterator[Labels]:
         """Yield the class of each sample of X (n_samples, n_features) after every round; the last as by `predict`.
 
         Examples

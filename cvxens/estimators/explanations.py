@@ -256,7 +256,7 @@ def weigh_rules(learners: Sequence[Any], weights: Array, X: Data, masses: Array)
     return sorted(found, key=lambda each: -np.abs(each.votes).max())
 
 
-def _about(condition: Interval | Among) -> tuple | None:
+def _about(condition: Interval | Among) -> tuple[object, ...] | None:
     """Return the feature and the threshold or the levels that a condition is about; None for those of two ends."""
     if isinstance(condition, Among):
         return condition.feature, condition.levels

@@ -10,7 +10,7 @@ from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
@@ -30,7 +30,7 @@ from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
 from cvxens.solvers.experts import WIDTH
 from cvxens.tables import Feature
 from cvxens.trees import fit_forest
-from cvxens.types import Array, Data, Matrix
+from cvxens.types import Array, Data, Labels, Matrix
 from cvxens.validation import RandomState
 
 WRITTEN_OUT = 1000
@@ -118,7 +118,7 @@ class SupervisedKernelExperts(Learner):
     def _merges(self) -> bool:
         return False
 
-    def _learn(self, X: Array, y: NDArray, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
+    def _learn(self, X: Array, y: Labels, targets: Array, features: tuple[Feature, ...] | None) -> Attributes:
         """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
         validation.n_jobs(self.n_jobs)
@@ -147,7 +147,7 @@ class SupervisedKernelExperts(Learner):
                 warn(f"{failure.attempts[0].message}; solved in closed form", SolverFallbackWarning, stacklevel=4)
         return least_squares_experts(kernel(X), Y, gamma, members, n_jobs=self.n_jobs)
 
-    def _grow_forest(self, X: Array, y: NDArray, seed: int) -> BaseEstimator:
+    def _grow_forest(self, X: Array, y: Labels, seed: int) -> BaseEstimator:
         if self.forest is None:
             return self.default_forest(random_state=seed, n_jobs=self.n_jobs).fit(X, y)
         if not isinstance(self.forest, BaseEstimator):
@@ -157,11 +157,11 @@ class SupervisedKernelExperts(Learner):
             forest.set_params(random_state=seed)
         return forest.fit(X, y)
 
-    def _grow_own_trees(self, X: Array, y: NDArray, seed: int, features: tuple[Feature, ...]) -> OwnTrees:
+    def _grow_own_trees(self, X: Array, y: Labels, seed: int, features: tuple[Feature, ...]) -> OwnTrees:
         """Grow a forest on numbers and codes of categories; where y has no classes, on its quarters."""
         if isinstance(self, RegressorMixin):
             # experts are as good with such trees as with those of scikit-learn; in 16 parts they are a little worse
-            y = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y)
+            y = np.searchsorted(np.quantile(y.astype(np.float64), [0.25, 0.5, 0.75]), y)
         trees = fit_forest(decode_table(features, X), y, random_state=seed, n_jobs=self.n_jobs)
         return OwnTrees(trees, coded=True)
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -59,7 +59,7 @@ from cvxens.rounding import sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, StumpEnsemble, solve_additive_svm
 from cvxens.solvers.blockwise import WHOLE, KernelRows, KernelSVM, KernelSVR, expand, solve_blockwise, solve_prices
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
-from cvxens.types import Array, KernelFunction, Matrix
+from cvxens.types import Array, KernelFunction, Matrix, Numbers
 from cvxens.validation import RandomState
 
 SCALE = "scale"
@@ -100,7 +100,7 @@ class Trainer(ABC):
     """A kernel on a sample, and a way, `solver`, to solve P2, or a regression, there for any prices."""
 
     kernel: TrainingKernel
-    X: NDArray
+    X: Numbers
     solver: str
     matrix: Any
 

@@ -268,7 +268,7 @@ class KernelMachine(Learner):
         return {"gamma": find_gamma(self.kernel, self.gamma, sample.X, sample.masses)}
 
 
-def list_shapes(kernel: KernelFunction, vectors: NDArray, c: Array, box: Array | None = None) -> Any:
+def list_shapes(kernel: KernelFunction, vectors: Array, c: Array, box: Array | None = None) -> Any:
     """Return (knots, values) of `sum_j c_j k(x, x_j)` by feature, over a box or the ranges of the kernel."""
     if not isinstance(kernel, Kernel):
         raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
@@ -280,7 +280,7 @@ class Expansion:
     """The function `f(x) + b = sum_i coefficients_i k(x, x_i) + b`."""
 
     kernel: KernelFunction
-    vectors: NDArray  # x_i, (n_support, n_features); none of a precomputed kernel, whose samples are kernel values
+    vectors: Array  # x_i, (n_support, n_features); none of a precomputed kernel, whose samples are kernel values
     coefficients: Array  # u_i y_i, (n_support,)
     intercept: float  # b
 

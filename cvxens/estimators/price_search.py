@@ -10,7 +10,7 @@ from math import nan
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
@@ -25,7 +25,7 @@ from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score
 from cvxens.estimators.saving import Place, Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
 from cvxens.tables import TableEncoder
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Labels
 
 
 def _hand_on(best: BaseEstimator, choices: Sequence[Choice], sample: Any) -> None:
@@ -217,7 +217,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         prices = validation.finite_array("prices", self.prices, ndim=1)
         return [validation.positive("prices", price) for price in prices.tolist()]
 
-    def predict(self, X: Data) -> NDArray:
+    def predict(self, X: Data) -> Labels:
         """Predict, as the best estimator does."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)

@@ -40,7 +40,7 @@ from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, LevelStump, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
-from cvxens.types import Array, Data, Given, Matrix
+from cvxens.types import Array, Data, Given, Labels, Matrix, Numbers
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class Sample(Weighted):
     """A training sample of a classification."""
 
     labels: NDArray[np.intp]  # (n_kept,), indices into the classes
-    classes: NDArray  # (n_classes,), sorted
+    classes: Labels  # (n_classes,), sorted
 
     of_samples: ClassVar[tuple[str, ...]] = ("labels",)
 
@@ -294,13 +294,13 @@ class Sample(Weighted):
         return replace(self, labels=(self.labels == k).astype(np.intp), classes=np.arange(2))
 
     @property
-    def given(self) -> NDArray:
+    def given(self) -> Labels:
         """The classes of the samples, (n_kept,), as they were given."""
         return self.classes[self.labels]
 
 
 def keep_weighted(
-    estimator: object, X: Matrix, masses: Array, weights: Array | None = None, **of_samples: NDArray
+    estimator: object, X: Matrix, masses: Array, weights: Array | None = None, **of_samples: Labels
 ) -> dict[str, Any]:
     """Return the fields of a sample without the given samples of weight 0."""
     weights = masses if weights is None else weights
@@ -330,7 +330,7 @@ def check_weights(sample_weight: Given, X: Matrix) -> Array:
     )
 
 
-def class_factors(class_weight: object, y: NDArray, masses: Array) -> Array:
+def class_factors(class_weight: object, y: Labels, masses: Array) -> Array:
     """Return the factor that `class_weight` has for each sample, (n_samples,).
 
     "balanced" gives all classes of positive mass the same sum of mass times factor, and leaves the sum over all samples
@@ -360,7 +360,7 @@ def class_factors(class_weight: object, y: NDArray, masses: Array) -> Array:
         raise InvalidInput("class_weight", f"found {class_weight!r:.100}: {error}", "name the classes of y") from None
 
 
-def _keys(X: Matrix) -> NDArray:
+def _keys(X: Matrix) -> Labels:
     """Return keys (n_samples,) that are equal exactly where rows of X are, and ascend as the rows do; -0 is 0.
 
     So the order of rows depends neither on the sparsity of X nor on the scale of its features.
@@ -371,7 +371,7 @@ def _keys(X: Matrix) -> NDArray:
     return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
 
 
-def _keys_of_sparse(rows: csr_array) -> NDArray:
+def _keys_of_sparse(rows: csr_array) -> Labels:
     """Return words of bytes whose order is that of the rows, compared from the first feature on.
 
     A value above 0 makes a row larger than all that have a 0 there, the more so the earlier it comes; one below 0 makes
@@ -393,7 +393,7 @@ def _keys_of_sparse(rows: csr_array) -> NDArray:
     return words
 
 
-def _rank(X: NDArray) -> NDArray:
+def _rank(X: Numbers) -> Numbers:
     """Return big-endian integers without a sign in the order of the numbers of X."""
     X = X.astype(np.float64) if X.dtype == np.longdouble else X
     size = X.dtype.itemsize

@@ -238,7 +238,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         at_times = hazards[np.searchsorted(loss.event_times, times, "right")]
         return {"unique_times_": times, "cumulative_hazard_": at_times}
 
-    def predict_cumulative_hazard_function(self, X: Data, return_array: bool = False) -> NDArray:
+    def predict_cumulative_hazard_function(self, X: Data, return_array: bool = False) -> Array | NDArray[np.object_]:
         """Predict the cumulative hazard of samples over the time.
 
         Parameters
@@ -256,7 +256,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         values = np.exp(self.predict(X))[:, np.newaxis] * self.cumulative_hazard_
         return values if return_array else self._make_steps(values, 0.0)
 
-    def predict_survival_function(self, X: Data, return_array: bool = False) -> NDArray:
+    def predict_survival_function(self, X: Data, return_array: bool = False) -> Array | NDArray[np.object_]:
         """Predict the share of samples like these that have had no event, over the time.
 
         Parameters

@@ -20,7 +20,6 @@ from operator import add, mul
 from typing import Any, Self, TypeAlias, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -106,7 +105,7 @@ class Kernel(FieldsOnly, ABC):
         """Return a kernel and features with the same matrix on a sample, for which what it takes of each is done."""
         return self, X
 
-    def __call__(self, X: Data, Z: Given = None) -> NDArray:
+    def __call__(self, X: Data, Z: Given = None) -> Array:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z)).
 
         Raises

@@ -66,7 +66,7 @@ def join_samples(X: Array, Z: Array) -> Array:
     return X if Z is X else np.concatenate([X, Z])
 
 
-def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: bool) -> NDArray:
+def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: bool) -> Array:
     """Compute the whole matrix, rounded to `dtype`; an InvalidInput if it does not fit into memory."""
     check_room(*shape, dtype)
     matrix = np.empty(shape, dtype)
@@ -74,7 +74,7 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
     return matrix
 
 
-def fill(matrix: NDArray, tile: Tile, *, symmetric: bool) -> None:
+def fill(matrix: Array, tile: Tile, *, symmetric: bool) -> None:
     """Compute a matrix by tiles, on several threads; of a symmetric one a half is the transpose of the other."""
     n_rows, n_columns = matrix.shape
     height = SIDE if symmetric else max(SIDE, SIDE**2 // max(n_columns, 1))
@@ -114,7 +114,7 @@ def measure(term: int, X: Data, Z: Data, scale: Array | None = None, *functions:
     X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
     scale = np.ones(X.shape[1], X.dtype) if scale is None else scale
 
-    def tile(rows: slice, columns: slice) -> NDArray:
+    def tile(rows: slice, columns: slice) -> Array:
         sums = _sum_terms(term, X[rows], np.ascontiguousarray(Z[columns].T), scale)
         for function in functions:
             function(sums, out=sums)

@@ -25,7 +25,7 @@ from cvxens.hypotheses import Hypothesis, decode_table
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
-from cvxens.types import Array, Data, FieldsOnly, Given
+from cvxens.types import Array, Data, FieldsOnly, Given, Numbers
 from cvxens.validation import RandomState
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -513,7 +513,7 @@ def _descend_thresholds(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
     return at
 
 
-def _descend_branches(tree: Tree, columns: NDArray) -> Indices:
+def _descend_branches(tree: Tree, columns: Numbers) -> Indices:
     """Send all samples down a tree, those without a value to the branch of the largest training weight."""
     nodes, sizes = tree.nodes, tree.nodes.counts.sum(axis=1)
     inner, heaviest = np.flatnonzero(tree.branches), np.zeros(len(sizes), np.int64)

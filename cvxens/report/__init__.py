@@ -34,7 +34,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import find_fitted, name_problems
 from cvxens.plotting.runs import read_traces
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Labels
 
 if TYPE_CHECKING:
     from cvxens.plotting.effects import GivenBands
@@ -72,7 +72,7 @@ class Subject:
 
     raw: Any
     X: Any  # (n_samples, n_features), dense or sparse
-    y: NDArray | None
+    y: Labels | None
     weights: Array | None
     rows: Sequence[str]
 
@@ -270,7 +270,7 @@ def _allow(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _describe_calibration(probabilities: Array, positive: NDArray, weights: Array | None) -> Content:
+def _describe_calibration(probabilities: Array, positive: NDArray[np.bool_], weights: Array | None) -> Content:
     """Return the mean probability, the share of the class and the number of samples of each tenth of probabilities."""
     masses = np.ones(len(positive)) if weights is None else weights
     places = np.minimum((10 * probabilities).astype(np.intp), 9)

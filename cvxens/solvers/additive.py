@@ -50,7 +50,7 @@ from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, SVMSolution
-from cvxens.types import Array, Data, FieldsOnly
+from cvxens.types import Array, Data, FieldsOnly, Numbers
 
 __all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
 
@@ -89,9 +89,9 @@ class AdditiveKernel(KernelMap):
     array([ 0., -2., -4.])
     """
 
-    X: NDArray
+    X: Numbers
     rows: Order
-    values: NDArray
+    values: Numbers
     scale: Array
     offsets: Array | float = 0.0
 
@@ -104,7 +104,7 @@ class AdditiveKernel(KernelMap):
         return cls(features.X, features.order, features.values, scale)
 
     @classmethod
-    def sort(cls, X: NDArray, scale: Array, offsets: Array | float = 0.0) -> AdditiveKernel:
+    def sort(cls, X: Numbers, scale: Array, offsets: Array | float = 0.0) -> AdditiveKernel:
         """Sort a sample that was checked before."""
         rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
         return cls(X, rows, np.take_along_axis(X.T, rows, axis=1), scale, offsets)
@@ -165,7 +165,7 @@ class AdditiveKernel(KernelMap):
         """Return K v (n_samples,) less offsets in O(n_samples n_features), summed in twice the precision if asked."""
         in_twice = True if compensated else None
 
-        def add(features: slice) -> tuple[NDArray, float]:
+        def add(features: slice) -> tuple[Numbers, float]:
             # v_i beside (K v)_i: samples come in the order of a feature, and one cache line has both
             pairs = np.zeros((self.n_samples, 2))
             pairs[:, 0] = v
@@ -207,7 +207,7 @@ class AdditiveKernel(KernelMap):
 
 
 @njit(cache=True, nogil=True)
-def _add_products(rows: Order, values: NDArray, scale: Array, pairs: Array, in_twice: bool | None) -> float:
+def _add_products(rows: Order, values: Numbers, scale: Array, pairs: Array, in_twice: bool | None) -> float:
     """Add K v to pairs[:, 1], where v is pairs[:, 0], up to a constant, which is returned.
 
     Between two values of a feature the slope is the weight above minus the weight below. The sum of the products at
@@ -249,7 +249,7 @@ def _add_products(rows: Order, values: NDArray, scale: Array, pairs: Array, in_t
 
 
 @njit(cache=True, nogil=True)
-def _keep(rows: Order, values: NDArray, positions: NDArray[np.int32], kept_rows: Order, kept_values: NDArray) -> None:
+def _keep(rows: Order, values: Numbers, positions: NDArray[np.int32], kept_rows: Order, kept_values: Numbers) -> None:
     """Copy the sorted entries of the samples that have a position of 0 or more."""
     for d in range(len(rows)):
         kept = 0
@@ -493,7 +493,7 @@ class AdditiveModel(FieldsOnly):
         return cls._build(solution.problem.kernel.among, solution.v, solution.b)
 
     @classmethod
-    def from_expansion(cls, X: NDArray, scale: Array, v: Array, b: float) -> AdditiveModel:
+    def from_expansion(cls, X: Numbers, scale: Array, v: Array, b: float) -> AdditiveModel:
         """Build the functions of ``- sum_i v_i sum_d scale_d |x_d - x_id| + b`` over a sample, of v with the sum 0."""
         return cls._build(lambda support: AdditiveKernel.sort(X[support], scale), v, b)
 
@@ -602,7 +602,7 @@ class _Table(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> None:
+def _add_functions(X: Numbers, table: _Table, lines: Array, scores: Array) -> None:
     """Add the functions, by blocks of samples; `lines` are knots, values, and slopes after them."""
     starts, before, per_unit = table
     for block in range(0, len(X), BLOCK):

@@ -282,7 +282,7 @@ def _in_time(tile: Tile, n_rows: int) -> Tile:
     if n_rows <= SIDE:
         return tile
 
-    def evaluate(rows: slice, columns: slice) -> NDArray:
+    def evaluate(rows: slice, columns: slice) -> Array:
         check_time()
         return tile(rows, columns)
 
@@ -298,7 +298,7 @@ LARGE_BLOCK = 8192
 
 
 @njit(cache=True, nogil=True)
-def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array) -> None:
+def add_rows(matrix: Array, places: NDArray[np.intp], weights: Array, f: Array) -> None:
     """Add ``sum_k weights_k matrix[places_k]`` to f."""
     for k in range(len(places)):
         if weights[k] != 0.0:
@@ -452,7 +452,7 @@ CHUNK = 128
 
 
 @njit(cache=True, nogil=True)
-def optimise_block(K: NDArray, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
+def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
     """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
 
     K is the kernel matrix of the block, `point` v and r, `bounds` low and high; the number of steps is returned. It
@@ -500,7 +500,7 @@ some dozen; in large ones a step for 32 of their variables."""
 
 @njit(cache=True, nogil=True)
 def close_gap(
-    K: NDArray, point: Array, bounds: Array, knots: Array, outside: float, tol: float, violation: float, max_steps: int
+    K: Array, point: Array, bounds: Array, knots: Array, outside: float, tol: float, violation: float, max_steps: int
 ) -> int:
     """Minimise as `optimise_block` does, until the violation or the relative duality gap is small enough.
 
@@ -565,9 +565,7 @@ def _note_bounds(v: Array, bounds: Array, k: int, grows: Array, falls: Array) ->
 
 
 @njit(cache=True, nogil=True)
-def _update(
-    r: NDArray, gained: NDArray, lost: NDArray, length: float, grows: NDArray, falls: NDArray, extremes: NDArray
-) -> float:
+def _update(r: Array, gained: Array, lost: Array, length: float, grows: Array, falls: Array, extremes: Array) -> float:
     """Update r = q - K v where v_i has risen and v_j fallen by a length; returns the least r of those that may fall.
 
     `extremes` gets the largest r of those that may grow, of the variables of each place in a chunk, and the least of
@@ -589,7 +587,7 @@ def _update(
 
 
 @njit(cache=True, nogil=True)
-def _locate_largest(r: NDArray, grows: NDArray, largest: NDArray) -> int:
+def _locate_largest(r: Array, grows: Array, largest: Array) -> int:
     """Return one of those that may grow with the largest r, which are known for each place in a chunk."""
     at = place = int(np.argmax(largest))
     for k in range(place, len(r), CHUNK):
@@ -601,14 +599,14 @@ def _locate_largest(r: NDArray, grows: NDArray, largest: NDArray) -> int:
 # no division by zero is looked for, as that would be one by one: curvatures are above 0
 @njit(cache=True, nogil=True, error_model="numpy")
 def _find_partner(
-    row: NDArray,
-    diagonal: NDArray,
+    row: Array,
+    diagonal: Array,
     own: float,
     least: float,
-    r: NDArray,
-    falls: NDArray,
+    r: Array,
+    falls: Array,
     steepest: float,
-    gains: NDArray,
+    gains: Array,
 ) -> int:
     """Return the variable to lower when that of the largest r is raised, by the gain if there were no bounds."""
     zero = least - least

@@ -39,7 +39,7 @@ class SmoothedHinge(NamedTuple):
     p: Array  # the centre, 0 <= p <= C
     tau: Array  # how far from the centre u may go: 1 / tau is the curvature of the proximal term
 
-    def restrict(self, kept: NDArray) -> SmoothedHinge:
+    def restrict(self, kept: NDArray[np.bool_ | np.intp]) -> SmoothedHinge:
         return SmoothedHinge(*(array[kept] for array in self))
 
     def multipliers(self, z: Array) -> Array:

@@ -30,7 +30,7 @@ from cvxens.tables.numerals import (
     recognise_numerals,
     tell_what_is_unread,
 )
-from cvxens.types import Array, Cells, Data, Frame
+from cvxens.types import Array, Cells, Data, Frame, Labels
 from cvxens.validation import one_each
 
 __all__ = [
@@ -59,7 +59,7 @@ class OddCell(InvalidInput):
         super().__init__("X", f"found {odd} in row {row}, in {column}", remedy)
         self.row, self.odd, self.column = row, odd, column
 
-    def __reduce__(self) -> tuple[type, tuple]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.row, self.odd, self.column, self.remedy)
 
 
@@ -135,7 +135,7 @@ def read_cells(series: Cells, na: Collection[str] = (), *, missing: Collection[s
     return cells
 
 
-def _unify(known: NDArray, named: bool) -> NDArray:
+def _unify(known: Labels, named: bool) -> Labels:
     """Return objects as an array of the one kind that they all are; texts, mixtures and categories as texts."""
     from datetime import date
     from decimal import Decimal
@@ -164,7 +164,7 @@ def _unify(known: NDArray, named: bool) -> NDArray:
     return texts
 
 
-def spell(cells: Cells) -> NDArray:
+def spell(cells: Cells) -> Labels:
     """Return cells as texts, None where missing; 3, 3.0 and "3" are one text."""
     texts = np.full(len(cells), None, dtype=object)
     texts[cells.notna().to_numpy()] = [_spell(value) for value in cells.dropna().tolist()]

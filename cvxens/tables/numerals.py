@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cvxens.types import Array
+from cvxens.types import Array, Numbers
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 """A number as Python writes it, without its 1_000."""
@@ -123,7 +122,7 @@ class Dates:
         return f"dates{f', read as {self.format},' if self.format else ''} as days since 1970"
 
 
-def count_days(moments: NDArray) -> Array:
+def count_days(moments: Numbers) -> Array:
     """Return moments as days since 1970, NaN for those that are not a time."""
     return (moments.astype("datetime64[us]") - np.datetime64(0, "us")) / np.timedelta64(1, "D")
 

@@ -29,7 +29,7 @@ from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, Lev
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Numbers
 from cvxens.validation import limit, whole
 
 ClosedTrees: TypeAlias = dict[tuple[int, ...], set[tuple[int, ...]]]
@@ -381,7 +381,7 @@ class AnytimeOracle(BinnedOracle):
 
     def _search_parts(
         self,
-        bounds: NDArray,
+        bounds: Numbers,
         best: float,
         search: Callable[[slice, float], Iterable[float]],
         n_together: int,
@@ -403,7 +403,7 @@ class AnytimeOracle(BinnedOracle):
 
 
 def price_constant(
-    totals: NDArray, exclude: Collection[Hypothesis], row_norm: float = inf
+    totals: Numbers, exclude: Collection[Hypothesis], row_norm: float = inf
 ) -> tuple[Any, Constant | None]:
     """Return the size of the constant's edges, from these, and the constant of the better sign, None if it is excluded.
 
@@ -417,9 +417,9 @@ def price_constant(
     return size, Constant(1 if most >= 0 else -1) if is_open else None
 
 
-def size_edges(edges: NDArray, row_norm: float = inf) -> list[float]:
+def size_edges(edges: Numbers, row_norm: float = inf) -> list[float]:
     """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): norms, or, of whole numbers, such."""
-    found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
+    found: Numbers = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
     return list(found.tolist())
 
 

@@ -25,7 +25,7 @@ from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.tables import Feature, learn_features
-from cvxens.types import Array, Given
+from cvxens.types import Array, Given, Numbers
 from cvxens.validation import finite_array, one_each, one_of
 
 MISSING, KNOWN = -1, -2
@@ -228,7 +228,7 @@ class LevelTest:
         sides, signs = self.sides
         edges = signs @ sums.T
         own = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        sizes: NDArray = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
+        sizes: Numbers = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
         ranked = (k for k in np.argsort(-sizes, kind="stable").tolist() if sides[k] not in closed)
         found = [(sizes[k], self.make(sides[k], int(own[k]))) for k in islice(ranked, COLUMNS_PER_TEST)]
         return found, sizes.max()
@@ -283,7 +283,7 @@ class LevelTests:
         self.starts = np.cumsum([0, *(len(test.groups) + 1 for test in self.tests)])
         self.members = np.array(members, np.int32).reshape(len(members), kinds.X.shape[0])
 
-    def _add(self, members: list[NDArray[np.int32]], codes: NDArray, test: LevelTest) -> None:
+    def _add(self, members: list[NDArray[np.int32]], codes: Numbers, test: LevelTest) -> None:
         """Add a test if two of its groups have samples; those of no group are in one more, of which nothing is said."""
         if len(np.intersect1d(codes, test.groups)) < 2:
             return
@@ -339,7 +339,7 @@ class LevelTests:
         return sums
 
 
-def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int64]:
+def _read_codes(values: Numbers, feature: int, kind: Feature) -> NDArray[np.int64]:
     """Return the codes of a column, MISSING where they are; those of numbers that are not missing are 0."""
     missing = find_missing(values)
     if kind.categories is None:

@@ -43,7 +43,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_in_threads, map_slices, threads_for
-from cvxens.types import Data
+from cvxens.types import Data, Numbers
 from cvxens.validation import whole
 
 Closed: TypeAlias = dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]
@@ -448,7 +448,7 @@ def _keep_longest(by_length: list[Ints], allowed: NDArray[np.bool_], most: int) 
 class Answers(NamedTuple):
     """The best open box of every list of a call, (n_lists, ...)."""
 
-    edges: NDArray  # of sign +1, or the norm of its edges times the sign of the largest; 0 where there is none
+    edges: Numbers  # of sign +1, or the norm of its edges times the sign of the largest; 0 where there is none
     boxes: Ints  # (n_lists, max_length, 3), the run of every feature
 
 
@@ -512,7 +512,7 @@ def _bound_cells(table: Ints, order: float | None, edges: Ints) -> Any:
 
 @njit(cache=True, nogil=True)
 def _bound_lists(
-    lists: Ints, codes: NDArray[np.uint8], weights: Ints, axes: Axes, order: float | None, bounds: NDArray
+    lists: Ints, codes: NDArray[np.uint8], weights: Ints, axes: Axes, order: float | None, bounds: Numbers
 ) -> None:
     """Bound the edges of all boxes of lists of features."""
     n_outputs, n_samples = weights.shape
@@ -640,7 +640,7 @@ def _search_runs(
     closed: Ints,
     order: float | None,
     size: Any,
-    sign: int,
+    sign: int | np.int64,
     best_box: Ints,
 ) -> Any:
     """Return the size and sign of the best open box after all runs of the last dimension, if any is above `size`."""

@@ -31,7 +31,7 @@ from cvxens.problems.duality import row_sizes
 from cvxens.proofs.forms import Reading, Statement
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
-from cvxens.types import Array
+from cvxens.types import Array, Numbers
 from cvxens.validation import one_of, positive_each, whole
 
 
@@ -504,7 +504,7 @@ class Best(NamedTuple):
 
 
 @njit(cache=True)
-def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: NDArray, shut: NDArray) -> None:
+def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: Numbers, shut: NDArray[np.bool_]) -> None:
     for k in range(len(groups)):
         g = groups[k]
         best.largest[g] = max(best.largest[g], sizes[k])

@@ -1,0 +1,1 @@
+NUMBA_NUM_THREADS: int
