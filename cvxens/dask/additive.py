@@ -44,7 +44,6 @@ from cvxens.estimators.base import estimator, time_limit, warn_of_gap
 from cvxens.estimators.infinite_ensembles import PRICE, InfiniteEnsembleSVC
 from cvxens.estimators.machines import TrainingKernel
 from cvxens.features import N_BINS, Codes, Ints
-from cvxens.kernels.stumps import uniform_scales
 from cvxens.limits import Pace, limit_time
 from cvxens.problems.losses import Hinge, best_of_hinges
 from cvxens.rounding import EPSILON, TINY
@@ -133,8 +132,9 @@ def _choose(values: Array, shares: Array, low: Array, high: Array, most: int) ->
 
 
 def scale_ranges(sample: ShardedSample) -> Array:
-    """Return the scale of each feature, (n_features,), as `DecisionStump` has it: ranges count alike."""
-    return uniform_scales(np.stack([sample.low.min(axis=1), sample.high.max(axis=1)]))
+    """Return the scale of each feature, (n_features,), by the default kernel of one machine: ranges count alike."""
+    ends = np.stack([sample.low.min(axis=1), sample.high.max(axis=1)])
+    return TrainingKernel.from_sample("decision-stump", None, ends).scale
 
 
 def find_roots(sample: ShardedSample) -> Array:

@@ -208,11 +208,11 @@ class DecisionStump(RangedStumps):
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         box, random = self.box(), validation.generator(random_state)
-        masses = np.sign(_check_varies("low", uniform_scales(box)))
+        masses = np.sign(_check_varies("low", _uniform_scales(box)))
         return draw_signs(*draw_places(box, masses, n, random), random)
 
     def additive_scales(self, X: Data) -> Array:
-        return uniform_scales(self.box_of(np.asarray(X, np.float64)))
+        return _uniform_scales(self.box_of(np.asarray(X, np.float64)))
 
 
 @final
@@ -453,7 +453,7 @@ def draw_signs(
     return tuple(hypotheses.Stump(d, t, sign) for d, t, sign in drawn)
 
 
-def uniform_scales(box: Array) -> Array:
+def _uniform_scales(box: Array) -> Array:
     """Return 2 / (D (high_d - low_d)), and 0 for ranges of 0; shape (n_features,)."""
     # a feature without a range has the same value in all samples: no distance, and no threshold to count; one whose
     # scale would be no double counts as such, and halves of ends have a difference
