@@ -83,6 +83,7 @@ class Knots(NamedTuple):
     counts: Ints  # (n_features,)
     first: Ints  # (n_features, N_BINS), the knot at or before all values of a bin
     last: Ints  # and before some value of it
+    scales: Array  # (n_features,), of the kernel: ranges count alike
     are_values: bool = False  # True if they are all values of the sample
 
     @classmethod
@@ -98,12 +99,12 @@ class Knots(NamedTuple):
             np.minimum([np.searchsorted(*own, "right") - 1 for own in zip(lists, ends, strict=True)], counts - 2)
             for ends in (sample.low, sample.high)
         )
-        return cls(values, counts[:, 0], first, last, all(are_all))
+        return cls(values, counts[:, 0], first, last, scale_ranges(sample), all(are_all))
 
     @property
     def widths(self) -> Array:
-        """The distances between neighbouring knots, 0 where there is no further one, (n_features, n_knots - 1)."""
-        return np.diff(self.values, axis=1)
+        """The scaled distances of neighbouring knots, 0 where there is no further one, (n_features, n_knots - 1)."""
+        return np.diff(self.values, axis=1) * self.scales[:, np.newaxis]
 
     def carry(self, finer: Knots, G: Array) -> Array:
         """Return functions that are linear between these knots at finer ones."""
@@ -128,6 +129,12 @@ def _choose(values: Array, shares: Array, low: Array, high: Array, most: int) ->
     # between values that are drawn there may be others
     chosen = values[np.append(np.searchsorted(places, at), -1)] if is_all else np.interp(at, places, values)
     return np.unique(chosen), False
+
+
+def scale_ranges(sample: ShardedSample) -> Array:
+    """Return the scale of each feature, (n_features,), by the default kernel of one machine: ranges count alike."""
+    ends = np.stack([sample.low.min(axis=1), sample.high.max(axis=1)])
+    return TrainingKernel.from_sample("decision-stump", None, ends).scale
 
 
 def find_roots(sample: ShardedSample) -> Array:
@@ -380,13 +387,14 @@ def measure_roughness(knots: Knots, G: Array) -> float:
 
 
 def integrate(knots: Knots, edges: Array) -> Array:
-    """Return the functions that weights at knots make, ``g_d(t) = - sum_k edges_k |t - t_k|``: the kernel's product."""
+    """Return the functions ``g_d(t) = - scale_d sum_k edges_k |t - t_k|`` of weights at knots: a product."""
     total = edges.sum(axis=1, keepdims=True)
     # slopes fall by 2 edges_k at t_k, from the sum of all before the first
     slopes = total - 2 * np.cumsum(edges, axis=1)[:, :-1]
-    G = np.pad(np.cumsum(slopes * knots.widths, axis=1), ((0, 0), (1, 0)))
+    widths = knots.widths
+    G = np.pad(np.cumsum(slopes * widths, axis=1), ((0, 0), (1, 0)))
     # both ends add up to minus the range times the sum
-    return G - (G[:, -1:] + total * np.ptp(knots.values, axis=1)[:, np.newaxis]) / 2
+    return G - (G[:, -1:] + total * widths.sum(axis=1, keepdims=True)) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,11 +456,11 @@ class PartialSolution:
         return Round(inf, -inf, self.relative_gap, len(self.u), seconds, steps)
 
 
-def sort_rows(rows: NearKink) -> AdditiveKernel:
+def sort_rows(rows: NearKink, scales: Array) -> AdditiveKernel:
     """Return the kernel over rows, sorted as on one machine."""
     order = rows.values.argsort(axis=1, kind="stable")
     ascending = np.take_along_axis(rows.values, order, axis=1)
-    return AdditiveKernel(np.ascontiguousarray(rows.values.T), order.astype(np.int32), ascending, np.ones(len(order)))
+    return AdditiveKernel(np.ascontiguousarray(rows.values.T), order.astype(np.int32), ascending, scales)
 
 
 class Ahead(NamedTuple):
@@ -494,11 +502,10 @@ class AdditiveSearch:
 
     def __init__(self, sample: ShardedSample, C: float, tol: float, reached: list[Any]) -> None:
         self.sample, self.C, self.tol, self.reached = sample, C, tol, reached
-        self.ranges = float((sample.high.max(axis=1) - sample.low.min(axis=1)).sum())
         # functions linear between knots lose about C times the ranges over 300 times four steps, relative to the
         # optimum (measured, with room), which is to be no more than a quarter of the tolerance; as `_choose` has it,
         # what stands for a range is the cube of a mean of cubic roots, the same for even bins
-        ranges = N_BINS * float((find_roots(sample).mean(axis=1) ** 3).sum())
+        ranges = N_BINS * float(find_roots(sample).mean(axis=1) ** 3 @ scale_ranges(sample))
         wanted = 2.0 ** np.ceil(np.log2(max(C * ranges / (300 * tol), 1.0)))
         self.n_steps = int(np.clip(wanted, LEAST_STEPS, MOST_STEPS // 4))
         self.knots = sample.remember(Knots.from_sample, self.n_steps)
@@ -568,7 +575,8 @@ class AdditiveSearch:
             interpolate(rows.values, rows.codes, knots, made, 0.0), float(np.ldexp(float(totals.sum()), self.exponent))
         )
         settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
-        problem = SVMOverRows(sort_rows(rows), rows.y, prices, others, settled - float((edges * made).sum()) / 2)
+        known = settled - float((edges * made).sum()) / 2
+        problem = SVMOverRows(sort_rows(rows, knots.scales), rows.y, prices, others, known)
         if not problem.is_feasible:
             return None
         best = self._solve(problem, rows, tol, last)
@@ -669,7 +677,7 @@ class AdditiveSearch:
                 continue
             form, vague = (each * unit * unit for each in bound_form(sums, self.finer))
             # multipliers that balance have B off by what is missed at most, whose norm adds to that of B
-            form = (form**0.5 + missed * (2 * self.ranges) ** 0.5) ** 2 * (1 + 64 * EPSILON)
+            form = (form**0.5 + missed * (2 * float(self.finer.widths.sum())) ** 0.5) ** 2 * (1 + 64 * EPSILON)
             factor = min(1.0, size / form) if form > 0 else 1.0
             self.bound = max(self.bound, factor * size - factor * factor * form / 2 - 2 * missed)
             # the share of the gap that the bound may lose by what is not known inside of steps
@@ -717,6 +725,8 @@ def sum_shard_by_knots(shard: Shard, weights: Any, knots: Knots) -> Ints:
 @estimator
 class DaskInfiniteEnsembleSVC(DaskClassifier):
     """The support vector machine over all stumps (LL08), over shards: an additive model of piecewise linear functions.
+
+    Its kernel is "decision-stump", the default of one machine: features are scaled to one range.
 
     Parameters
     ----------
@@ -783,6 +793,6 @@ class DaskInfiniteEnsembleSVC(DaskClassifier):
 
     def _local_attributes(self) -> dict[str, Any]:
         ends = np.array([knots[[0, -1]] for knots, _ in self._predictor.shape_functions]).T
-        kernel = TrainingKernel.from_sample("stump", None, ends)
+        kernel = TrainingKernel.from_sample("decision-stump", None, ends)
         own = {"_predictor": self._predictor, "_kernel": kernel, "kernel_": kernel.kernel, "solver_": "additive"}
         return super()._local_attributes() | own

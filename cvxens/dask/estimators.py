@@ -53,10 +53,10 @@ from cvxens.dask.votes import VotedStumps
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.base import LEARNT_OF_X, Classifier, estimator, join_parts, time_limit, warn_of_run
 from cvxens.estimators.classifiers import (
-    SLACK_PRICE,
     CGEnsClassifier,
     ColumnGenerationClassifier,
     LPBoostClassifier,
+    price_slack,
     soft_margin,
 )
 from cvxens.features import Ints, find_middles
@@ -377,8 +377,8 @@ class DaskEnsemble(DaskClassifier):
         """The name of the weak learners that are priced: a field of the classes below, which have their defaults."""
 
     @abstractmethod
-    def _formulation(self, total_weight: float) -> Formulation:
-        """Return the problem, with the price of a sample of weight 1."""
+    def _formulation(self, sample: ShardedSample) -> Formulation:
+        """Return the problem of a sample, with the price of a row of weight 1."""
 
     def _oracle(self, sample: ShardedSample) -> DaskStumps | DaskQuantileStumps:
         kind = validation.one_of("oracle", self.oracle, ORACLES)
@@ -394,7 +394,7 @@ class DaskEnsemble(DaskClassifier):
             best[:] = [step.incumbent]
 
         began, limit = perf_counter(), time_limit(self)
-        formulation, given = self._formulation(sample.total_weight), self.checkpoint
+        formulation, given = self._formulation(sample), self.checkpoint
         loss: Any = formulation.terms[0]
         checkpoint = given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
         oracle = self._oracle(sample)
@@ -464,7 +464,7 @@ class DaskLPBoostClassifier(DaskEnsemble):
     Parameters
     ----------
     C : float, optional
-        The price of a unit of slack of a sample of weight 1; by default 100 over the sum of the sample weights.
+        The price of a unit of slack of a sample of weight 1; by default that of one machine.
     oracle : {"stumps", "quantile_stumps"}
         The weak learners: all middle stumps, or at most 32 a feature.
     nu : None
@@ -490,15 +490,16 @@ class DaskLPBoostClassifier(DaskEnsemble):
     oracle: str = "stumps"
     nu: float | None = None
 
-    def _formulation(self, total_weight: float) -> Formulation:
+    def _formulation(self, sample: ShardedSample) -> Formulation:
         if self.nu is not None:
             remedy = (
                 "give C: its optimum U is that of nu = U / (C times the sum of the sample weights), where rho = 1 / U"
             )
             raise InvalidInput("nu", f"found {self.nu!r}", remedy)
-        return formulations.soft_margin(
-            SLACK_PRICE / total_weight if self.C is None else validation.positive("C", self.C)
-        )
+        if self.C is None:
+            positive = to_float(sample.map_reduce(sum_positive))
+            return formulations.soft_margin(price_slack(sample.total_weight, positive))
+        return formulations.soft_margin(validation.positive("C", self.C))
 
 
 @final
@@ -534,7 +535,7 @@ class DaskCGEnsClassifier(DaskEnsemble):
         validation.one_of("oracle", self.oracle, ORACLES[1:])
         return super()._oracle(sample)
 
-    def _formulation(self, total_weight: float) -> Formulation:
+    def _formulation(self, sample: ShardedSample) -> Formulation:
         return formulations.svm(validation.positive("C", self.C))
 
 
@@ -572,10 +573,10 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
     _: KW_ONLY
     oracle: str = "stumps"
 
-    def _formulation(self, total_weight: float) -> Formulation:
+    def _formulation(self, sample: ShardedSample) -> Formulation:
         given: Any = self.formulation
         if callable(given) and not isinstance(given, type):
-            formulation = price_samples(given, total_weight)
+            formulation = price_samples(given, sample.total_weight)
         else:
             validation.instance("formulation", given, Formulation)
             formulation = given
@@ -588,6 +589,11 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
         # no formulation over shards has variables of its own
         decide = self.formulation.decide if isinstance(self.formulation, Formulation) else None
         return {**super()._local_attributes(), "variables_": {}, "_decide": decide}
+
+
+def sum_positive(shard: Shard) -> Ints:
+    """Return the exact sum of the weights of the class +1."""
+    return sum_exactly(shard.weights[shard.y > 0])
 
 
 def price_samples(function: Callable[[Array], Any], total_weight: float) -> Formulation:

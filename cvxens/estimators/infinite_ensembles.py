@@ -352,7 +352,7 @@ class InfiniteEnsemble(KernelMachine):
     C_: float = field(init=False)
     _kernel: TrainingKernel = field(init=False)
     _predictor: Any = field(init=False)
-    kernel: str | KernelFunction = "stump"
+    kernel: str | KernelFunction = "decision-stump"
     C: float | str = SCALE
     _: KW_ONLY
     tol: float = 1e-3
@@ -492,10 +492,11 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
     Parameters
     ----------
     kernel : str, Kernel or callable
-        The set of hypotheses: "stump", "middle-stump" (of the training sample), "histogram-intersection",
-        "decision-stump" (stumps of features scaled to one range), "perceptron", "decision-tree", "laplacian",
-        "gaussian"; one of `cvxens.kernels`; any function k(X, Z), PSD at least on coefficients that sum to 0; or
-        "precomputed", with kernel values for X. Ranges that are left open do not matter; those given are kept to.
+        The set of hypotheses: "decision-stump" (every feature scaled to its range in the training sample, so that units
+        do not matter), "stump" (features as they are), "middle-stump" (those of the training sample),
+        "histogram-intersection", "perceptron", "decision-tree", "laplacian", "gaussian"; one of `cvxens.kernels`; any
+        function k(X, Z), PSD at least on coefficients that sum to 0; or "precomputed", with kernel values for X. Ranges
+        that are left open do not matter; those given are kept to.
     C : float or "scale"
         The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
         kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
@@ -589,14 +590,14 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
             tol, seed = 1e-9 if tol is None else tol, validation.random_state(self.random_state)
             (solution,) = trainer.solve_path(self._pose(trainer, sample), [self.C_], tol, max_time, seed)
             u, b = sample.spread(solution.u), solution.b
-        statement = self.kernel_.statement if isinstance(self.kernel_, Kernel) else None
-        if statement is None:
+        kernel = self._kernel.function
+        if not isinstance(kernel, Kernel) or (stated := kernel.state(sample.X)) is None:
             remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
             raise InvalidInput("kernel", f"found {self.kernel_!r:.100}, which no exact proof is known for", remedy)
-        (name, gamma), prices = statement, self.C_ * sample.weights
+        (name, gamma, scales), prices = stated, self.C_ * sample.weights
         formulation = formulations.svm(float(prices[0]) if (prices == prices[0]).all() else prices)
         layout = lay_out(sample.X.shape[1])
-        return prove_kernel(formulation, sample.X, sample.signs, name, u, b, gamma=gamma, layout=layout)
+        return prove_kernel(formulation, sample.X, sample.signs, name, u, b, gamma=gamma, scales=scales, layout=layout)
 
     def _merges(self) -> bool:
         return not self._is_precomputed

@@ -37,6 +37,8 @@ one adds a thousandth to the kernel, in binary digits, so that scaling samples s
 """
 
 Shape: TypeAlias = tuple[Array, Array]
+
+Statement: TypeAlias = tuple[str, float | None, Sequence[float]]  # the name, gamma and scales of an exact proof
 """Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
 
@@ -76,13 +78,13 @@ class Kernel(FieldsOnly, ABC):
         """
         return None
 
-    @property
-    def statement(self) -> tuple[str, float | None] | None:
-        """The name and the gamma by which `cvxens.proofs.prove_kernel` knows it; None if that does not.
+    def state(self, X: Data) -> Statement | None:
+        """Return the name, the gamma and the scales by which `cvxens.proofs.prove_kernel` knows it on a sample, if any.
 
         What y'u = 0 cancels in P2 does not matter there.
         """
-        return None
+        scales = self.additive_scales(X)
+        return None if scales is None else ("stump", None, () if (scales == 1).all() else scales.tolist())
 
     @property
     def is_data_independent(self) -> bool:

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
+from cvxens.kernels.kernel import OPEN, Kernel, Simplified, Statement, close_ranges
 from cvxens.kernels.tiles import SQUARE, Profile, SingleKernel, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array, Data, Given
@@ -54,7 +54,9 @@ class Perceptron(Kernel):
     source = "LL08 Definition 9, Appendix A"
     neutral = True
     homogeneity = 1.0
-    statement = ("perceptron", None)
+
+    def state(self, X: Data) -> Statement:
+        return "perceptron", None, ()
 
     @property
     def is_data_independent(self) -> bool:
@@ -135,7 +137,9 @@ class SimplifiedPerceptron(Simplified):
     equation = "-|x - x'|_2"
     source = "LL08 Theorem 10"
     homogeneity = 1.0
-    statement = ("perceptron", None)
+
+    def state(self, X: Data) -> Statement:
+        return "perceptron", None, ()
 
     def tile(self, X: Data, Z: Data) -> Tile:
         return measure(SQUARE, *check_pair(X, Z), None, np.sqrt, np.negative)

@@ -14,7 +14,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
-from cvxens.kernels.kernel import Kernel, Simplified
+from cvxens.kernels.kernel import Kernel, Simplified, Statement
 from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Profile, SingleKernel, Tile, check_pair, measure
 from cvxens.types import Array, Data, Given
 from cvxens.validation import RandomState
@@ -46,9 +46,8 @@ class OfDistance(Kernel):
     def __post_init__(self) -> None:
         validation.positive("gamma", self.gamma)
 
-    @property
-    def statement(self) -> tuple[str, float | None]:
-        return self.law.kernel, self.gamma
+    def state(self, X: Data) -> Statement:
+        return self.law.kernel, self.gamma, ()
 
     def tile(self, X: Data, Z: Data) -> Tile:
         return measure(self.law.term, *check_pair(X, Z), None, partial(np.multiply, -self.gamma), self._exp)

@@ -23,6 +23,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import OPEN, Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
 from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
+from cvxens.rounding import TINY
 from cvxens.types import Array, Data, Given
 from cvxens.validation import RandomState
 
@@ -153,7 +154,6 @@ class Stump(RangedStumps):
     equation = "Delta - |x - x'|_1"
     source = "LL08 Definition 3, Appendix A"
     neutral = True
-    statement = ("stump", None)
     margin = OPEN
 
     def total_mass(self, X: Given = None, Z: Given = None) -> float:
@@ -319,10 +319,6 @@ class SimplifiedStump(Simplified, AdditiveKernels):
         X, Z = check_pair(X, Z)
         return measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]), np.negative)
 
-    @property
-    def statement(self) -> tuple[str, float | None] | None:
-        return ("stump", None) if self.scale is None else None
-
     def additive_scales(self, X: Data) -> Array:
         return np.ones(np.shape(X)[1]) if self.scale is None else np.asarray(self.scale, np.float64)
 
@@ -459,10 +455,11 @@ def draw_signs(
 
 def _uniform_scales(box: Array) -> Array:
     """Return 2 / (D (high_d - low_d)), and 0 for ranges of 0; shape (n_features,)."""
-    # a feature without a range has the same value in all samples: no distance, and no threshold to count
-    width = box[1] - box[0]
-    varies = width > 0
-    return np.divide(2 / max(varies.sum(), 1), width, out=np.zeros_like(width), where=varies)
+    # a feature without a range has the same value in all samples: no distance, and no threshold to count; one whose
+    # scale would be no double counts as such, and halves of ends have a difference
+    half = box[1] / 2 - box[0] / 2
+    varies = half > TINY
+    return np.divide(1 / max(varies.sum(), 1), half, out=np.zeros_like(half), where=varies)
 
 
 def _check_varies(argument: str, scales: Array) -> Array:

@@ -242,15 +242,16 @@ def evaluate_loss(loss, prices, z):
 
 def evaluate(proof, X, y):
     """Return objective and bound of the minimum, recomputed; the objective is None where there is no feasible point."""
-    names = "loss, prices, penalty, weight, intercept, hypotheses, gamma"
-    loss, prices, penalty, weight, intercept, over, gamma = fields(proof["formulation"], names, "formulation")
+    names = "loss, prices, penalty, weight, intercept, hypotheses, gamma, scales"
+    loss, prices, penalty, weight, intercept, over, gamma, scales = fields(proof["formulation"], names, "formulation")
     require(loss in LOSSES and penalty in PENALTIES and over in HYPOTHESES, "formulation: unknown terms")
     require(isinstance(intercept, bool), "formulation: with or without an intercept")
     require(over not in KERNELS or (intercept and penalty == "squared l2"), "formulation: no penalty for a kernel")
-    (unit, *prices), weight, gamma = map(whole, prices), rational(weight), rational(gamma)
+    (unit, *prices), (weight, gamma, *scales) = map(whole, prices), map(rational, [weight, gamma, *scales])
     prices = [Fraction(c, unit) for c in prices] * (len(y) if len(prices) == 1 else 1)
     require(len(prices) == len(y) and min(prices) > 0 and weight > 0, "formulation: a price above 0 for every sample")
     require(gamma >= 0 and (gamma > 0) == (over in KERNELS[2:]), "formulation: gamma, of the kernels that have one")
+    require(len(scales) in {0, len(X[0]) * (over == KERNELS[0])}, "formulation: scales, none or one of each feature")
     q, *numerators = map(whole, proof["multipliers"])
     require(q > 0 and len(numerators) == len(y), "multipliers: one for each sample")
     u, s = [Fraction(v, q) for v in numerators], [v * sign for v, sign in zip(numerators, y, strict=True)]
@@ -265,7 +266,8 @@ def evaluate(proof, X, y):
     require(d > 0 and (intercept or b == 0), "an intercept that the formulation has not")
     if over in KERNELS:  # the model is the function of u y / weight, whose penalty is what the bound loses
         require(terms is None, "terms beside a kernel")
-        f, off, unit = multiply_kernel(X, s, over, gamma)
+        scaled = [[Fraction(v) * c for v, c in zip(row, scales, strict=True)] for row in X] if scales else X
+        f, off, unit = multiply_kernel(scaled, s, over, gamma)
         squares = Fraction(sum(v * e for v, e in zip(s, f, strict=True)) + off * sum(map(abs, s)), unit)
         f, off = [Fraction(e, unit * q) / weight for e in f], Fraction(off, unit * q) / weight
         paid = squares / (2 * weight * q**2)
@@ -299,7 +301,8 @@ def state_claim(proof, objective, bound):
     where += "; target {!a}, {!a} as -1, {!a} as 1".format(data["target"], *data["labels"])
     where += f"; columns not used: {', '.join(map(ascii, data['unused'])) or 'none'}{'; coded: ' * bool(coded)}{coded}"
     on = f"on these {data['samples']} samples of {len(data['features'])} features ({where})"
-    over = f"Over all {over}{' with gamma ' + form['gamma'] if over in KERNELS[2:] else ''} ({HYPOTHESES[over]}) {on},"
+    where = f" with gamma {form['gamma']}" if over in KERNELS[2:] else " of features scaled as the proof lists"
+    over = f"Over all {over}{where * (over in KERNELS[2:] or bool(form['scales']))} ({HYPOTHESES[over]}) {on},"
     free = form["intercept"]
     if objective is None:
         return f"{over} no weighted vote has a margin above 0 on every sample{', whatever its intercept' * free}."
@@ -323,7 +326,7 @@ def check(proof, path):
     """Return the claim of a proof if it holds for the data at `path`; raise Refused with the first thing that fails."""
     names = "cvxens proof, claim, not established, data, formulation, model, multipliers, values, sha256"
     version, claim, not_established, data, *_, values, seal = fields(proof, names, "the proof")
-    known = json.dumps([version, not_established]) == json.dumps([2, NOT_ESTABLISHED])
+    known = json.dumps([version, not_established]) == json.dumps([3, NOT_ESTABLISHED])
     require(known, "another version, or another list of what is not established")
     content = json.dumps({key: value for key, value in proof.items() if key != "sha256"}, sort_keys=True)
     require(digest([content]) == seal, "the proof is not as it was written: its hash differs")

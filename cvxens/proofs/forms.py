@@ -57,9 +57,10 @@ class Form:
     intercept: bool
     hypotheses: str
     gamma: Fraction = Fraction(0)
+    scales: Sequence[float] = ()
 
     @classmethod
-    def from_formulation(cls, formulation: Formulation, n_samples: int, over: str, gamma: float = 0.0) -> Form:
+    def from_formulation(cls, formulation: Formulation, n_samples: int, over: str) -> Form:
         """Read a formulation; InvalidInput for terms that no exact proof is known for."""
         if over not in checker.HYPOTHESES:
             raise InvalidInput("over", f"found {over!r}", f"name one of {', '.join(checker.HYPOTHESES)}")
@@ -77,7 +78,6 @@ class Form:
             simplest(weight(penalty)),
             formulation.intercept,
             over,
-            simplest(gamma) if gamma else Fraction(0),
         )
 
     @property
@@ -96,6 +96,7 @@ class Form:
             "intercept": self.intercept,
             "hypotheses": self.hypotheses,
             "gamma": str(self.gamma),
+            "scales": [str(Fraction(scale)) for scale in self.scales],
         }
 
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,7 +31,7 @@ from cvxens.problems import Columns, DenseColumns, Evaluated, Problem
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.maps import ColumnMap
 from cvxens.proofs import checker
-from cvxens.proofs.forms import LINEAR, Form, Point, Reading, Term, to_integers
+from cvxens.proofs.forms import LINEAR, Form, Point, Reading, Term, simplest, to_integers
 from cvxens.proofs.programs import Document, LinearProgram
 from cvxens.proofs.vertices import LARGEST, find_vertex, independent_rows, solve_rationals
 from cvxens.types import Array
@@ -359,6 +360,7 @@ def prove_kernel(
     intercept: float = 0.0,
     *,
     gamma: float | None = None,
+    scales: Sequence[float] = (),
     layout: Layout | None = None,
 ) -> Proof:
     """Prove in rational numbers how far the function of given multipliers is from the best in the space of a kernel.
@@ -385,6 +387,8 @@ def prove_kernel(
         b, which goes with the kernel without its constant.
     gamma : float, optional
         Above 0, of the last two. It counts as the simplest rational that rounds to it.
+    scales : sequence of float, optional
+        At least 0, of the first: ``-sum_d scales_d |x_d - x'_d|``, with the doubles that they are; by default all 1.
     layout : Layout, optional
         Where the numbers stand in the data file; by default as `Proof.save` writes it.
 
@@ -396,7 +400,7 @@ def prove_kernel(
     Raises
     ------
     InvalidInput
-        Another loss, penalty or kernel, a formulation without an intercept, or a gamma too many or missing.
+        Another loss, penalty or kernel, a formulation without an intercept, or a gamma or scales too many or missing.
 
     Examples
     --------
@@ -411,7 +415,12 @@ def prove_kernel(
         raise InvalidInput("kernel", f"found {kernel!r:.100}", f"give one of {', '.join(map(repr, KERNELS))}")
     if (gamma is not None) != KERNELS[kernel]:
         raise InvalidInput("gamma", f"found {gamma!r} for the {kernel} kernel", "give one to those that have it")
-    form = Form.from_formulation(formulation, len(signs), f"functions of the {kernel} kernel", gamma or 0.0)
+    if len(scales) not in (0, X.shape[1] * (kernel == "stump")) or not all(0 <= scale < inf for scale in scales):
+        remedy = "give numbers of at least 0, one for each feature of stumps"
+        raise InvalidInput("scales", f"found {scales!r:.100} for the {kernel} kernel", remedy)
+    over = f"functions of the {kernel} kernel"
+    form = Form.from_formulation(formulation, len(signs), over)
+    form = replace(form, gamma=simplest(gamma) if gamma else Fraction(0), scales=scales)
     multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=True)
     point = Point(None, Fraction(float(intercept)), *multipliers)
     return write_proof(form, X, signs, point, layout or Layout.of_width(X.shape[1]))
@@ -453,7 +462,7 @@ def write_proof(
     rows, signs = X.tolist(), y.astype(int).tolist()
     try:
         document: Document = {
-            "cvxens proof": 2,
+            "cvxens proof": 3,
             "claim": "",
             "not established": list(checker.NOT_ESTABLISHED),
             "data": {

@@ -89,6 +89,7 @@ def test_a_wide_step_without_weight_takes_nothing_off_the_bound(far):
     X, y = two_classes(60, 2)
     X[:2] = [[far, 0.0], [-far, 0.0]]
     search = AdditiveSearch(sharded(X, y, [9]), 0.3, 1e-3, [])
+    X *= search.knots.scales
     # multipliers that balance, but for rounding
     u = np.where(y > 0, 0.3 * (y < 0).mean(), 0.3 * (y > 0).mean())
     u[:2] = 0.0
@@ -128,7 +129,7 @@ def make_knots(lists):
     counts = np.array([len(own) for own in lists])
     values = np.stack([np.append(own, np.full(counts.max() - len(own), own[-1])) for own in lists])
     last = np.repeat(counts[:, np.newaxis] - 2, 256, axis=1)
-    return Knots(values, counts, np.zeros_like(last), last)
+    return Knots(values, counts, np.zeros_like(last), last, np.ones(len(lists)))
 
 
 def test_scores_and_edges_by_knots_are_adjoint():
@@ -213,8 +214,9 @@ def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion
     settled, doubt = (sum_floats(rows, knots, np.where(own, s, 0.0)) for own in (~in_doubt, in_doubt))
     for edges, own in ((settled + doubt, s), (settled, np.where(in_doubt, 0.0, s))):
         scores = interpolate(shard.values, shard.codes, knots, integrate(knots, edges), 0.0)
-        assert np.allclose(scores, AdditiveKernel.of(X).product(own), atol=1e-10)
-    assert np.allclose(sort_rows(rows).product(s), AdditiveKernel.of(X).product(s), atol=1e-12)
+        assert np.allclose(scores, AdditiveKernel.of(X * knots.scales).product(own), atol=1e-10)
+    known = AdditiveKernel.of(X * knots.scales).product(s)
+    assert np.allclose(sort_rows(rows, knots.scales).product(s), known, atol=1e-12)
 
 
 def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):

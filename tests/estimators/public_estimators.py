@@ -15,7 +15,7 @@ QUICK = {
     "AdaBoostClassifier": {"n_rounds": 5},
     "AdaBoostECCClassifier": {"n_rounds": 5},
     "AdaBoostMHClassifier": {"n_rounds": 5},
-    "PriceSearchCV": {"prices": [0.1]},
+    "PriceSearchCV": {"prices": [10.0]},
     "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(5), "n_experts": 5, "random_state": 0},
     "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(5), "n_experts": 5, "random_state": 0},
 }

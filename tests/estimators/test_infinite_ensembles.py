@@ -125,7 +125,7 @@ def test_other_machines_are_not_additive(view):
 
 def test_class_weights_are_sample_weights():
     by_class = fit(class_weight={-1: 2.0, 1: 0.5})
-    by_sample = InfiniteEnsembleSVC(C=0.3, tol=1e-7).fit(X, Y, sample_weight=np.where(Y > 0, 0.5, 2.0))
+    by_sample = InfiniteEnsembleSVC("stump", C=0.3, tol=1e-7).fit(X, Y, sample_weight=np.where(Y > 0, 0.5, 2.0))
     peer = SVC(C=0.3, kernel=kernels.Stump(), class_weight={-1: 2.0, 1: 0.5}, tol=1e-9).fit(X, Y)
     assert_allclose(by_class.decision_function(X), by_sample.decision_function(X), atol=2e-3)
     assert_allclose(by_class.decision_function(X), peer.decision_function(X), atol=2e-3)

