@@ -105,7 +105,7 @@ class Restricted:
     def add(self, columns: Sequence[Column]) -> Array:
         """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""
         before, shifts = self.n_columns, np.zeros(len(columns))
-        self._kept.make_room(len(columns))
+        self._kept.make_room(len(columns), in_bytes=all(np.asarray(column.kept).dtype == np.int8 for column in columns))
         for place, column in enumerate(columns):
             row = np.asarray(column.kept)[np.newaxis]
             if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):
@@ -387,7 +387,7 @@ class InexactTolerance:
             raise InvalidInput("share", f"found {share!r}", "give a number from 0 up to, but below, 1")
         self.share = share
         self.n_columns = 0
-        self.gap = 0.0
+        self.gap = 1.0  # columns of a start have not been priced: `FINE` is what they are solved to
         self.n_found = 0
         self.last = self.tol
 

@@ -623,13 +623,20 @@ class KeptCurvature:
         roots = np.sqrt(self.D)
         if not len(self.places):
             # models of many entries are not that exact, and single precision takes half of the time
-            self.scaled = GrowingRows(len(roots), np.float32 if rows.size > 2**18 else np.float64)
+            kind = np.dtype(np.float32 if rows.size > 2**18 else np.float64)
+            if kind != self.scaled.values.dtype:
+                self.scaled = GrowingRows(len(roots), kind.type)
+            # the room of the last curvatures serves
+            self.scaled.n_rows = 0
         self.places = np.pad(self.places, (0, len(rows) - len(self.places)), constant_values=-1)
         new, first = j[self.places[j] < 0], self.scaled.n_rows
         if not first:
             self.scaled.add(roots[np.newaxis])
         self.places[new] = self.scaled.n_rows + np.arange(len(new))
-        self.scaled.add(rows[new] * roots)
+        self.scaled.make_room(len(new))
+        for row in new.tolist():
+            # a copy of all would take longer than their products
+            self.scaled.add((rows[row] * roots)[np.newaxis])
         X = self.scaled.values
         # twice as many at least, so that it does not happen in every round
         if (more := len(X) - len(self.products)) > 0:
