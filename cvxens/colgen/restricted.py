@@ -387,7 +387,7 @@ class InexactTolerance:
             raise InvalidInput("share", f"found {share!r}", "give a number from 0 up to, but below, 1")
         self.share = share
         self.n_columns = 0
-        self.gap = 1.0  # columns of a start have not been priced: `FINE` is what they are solved to
+        self.gap = 0.0
         self.n_found = 0
         self.last = self.tol
 
