@@ -933,11 +933,12 @@ class Search:
         return Incumbent((), solution, bound, solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
-        """Return the problem over some columns: the master's, whose values are evaluated once, if it begins with these."""
-        master, known = self.master, () if self.last is None else self.last.columns
-        if isinstance(master, FastMaster) and master.restricted.formulation is self.formulation:
-            if len(known) <= master.restricted.n_columns and tuple(columns) == known[: len(columns)]:
-                return master.restricted
+        """Return the problem over some columns, as the master has it where these are its first ones."""
+        known = () if self.last is None else self.last.columns
+        if isinstance(self.master, FastMaster) and tuple(columns) == known[: len(columns)]:
+            restricted = self.master.restricted
+            if restricted.formulation is self.formulation and len(known) <= restricted.n_columns:
+                return restricted
         restricted = self.restrict()
         restricted.add(columns)
         return restricted

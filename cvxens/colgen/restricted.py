@@ -105,7 +105,7 @@ class Restricted:
     def add(self, columns: Sequence[Column]) -> Array:
         """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""
         before, shifts = self.n_columns, np.zeros(len(columns))
-        self._kept.make_room(len(columns), in_bytes=all(np.asarray(column.kept).dtype == np.int8 for column in columns))
+        self._kept.make_room(len(columns))
         for place, column in enumerate(columns):
             row = np.asarray(column.kept)[np.newaxis]
             if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):

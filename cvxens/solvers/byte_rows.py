@@ -80,11 +80,10 @@ class GrowingRows:
         self._room[self.n_rows : needed] = added
         self.n_rows = needed
 
-    def make_room(self, n_rows: int, *, in_bytes: bool = True) -> None:
-        """Make room at once for so many rows more, which come one by one, all of them in bytes or not."""
-        kind = self._room.dtype if in_bytes or self._room.dtype != np.int8 else np.dtype(np.float64)
-        if (needed := self.n_rows + n_rows) > len(self._room) or kind != self._room.dtype:
-            self._move(max(needed, self.n_rows + self.n_rows // 2), kind)
+    def make_room(self, n_rows: int) -> None:
+        """Make room at once for so many rows more, which come one by one."""
+        if (needed := self.n_rows + n_rows) > len(self._room):
+            self._move(max(needed, self.n_rows + self.n_rows // 2), self._room.dtype)
 
     def _move(self, n_rows: int, kind: np.dtype[Any]) -> None:
         room = np.empty((n_rows, self._room.shape[1]), kind)

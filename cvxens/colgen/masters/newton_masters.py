@@ -29,7 +29,6 @@ from cvxens.solvers.newton import (
     SmoothProblem,
     SparsePoint,
     SparseProblem,
-    find_root,
 )
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.types import Array, Point
@@ -42,9 +41,6 @@ WIDEST = 1.0
 
 MANY_PAIRS = 20_000
 """Pairs from which on their model is not the fastest way, if the loss is one of pairs and has kinks."""
-
-BALANCED = 1e-9
-"""How far edges may be off, relative to the largest, where they steer steps."""
 
 LEAST_DAMPING, CALMER, WILDER = 1e-10, 0.2, 4.0
 """What is added to the curvature, relative to the largest, and its factors after whole and after short steps."""
@@ -307,23 +303,14 @@ class NewtonMaster(FastMaster):
         room = np.maximum(limits - self.slopes @ at.W[:, 0], 0.0)
         return HeldRows(self.slopes, room, self.prices)
 
-    def _balance(self, point: SparsePoint) -> SparsePoint:
-        """Move the intercept to its best place, at which multipliers are balanced: a few passes over the samples."""
-        y, f = self.restricted.y, point.F[:, 0]
-
-        def slope(b: float) -> tuple[float, float]:
-            u = self.loss.multipliers(y * (f + b))
-            return -float(y @ u), float(self.loss.curvature(u).sum())
-
-        size = float(np.abs(self.loss.multipliers(y * f)).sum())
-        b = find_root(slope, 0.0, tolerance=1e-13 * size, reach=1.0)
-        return SparsePoint(point.W, point.b + b, point.F + b)
-
     def _evaluate(self, point: SparsePoint, smooth: Any) -> _State:
         """Evaluate a point, and the bound from its multipliers."""
         problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
         if self.kept is not None and problem.intercept and self.sided is None:
-            point = self._balance(point)
+            # with the best intercept, a few passes over the samples, multipliers are balanced
+            at = Iterate(point.W[:, 0], 0.0, point.F[:, 0])
+            b = SmoothProblem(self.restricted.rows, y, 0.0, True, loss).balance(at).b
+            point = SparsePoint(point.W, point.b + b, point.F + b)
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = smooth.multipliers(z)
         edges = problem.H.edges(y * u)
@@ -336,8 +323,8 @@ class NewtonMaster(FastMaster):
             repaired = self.sided.adopt(u, self.prices, y if problem.intercept else None)
         elif problem.intercept:
             repaired = loss.repair(u, y)
-        # what edges differ by at most is nothing where the intercept is the best one
-        if float(np.abs(u - repaired).sum()) * problem.H.largest > BALANCED * float(np.abs(edges).max()):
+        # rounding of edges is as large
+        if float(np.abs(u - repaired).sum()) > 1e-12 * float(np.abs(u).sum()):
             of_repaired = problem.H.edges(y * repaired)
         # no column is outside
         largest = row_sizes(of_repaired, problem.penalty.row_norm, one_sided=problem.nonnegative).max()
