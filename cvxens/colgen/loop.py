@@ -48,7 +48,7 @@ from cvxens.colgen.protocols import (
     surely_has,
     with_signs,
 )
-from cvxens.colgen.restricted import Restricted
+from cvxens.colgen.restricted import FastMaster, Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.hypotheses import Hypothesis, negate
 from cvxens.limits import OVERRUN, Deadline, Ending, TimeUp, check_time, in_time, limit_time, one_blas_thread, time_left
@@ -886,7 +886,8 @@ class Search:
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
-        self.incumbent = incumbent = step.incumbent
+        self.last, self.incumbent = step, step.incumbent
+        incumbent = step.incumbent
         size = self._find_size(step.columns) if self.formulation.find_size(1.0) else 0.0
         objective, bound = incumbent.solution.objective, incumbent.bound
         gap = relative_gap(objective, bound, size=size)
@@ -932,7 +933,12 @@ class Search:
         return Incumbent((), solution, bound, solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
-        """Return the problem over some columns."""
+        """Return the problem over some columns, as the master has it where these are its first ones."""
+        known = () if self.last is None else self.last.columns
+        if isinstance(self.master, FastMaster) and tuple(columns) == known[: len(columns)]:
+            restricted = self.master.restricted
+            if restricted.formulation is self.formulation and len(known) <= restricted.n_columns:
+                return restricted
         restricted = self.restrict()
         restricted.add(columns)
         return restricted

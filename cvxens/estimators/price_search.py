@@ -64,9 +64,9 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     Without `prices`, those of an ensemble are found on the way: from its own price, or one that serves, up while higher
     ones score clearly better, then down until they score clearly worse, within about ten fits. Its own price stays
     unless another one scores better by more than a standard error of the difference. The fits that are scored have a
-    relative gap of 0.1, and a fold's price is that of the whole sample times the root of how much smaller it is; of
-    5,000 samples and more a single fold is scored, without a fit to the whole sample beside it. Of support vector
-    machines 2^-8, 2^-6, ..., 2^8 times their own price are tried, as they are in every fold.
+    relative gap of 0.1, and a fold's price is that of the whole sample times the root of how much smaller it is; beside
+    a single fold the whole sample is not fitted. Of support vector machines 2^-8, 2^-6, ..., 2^8 times their own price
+    are tried, as they are in every fold.
 
     Under `max_time` of the estimator, which is that of all, or after Ctrl-C, what is known is the choice, with a
     ConvergenceWarning: the best of the prices that were scored, and of an ensemble that was fitted at it.
@@ -82,7 +82,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         The prices to try, of `C`, or of `nu` where the estimator has one: the answer is the first of the best.
     cv : int, splitter or iterable, optional
         The folds, as scikit-learn has them; by default three, of samples in an order of chance, which is the same in
-        every fit, of a classifier with classes in proportion; of 30,000 samples and more the first of these alone.
+        every fit, of a classifier with classes in proportion; of 5,000 samples and more the first of these alone.
     scoring : str or callable, optional
         What chooses, as scikit-learn has it; by default the loss that is minimised, on samples held out: the log loss
         where there are probabilities, else the hinge loss, which move where the accuracy stands still; of a regressor

@@ -6,8 +6,7 @@ higher prices score clearly better, and down until lower ones score clearly wors
 learners of its own part of the sample at the price next to it, and is solved over all hypotheses of the oracle to a
 certified gap: nothing of a fold's test part gets into its ensemble. All runs are over the same set of hypotheses, as
 thresholds are those of the whole sample's features, which no label has a part in. So there is an ensemble from the
-first fit on, and whatever ends the search, the best one so far is known. Beside a single fold, as of many samples, the
-whole sample is fitted at the first price alone.
+first fit on, and whatever ends the search, the best one so far is known.
 
 Given prices are all tried, as those of support vector machines are, whose folds share one kernel (`machines`).
 `PriceSearchCV` is the search as an estimator; C="auto" has its defaults, for two classes or a regression.
@@ -553,9 +552,8 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
 def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
-    Three by default, of samples in an order of chance that is the same in every fit, of a classifier with classes in
-    proportion; of few samples of a class there are two, and of `MANY` / 6 and more one that tests a third. Others are
-    of the samples as they were given, with targets y.
+    By default those that `PriceSearchCV` says, two of few samples of a class; others are of the samples as they were
+    given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"

@@ -25,7 +25,7 @@ from scipy.optimize import nnls
 
 from cvxens.limits import Pace, time_is_up
 from cvxens.rounding import EPSILON
-from cvxens.solvers.byte_rows import GrowingRows
+from cvxens.solvers.byte_rows import GrowingRows, map_parts
 from cvxens.types import Array
 
 MAX_STEPS = 100
@@ -96,7 +96,7 @@ class SmoothProblem:
             if is_small and is_balanced:
                 return replace(at, solved=True)
             if not is_balanced and (is_small or not D.any()):
-                ahead = self._balance(at)
+                ahead = self.balance(at)
             else:
                 ahead = self._step(at, z, D, gradient, imbalance)
             if ahead.b == at.b and np.array_equal(ahead.w, at.w):
@@ -112,7 +112,7 @@ class SmoothProblem:
         off = self.weight * w - np.maximum(edges, 0.0)
         return float(off @ off) / (2 * self.weight) + float(w @ np.maximum(-edges, 0.0))
 
-    def _balance(self, at: Iterate) -> Iterate:
+    def balance(self, at: Iterate) -> Iterate:
         """Move b to where y'u = 0."""
 
         def slope(b: float) -> tuple[float, float]:
@@ -623,19 +623,25 @@ class KeptCurvature:
         roots = np.sqrt(self.D)
         if not len(self.places):
             # models of many entries are not that exact, and single precision takes half of the time
-            self.scaled = GrowingRows(len(roots), np.float32 if rows.size > 2**18 else np.float64)
+            kind = np.float32 if rows.size > 2**18 else np.float64
+            # the room of the last curvatures serves
+            self.scaled = self.scaled if self.scaled.values.dtype == kind else GrowingRows(len(roots), kind)
+            self.scaled.n_rows = 0
         self.places = np.pad(self.places, (0, len(rows) - len(self.places)), constant_values=-1)
         new, first = j[self.places[j] < 0], self.scaled.n_rows
         if not first:
             self.scaled.add(roots[np.newaxis])
         self.places[new] = self.scaled.n_rows + np.arange(len(new))
-        self.scaled.add(rows[new] * roots)
+        self.scaled.make_room(len(new))
+        for row in new.tolist():
+            # a copy of all would take longer than their products
+            self.scaled.add((rows[row] * roots)[np.newaxis])
         X = self.scaled.values
         # twice as many at least, so that it does not happen in every round
         if (more := len(X) - len(self.products)) > 0:
             self.products = np.pad(self.products, (0, max(more, len(self.products))))
         # of all it is symmetric, and takes half of a product
-        found = X[first:] @ X.T
+        found = np.sum(map_parts(X, lambda part: X[first:, part] @ X[:, part].T), axis=0)
         self.products[first : len(X), : len(X)], self.products[: len(X), first : len(X)] = found, found.T
         at = np.append(self.places[j], 0) if intercept else self.places[j]
         B = self.products[np.ix_(at, at)]

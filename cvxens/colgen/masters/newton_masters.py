@@ -164,6 +164,8 @@ class NewtonMaster(FastMaster):
 
     def solve(self) -> MasterSolution:
         if self.restricted.n_columns == 0:
+            # what the start of a run can gain is not known
+            self.tolerance.gap = 1.0
             return self.restricted.start()
         minimise = {"linear_dual": self._minimise_hinges, "curvature": self._minimise_smooth}
         way = minimise.get(self.way.loss, self._step) if self.way.penalty == "ridge" else self._step
@@ -304,6 +306,11 @@ class NewtonMaster(FastMaster):
     def _evaluate(self, point: SparsePoint, smooth: Any) -> _State:
         """Evaluate a point, and the bound from its multipliers."""
         problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
+        if self.kept is not None and problem.intercept and self.sided is None:
+            # with the best intercept, a few passes over the samples, multipliers are balanced
+            at = Iterate(point.W[:, 0], 0.0, point.F[:, 0])
+            b = SmoothProblem(self.restricted.rows, y, 0.0, True, loss).balance(at).b
+            point = SparsePoint(point.W, point.b + b, point.F + b)
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = smooth.multipliers(z)
         edges = problem.H.edges(y * u)
@@ -316,7 +323,8 @@ class NewtonMaster(FastMaster):
             repaired = self.sided.adopt(u, self.prices, y if problem.intercept else None)
         elif problem.intercept:
             repaired = loss.repair(u, y)
-        if repaired is not u:
+        # rounding of edges is as large
+        if float(np.abs(u - repaired).sum()) > 1e-12 * float(np.abs(u).sum()):
             of_repaired = problem.H.edges(y * repaired)
         # no column is outside
         largest = row_sizes(of_repaired, problem.penalty.row_norm, one_sided=problem.nonnegative).max()

@@ -451,7 +451,8 @@ class AdditiveTerms(Union):
         missing: str = "side",
     ) -> None:
         kinds = Kinds.from_sample(X, features, missing)
-        X, signs = kinds.X, None if signs is None else kinds.check_sides(signs)
+        # columns are evaluated feature by feature
+        X, signs = np.asfortranarray(kinds.X), None if signs is None else kinds.check_sides(signs)
         sided = signs is not None and bool(signs.any())
         given: Any = {"sample_weight": sample_weight}
         # the most steps, and the most lines, that are answered
