@@ -1,5 +1,7 @@
 """AdaBoost as an estimator against scikit-learn's, the functions it is made of, and what its probabilities mean."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import sklearn.ensemble
@@ -8,10 +10,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import AdaBoostClassifier
-from cvxens.colgen import adaboost, adaboost_star, oracles, round_bound
+from cvxens.colgen import adaboost, boosting_steps, gathered, oracles, round_bound
 
 X, Y = two_classes()
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
+
+
+def aim(oracle, nu, n_rounds):
+    """AdaBoost*_nu by its steps."""
+    steps = boosting_steps(oracle, SIGNS, lambda smallest_edge: smallest_edge - nu)
+    return gathered(islice(steps, n_rounds), len(X), aimed=True)
 
 
 class BestStump(ClassifierMixin, BaseEstimator):
@@ -53,8 +61,8 @@ def test_the_rounds_are_those_of_scikit_learn():
     ("estimator", "reference"),
     [
         (AdaBoostClassifier(n_rounds=9), lambda o: adaboost(o, SIGNS, n_rounds=9)),
-        (AdaBoostClassifier(nu=0.3, n_rounds=9), lambda o: adaboost_star(o, SIGNS, 0.3, n_rounds=9)),
-        (AdaBoostClassifier(nu=0.5), lambda o: adaboost_star(o, SIGNS, 0.5)),
+        (AdaBoostClassifier(nu=0.3, n_rounds=9), lambda o: aim(o, 0.3, 9)),
+        (AdaBoostClassifier(nu=0.5), lambda o: aim(o, 0.5, round_bound(len(X), 0.5))),
     ],
 )
 def test_fitted_attributes_are_those_of_the_functions(estimator, reference):
