@@ -13,13 +13,7 @@ from cvxens import AdaBoostClassifier
 from cvxens.colgen import adaboost, boosting_steps, gathered, oracles, round_bound
 
 X, Y = two_classes()
-SIGNS = np.where(Y == "yes", 1.0, -1.0)
-
-
-def aim(oracle, nu, n_rounds):
-    """AdaBoost*_nu by its steps."""
-    steps = boosting_steps(oracle, SIGNS, lambda smallest_edge: smallest_edge - nu)
-    return gathered(islice(steps, n_rounds), len(X), aimed=True)
+SIGNS, BOUND = np.where(Y == "yes", 1.0, -1.0), round_bound(len(X), 0.5)
 
 
 class BestStump(ClassifierMixin, BaseEstimator):
@@ -61,8 +55,10 @@ def test_the_rounds_are_those_of_scikit_learn():
     ("estimator", "reference"),
     [
         (AdaBoostClassifier(n_rounds=9), lambda o: adaboost(o, SIGNS, n_rounds=9)),
-        (AdaBoostClassifier(nu=0.3, n_rounds=9), lambda o: aim(o, 0.3, 9)),
-        (AdaBoostClassifier(nu=0.5), lambda o: aim(o, 0.5, round_bound(len(X), 0.5))),
+        (
+            AdaBoostClassifier(nu=0.5),
+            lambda o: gathered(islice(boosting_steps(o, SIGNS, lambda edge: edge - 0.5), BOUND), len(X), aimed=True),
+        ),
     ],
 )
 def test_fitted_attributes_are_those_of_the_functions(estimator, reference):

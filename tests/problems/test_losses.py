@@ -127,19 +127,6 @@ def test_fenchels_equality_holds_at_minus_the_slopes(name, z):
         assert_allclose(loss.curvature(u), loss.curvature(loss.multipliers(z)))
 
 
-@pytest.mark.parametrize("name", [name for name, (loss, _) in SUMS.items() if loss.curvature is not None])
-@settings(max_examples=20)
-@given(z=arrays(float, N, elements=st.floats(-3, 3)))
-def test_curvatures_are_the_second_derivatives(name, z):
-    """A difference of slopes over a short way lies between the curvatures at its ends."""
-    loss, step = SUMS[name][0], 1e-4
-    ahead, behind = loss.multipliers(z + step), loss.multipliers(z - step)
-    ends = np.stack([loss.curvature(ahead), loss.curvature(behind)])
-    slopes = (behind - ahead) / (2 * step)
-    assert (slopes <= ends.max(axis=0) * 1.001 + 1e-7).all()
-    assert (slopes >= ends.min(axis=0) * 0.999 - 1e-7).all()
-
-
 @every
 @given(f=margins, scale=st.sampled_from([0.0, 1e-6, 1.0, 1e3, 1e5]))
 def test_the_best_intercept_is_no_worse_than_any(name, f, scale):
