@@ -19,7 +19,7 @@ from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems.losses import CVaR, HuberizedHinge, Loss, SquaredError
 from cvxens.problems.penalties import L1, RowNorms, SquaredL2
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 
 N_SAMPLES, N_FEATURES = 20_000, 20
 PRICE = 50.0
@@ -56,7 +56,7 @@ def run() -> Iterator[dict[str, Any]]:
         "epsilon-insensitive, 0.5": EpsilonInsensitive(t, 0.5, C),
         "Huber, 1": HuberError(t, 1.0, C),
         "least squares": SquaredError(C, t),
-        "Poisson": Poisson(counts, C),
+        "Poisson": Deviance(counts, C=C),
         "Huberised hinge, 0.5": HuberizedHinge(C, 0.5),
         "three tasks, rows": SquaredError(C, np.stack([t, 0.5 * t + X[:, 6], counts], axis=1)),
         "CVaR, 0.3": CVaR(1 / (0.3 * N_SAMPLES), 10 * PRICE),

@@ -385,6 +385,8 @@ class Effects:
         From samples as users have them to an array or sparse matrix (n_samples, n_features).
     levels : mapping from int to tuple of str
         By nominal feature, what its codes 0, 1, ... stand for.
+    note : str
+        What the one score is, where it is not a prediction: what is above 0, or the logarithm of a mean.
 
     Examples
     --------
@@ -409,6 +411,7 @@ class Effects:
     variances: Array
     read: Callable[[Data], Matrix] = np.asarray
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    note: str = ""
 
     @classmethod
     def from_terms(
@@ -422,6 +425,7 @@ class Effects:
         sample_weight: Array | None = None,
         read: Callable[[Data], Matrix] = np.asarray,
         levels: Mapping[int, tuple[str, ...]] | None = None,
+        note: str = "",
     ) -> Self:
         """Make the effects of a sum of hypotheses and main effects, each times its weights (n_outputs,).
 
@@ -476,7 +480,7 @@ class Effects:
         sizes, variances = np.array(measured).reshape(-1, 2, len(total)).swapaxes(0, 1)
         names = tuple(map(str, feature_names))
         known = {} if levels is None else levels
-        return cls(total, tuple(mains), tuple(interactions), names, tuple(outputs), sizes, variances, read, known)
+        return cls(total, tuple(mains), tuple(interactions), names, tuple(outputs), sizes, variances, read, known, note)
 
     def __repr__(self) -> str:
         ranked = [self.names[k] for k in np.argsort(-self.importances, kind="stable").tolist()]

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import __version__
 from cvxens.errors import InvalidInput
 from cvxens.estimators import (
+    AdditiveRegressor,
     CGEnsSLSClassifier,
     InfiniteEnsembleSVC,
     InfiniteEnsembleSVR,
@@ -209,8 +210,9 @@ def to_onnx(model: BaseEstimator) -> onnx.ModelProto:
     The graph has one input, X (n, n_features) of float64. Of a classifier there are two outputs: `scores`, which is
     `decision_function`, and `label`, the class, of the type that `classes_` has; of a regressor, a ranker or a survival
     model there are the `scores` alone, which are what it predicts. Scores are added up in the order in which the
-    estimator adds them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and
-    for expansions in kernels, whose scores are equal up to rounding. Values on a threshold count as above it.
+    estimator adds them, so they are its own to the last bit where the runtime adds in order, but for simplex codes,
+    expansions in kernels, and means of counts and amounts, whose scores are equal up to rounding. Values on a threshold
+    count as above it.
 
     A nominal feature, of a model that was fitted to a data frame with such columns, is given as the code of its level:
     0, 1, ... in the order of `features_`, which the property `columns` repeats. Where a model takes missing values,
@@ -299,6 +301,9 @@ def _add_scores(model: BaseEstimator, graph: Graph) -> Scores:
             # the score of a class is the inner product of its code with the coordinates
             (scores, box), codes = _add_vote(model, graph), model.codes_
             return graph.combine(scores, codes[1:] if len(codes) == 2 else codes), box
+        case AdditiveRegressor() if model._is_of_means():
+            (score,), box = _add_vote(model, graph)
+            return [graph.put("Exp", score)], box
         case LPBoostRegressor():
             scores, box = _add_vote(model, graph)
             # of several quantiles, which ascend

@@ -167,7 +167,6 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> BaseEstimator:
     from difflib import get_close_matches
 
     from cvxens import estimators
-    from cvxens.estimators.base import FORMER
 
     kinds = {key: kind for key in estimators.__all__ if hasattr(kind := vars(estimators)[key], "fit")}
     found = next((kind for key, kind in kinds.items() if key.lower() == name.lower()), None)
@@ -179,7 +178,7 @@ def _make_estimator(name: str, parameters: Sequence[str]) -> BaseEstimator:
     known = estimator.get_params(deep=False)
     for parameter in parameters:
         key, separator, value = parameter.partition("=")
-        if (key not in known and key not in FORMER) or not separator:
+        if key not in known or not separator:
             raise InvalidInput("--param", f"found {parameter!r}", f"give name=value for one of {', '.join(known)}")
         estimator.set_params(**{key: _parse_value(value)})
     return estimator

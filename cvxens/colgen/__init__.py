@@ -2,16 +2,7 @@
 
 from cvxens.certificates import Round
 from cvxens.colgen import masters, oracles
-from cvxens.colgen.adaboost import (
-    Boosted,
-    BoostingRound,
-    BoostingStep,
-    adaboost,
-    adaboost_star,
-    boosting_steps,
-    gathered,
-    round_bound,
-)
+from cvxens.colgen.adaboost import Boosted, BoostingRound, BoostingStep, adaboost, boosting_steps, gathered, round_bound
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.near_optimal import Band, Bands, Range, find_bands, near_optimal_range
@@ -26,6 +17,6 @@ from cvxens.problems.formulation import Formulation
 __all__ = [
     "Band", "Bands", "Boosted", "BoostingRound", "BoostingStep", "Checkpoint", "Column", "Ending", "Formulation",
     "Hypothesis", "Master", "MasterSolution", "Oracle", "Path", "PathPoint", "Priced", "Range", "Round", "Run", "Step",
-    "StopEarly", "TabledSample", "adaboost", "adaboost_star", "boosting_steps", "column_generation", "find_bands",
-    "formulations", "gathered", "iterate", "masters", "near_optimal_range", "oracles", "round_bound", "solve_path",
+    "StopEarly", "TabledSample", "adaboost", "boosting_steps", "column_generation", "find_bands", "formulations",
+    "gathered", "iterate", "masters", "near_optimal_range", "oracles", "round_bound", "solve_path",
 ]  # fmt: skip

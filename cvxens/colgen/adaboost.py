@@ -271,59 +271,20 @@ def adaboost(oracle: Oracle, y: ArrayLike, *, n_rounds: int = 100) -> Boosted:
     return gathered(islice(boosting_steps(oracle, y), validation.whole("n_rounds", n_rounds)), len(y))
 
 
-def adaboost_star(oracle: Oracle, y: ArrayLike, nu: float, *, n_rounds: int | None = None) -> Boosted:
-    """AdaBoost*_nu: boosting to within nu of the largest margin.
-
-    Raetsch & Warmuth, *Efficient margin maximizing with boosting*, JMLR 6 (2005): it aims at the smallest edge so far
-    less nu. If no edge was ever below the largest margin, as is so with the best hypotheses of a set, its margin is
-    at least that less nu after `round_bound` rounds.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        Its hypotheses are within [-1, 1].
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    nu : float
-        Precision of the margin, above 0 and below 1.
-    n_rounds : int, optional
-        At most so many rounds; by default `round_bound`.
-
-    Returns
-    -------
-    Boosted
-        With the gap to the largest margin in its certificate.
-
-    Examples
-    --------
-    >>> from cvxens.colgen.oracles import Stumps
-    >>> boosted = adaboost_star(Stumps([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0], nu=0.1)
-    >>> bool(boosted.margins.min() >= 1 / 3 - 0.1)
-    True
-    """
-    y = validation.signs(y)
-    limit = round_bound(len(y), nu) if n_rounds is None else validation.whole("n_rounds", n_rounds)
-    nu = _check_precision(nu)
-    steps = boosting_steps(oracle, y, lambda smallest_edge: smallest_edge - nu)
-    return gathered(islice(steps, limit), len(y), aimed=True)
-
-
 def round_bound(n_samples: int, nu: float) -> int:
     """Return ``2 ln(n) / nu^2``, rounded up: the rounds after which AdaBoost*_nu is within nu of the largest margin.
+
+    Raetsch & Warmuth, *Efficient margin maximizing with boosting*, JMLR 6 (2005): its steps aim at the smallest edge so
+    far less nu, and no edge is below the largest margin.
 
     Examples
     --------
     >>> round_bound(100, 0.1)
     922
     """
-    return ceil(2 * log(validation.whole("n_samples", n_samples)) / _check_precision(nu) ** 2)
-
-
-def _check_precision(nu: float) -> float:
-    """Return nu as a float if it is above 0 and below 1."""
     if validation.positive("nu", nu) >= 1:
         raise InvalidInput("nu", f"found {nu!r}", "give a number above 0 and below 1")
-    return float(nu)
+    return ceil(2 * log(validation.whole("n_samples", n_samples)) / nu**2)
 
 
 def _values_within_1(column: Column) -> Array:

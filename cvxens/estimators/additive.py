@@ -12,10 +12,12 @@ from cvxens.colgen import Formulation, Oracle, Run
 from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator, link_logistic
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.regressors import LOSSES, check_levels, make_loss
+from cvxens.estimators.regressors import LOSSES, check_loss, make_loss, rate_loss
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, Weighted, offers
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1
+from cvxens.problems.target_losses import check_amounts
+from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
@@ -117,13 +119,18 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
     proven over all of them. With m the mean absolute deviation of the targets from their median, the loss of r is
     ``r^2 / (2 m)``; Huber's, ``r^2 / (2 delta)`` up to `delta` and ``|r| - delta/2`` beyond; |r|; or, of a quantile q,
     ``q r`` above 0 and ``(q - 1) r`` below. So C has no unit. Few hypotheses have a weight, which `get_rules` and
-    `cvxens.plotting` show. C is chosen as by `AdditiveClassifier`, of a quantile by its loss.
+    `cvxens.plotting` show. C is chosen as by `AdditiveClassifier`, of a quantile or means by their loss.
+
+    Of counts and amounts, the prediction is the mean ``exp(f(x))``, so that terms multiply it, and the loss is half the
+    deviance, Poisson's over m or the gamma distribution's over m / mean(t). Where counts are of exposures, give rates,
+    counts over exposures, and the exposures as `sample_weight`.
 
     Parameters
     ----------
-    loss : {"squared", "huber", "absolute", "quantile"}
+    loss : {"squared", "huber", "absolute", "quantile", "poisson", "gamma"}
         What deviations cost. Huber's and absolute ones are for targets with outliers; absolute ones and those of a
-        quantile (Koenker & Bassett 1978) take the longest.
+        quantile (Koenker & Bassett 1978) take the longest. "poisson" is for counts and "gamma" for amounts above 0
+        whose spread is as their means.
     delta : float, optional
         Of the loss "huber"; by default the mean absolute deviation from the median.
     quantile : float
@@ -146,12 +153,24 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
     delta: float | None = None
     quantile: float = 0.5
 
+    _rate = rate_loss
+
     def _check(self, sample: Any) -> None:
-        validation.one_of("loss", self.loss, [name for name in LOSSES if name != "epsilon_insensitive"])
-        check_levels(validation.number("quantile", self.quantile))
-        if self.delta is not None:
-            validation.positive("delta", self.delta)
+        validation.number("quantile", self.quantile)
+        check_loss(self, [name for name in LOSSES if name != "epsilon_insensitive"])
+        if self._is_of_means():
+            check_amounts("y", sample.targets, 1 if self.loss == "poisson" else 2)
         super()._check(sample)
+
+    def _is_of_means(self) -> bool:
+        return self.loss in ("poisson", "gamma")
+
+    def _to_scores(self, F: Array) -> Array:
+        # so far that deviances of means are finite
+        return np.exp(np.clip(F, -700.0, 700.0)) if self._is_of_means() else F
+
+    def _say_score(self) -> str:
+        return "ln of the prediction" if self._is_of_means() else ""
 
     def _state(self, sample: TargetSample) -> Formulation:
         return Formulation(make_loss(self, sample, self._price(sample) * sample.weights), L1(), intercept=True)

@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import wraps
 from inspect import signature
 from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
@@ -237,24 +236,6 @@ def rounds_of(estimator: BaseEstimator) -> Iterator[Rounds]:
             rounds.close()
 
 
-FORMER = {
-    **{
-        name: f"wrap it: cvxens.PriceSearchCV(model, {name}=...), or leave it out and give C='auto'"
-        for name in ("cv", "scoring", "one_standard_error", "average")
-    },
-    **dict.fromkeys(
-        ("early_stopping", "validation_fraction", "n_iter_no_change"),
-        "run cvxens.colgen.column_generation with callback=StopEarly(...), or stop by set_callbacks",
-    ),
-    "calibration": "wrap it: sklearn.calibration.CalibratedClassifierCV(model, ensemble=False)",
-    "multi_class": "each class is a problem against the rest; for pairs: sklearn.multiclass.OneVsOneClassifier(model)",
-    "monotone": "give constraints=[Monotone({feature: 1})], of cvxens",
-    "curvature": "give constraints=[Convex(feature)] or [Concave(feature)], of cvxens",
-    "interactions": "give constraints=[Interactions(groups)], of cvxens",
-}
-"""What to do in place of the parameters that there were."""
-
-
 AUTO = "auto"
 """The value of a parameter that is chosen from the sample."""
 
@@ -303,18 +284,6 @@ class Shared:
     """
 
 
-def refuse_former(method: Callable[..., T]) -> Callable[..., T]:
-    """Make a method raise `InvalidInput` for a parameter that is none any more, with what took its place."""
-
-    @wraps(method)
-    def refusing(self: Any, *args: object, **given: object) -> T:
-        for name in FORMER.keys() & given.keys() - self.__dataclass_fields__.keys():
-            raise InvalidInput(name, f"found {given[name]!r:.100} for what is no parameter any more", FORMER[name])
-        return method(self, *args, **given)
-
-    return refusing
-
-
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[T]) -> type[T]:
     """Make a dataclass of an estimator, and complete its docstring by the parameters and attributes that it inherits.
@@ -325,8 +294,6 @@ def estimator(kind: type[T]) -> type[T]:
     The class variable `fitted` gets the names of the fields that are no parameters.
     """
     kind = dataclass(eq=False, repr=False)(kind)
-    for name in {"__init__", "set_params"} & set(dir(kind)):
-        setattr(kind, name, refuse_former(getattr(kind, name)))
     positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
     bases = [base for base in kind.__mro__ if is_dataclass(base)]
     fitted = [f.name for f in fields(kind) if not f.init and not f.name.startswith("_")]  # type: ignore[arg-type]
@@ -416,6 +383,10 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
     def _list_terms(self) -> Terms:
         """Return what the scores are sums of."""
         return refuse_terms(self)
+
+    def _say_score(self) -> str:
+        """Say in a few words what the one score is, where it is not what is predicted."""
+        return ""
 
     def _most_rounds(self, sample: Any) -> int | None:
         """Return the largest number of rounds of a fit; None if that is not known, 0 for a method without rounds."""
@@ -612,7 +583,8 @@ class Predictor(Learner):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions. Those of a ranker are scores: within a query, samples of higher grades are to have higher ones.
+            Predictions, of a regression of counts or amounts their means. Those of a ranker are scores: within a query,
+            samples of higher grades are to have higher ones.
             Those of a survival model are scores f too: the hazard is that of f = 0 times exp(f), so that events are the
             earlier the higher they are.
         """
@@ -625,6 +597,10 @@ class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
     _kind_of_sample: ClassVar[type[Any]] = TargetSample
+
+    def _rate(self) -> object:
+        """Return what chooses a price, if nothing else is asked for, as scikit-learn's `check_scoring` takes it."""
+        return "neg_mean_absolute_error"
 
 
 def _has_link(classifier: Any) -> bool:
@@ -655,6 +631,9 @@ class Classifier(ClassifierMixin, Learner):
     """From raw scores to the probabilities (n_samples, n_classes) at which the mean loss is least, if there are any."""
     _prove: ClassVar[Any] = None
     """From a sample, its multipliers or None, a tolerance, seconds and a layout to a proof, if there is any."""
+
+    def _say_score(self) -> str:
+        return f"above 0: {self.classes_[1]}"
 
     def decision_function(self, X: Data) -> Array:
         """Score samples.

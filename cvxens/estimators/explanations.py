@@ -78,7 +78,8 @@ def find_effects(model: BaseEstimator, X: Given = None, sample_weight: Given = N
     names = vars(model).get("feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
     kinds = enumerate(vars(model).get("features_", ()))
     levels = {j: kind.categories for j, kind in kinds if kind.categories is not None}
-    given: Any = {"X": X, "sample_weight": sample_weight, "read": read, "levels": levels}
+    note = "" if found.outputs else model._say_score()
+    given: Any = {"X": X, "sample_weight": sample_weight, "read": read, "levels": levels, "note": note}
     return Effects.from_terms(found.terms, found.intercept, names, found.outputs, **given)
 
 
@@ -399,9 +400,10 @@ def to_text(ensemble: BaseEstimator, most: int = 20) -> str:
     Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
     the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
     for the classes where the test holds; where it does not, all of them change their signs. Rules say that they
-    have no vote elsewhere. Of a model without classes, a line has what is added to the prediction where the test
-    holds, and taken off where it does not; the last one is the intercept. Trees that are grown take several lines.
-    Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
+    have no vote elsewhere. Of a model without classes, a line has what is added to the prediction, or to its
+    logarithm where that is the score, where the test holds, and taken off where it does not; the last one is the
+    intercept. Trees that are grown take several lines. Features have the names that `fit` was given, else x[0], x[1],
+    ... (x0, x1, ... in trees).
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     scoring : str or callable, optional
         What chooses, as scikit-learn has it; by default the loss that is minimised, on samples held out: the log loss
         where there are probabilities, else the hinge loss, which move where the accuracy stands still; of a regressor
-        the mean squared error where its loss is one of squares, else the mean absolute error.
+        the mean squared error where its loss is one of squares, the deviance of means, else the mean absolute error.
     one_standard_error : bool
         True for the simplest model whose score is at most one standard error of the mean over folds below the best:
         that of the lowest price, with the first of the other parameters.

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
@@ -577,7 +577,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
             remedy = "give a number of folds from 2 on, or a splitter"
             raise InvalidInput("cv", f"found {cv!r:.100}: {error}", remedy) from error
     masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
-    classes = 1 if strata is None else len(np.unique(strata))
+    # counts that are all 0 have no model, nor do others tell anything that are all alike
+    classes = min(2, len(np.unique(sample.given))) if strata is None else len(np.unique(strata))
     kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= classes and test.any()]
     if not kept:
         remedy = "give folds that train on all classes, or a number for the price"
@@ -597,15 +598,12 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     """Return what rates raw scores F (n_test,) or (n_test, n_parts) of a test part of a sample; larger is better.
 
     By default it is minus the loss that is minimised: the log loss where there are probabilities, else the hinge loss,
-    of several classes that of the margin to the best of the others; of a regression the error, that of its quantile.
+    of several classes that of the margin to the best of the others; of a regression its error or deviance.
     """
     if isinstance(scoring, list | tuple | dict | set):
         raise InvalidInput("scoring", f"found several, {scoring!r:.100}", "give one to choose by")
     if scoring is None and not is_classifier(estimator):
-        given = estimator.get_params(deep=False)
-        scoring = "neg_mean_squared_error" if given.get("loss") == "squared" else "neg_mean_absolute_error"
-        if given.get("loss") == "quantile":
-            scoring = make_scorer(mean_pinball_loss, greater_is_better=False, alpha=np.ravel(given["quantile"])[0])
+        scoring = estimator._rate()
     try:
         scorer = scoring and check_scoring(estimator, scoring)
     except ValueError as error:

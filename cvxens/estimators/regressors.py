@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import metrics
+from sklearn.base import BaseEstimator
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -22,7 +25,7 @@ from cvxens.estimators.prices import EnsemblePath, PriceSearch
 from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
 from cvxens.problems.losses import Loss, SquaredError
 from cvxens.problems.penalties import L1
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 from cvxens.types import Array
 
 MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]
@@ -45,26 +48,54 @@ def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
     return HuberError(t, width, C / width)
 
 
-LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
+def make_deviance(t: Array, C: Array, _: None, power: int = 1) -> Loss:
+    """Return half the deviance of means exp(f), whose slopes at a constant are C on average, as those of squares."""
+    return Deviance(t, power, C * np.average(t, weights=C) ** (power - 1) / measure_deviation(t, C))
+
+
+LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str, Callable[..., float], str]] = {
     # squared errors over twice the mean absolute deviation: Huber's, of an infinite width
-    "squared": (lambda t, C, _: SquaredError(C / measure_deviation(t, C), t), ""),
-    "absolute": (lambda t, C, _: AbsoluteError(t, C), ""),
-    "huber": (make_huber, "delta"),
+    "squared": (lambda t, C, _: SquaredError(C / measure_deviation(t, C), t), "", metrics.mean_squared_error, ""),
+    "absolute": (lambda t, C, _: AbsoluteError(t, C), "", metrics.mean_absolute_error, ""),
+    "huber": (make_huber, "delta", metrics.mean_absolute_error, ""),
     "epsilon_insensitive": (
         lambda t, C, given: EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if given is None else given, C),
         "epsilon",
+        metrics.mean_absolute_error,
+        "",
     ),
-    "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile"),
+    "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile", metrics.mean_pinball_loss, "alpha"),
+    "poisson": (make_deviance, "", metrics.mean_poisson_deviance, ""),
+    "gamma": (partial(make_deviance, power=2), "", metrics.mean_gamma_deviance, ""),
 }
-"""The losses of regressors by their names, from targets, prices and the parameter that each has."""
+"""The losses of regressors by their names, from targets, prices and the parameter that each has, and the metric that
+chooses a price, with the name that the parameter has in it."""
 
 
-def make_loss(model: Regressor, sample: TargetSample, prices: Array) -> Loss:
-    """Make the loss that a regressor asks for by its name; of several quantiles that of the first."""
-    parameters = model.get_params(deep=False)
-    make, parameter = LOSSES[parameters["loss"]]
-    given = parameters.get(parameter)
-    return make(sample.targets, prices, np.ravel(given)[0] if parameter == "quantile" else given)
+def find_parameter(model: BaseEstimator) -> float | None:
+    """Return the parameter of the loss of a regressor, of several quantiles the first."""
+    name = LOSSES[model.loss][1]
+    given = model.get_params(deep=False).get(name)
+    return np.ravel(given)[0] if name == "quantile" else given
+
+
+def make_loss(model: BaseEstimator, sample: TargetSample, prices: Array) -> Loss:
+    """Make the loss that a regressor asks for by its name."""
+    return LOSSES[model.loss][0](sample.targets, prices, find_parameter(model))
+
+
+def rate_loss(model: BaseEstimator) -> Callable[..., float]:
+    """Return the scorer that chooses a price of a regressor by its loss."""
+    *_, metric, name = LOSSES[model.loss]
+    return metrics.make_scorer(metric, greater_is_better=False, **({name: find_parameter(model)} if name else {}))
+
+
+def check_loss(model: BaseEstimator, names: Sequence[str]) -> None:
+    """Raise unless the loss is one of these and its parameters can be, also those of losses that are not asked for."""
+    validation.one_of("loss", model.loss, names)
+    check_levels(model.quantile)
+    if model.delta is not None:
+        validation.positive("delta", model.delta)
 
 
 def check_levels(quantile: ArrayLike) -> None:
@@ -143,7 +174,9 @@ class LPBoostRegressor(Ensemble, Regressor):
         return super()._open_path(search, others)
 
     def _state(self, sample: TargetSample) -> Formulation:
-        self._check_parameters()
+        check_loss(self, ["absolute", "huber", "epsilon_insensitive", "quantile"])
+        if self.epsilon is not None and validation.number("epsilon", self.epsilon) < 0:
+            raise InvalidInput("epsilon", f"found {self.epsilon:g}", "give a width, 0 or above")
         prices = self._price(sample) * sample.weights
         if self._n_scores > 1:
             found = f"with {self._n_scores} quantiles"
@@ -151,17 +184,9 @@ class LPBoostRegressor(Ensemble, Regressor):
             t, C = (np.repeat(each, self._n_scores) for each in (sample.targets, prices))
             several = Pinball(t, np.tile(np.asarray(self.quantile, np.float64), len(prices)), C)
             return Formulation(several, L1(), intercept=True)
-        loss = make_loss(self, sample, prices)
-        return Formulation(loss, L1(), intercept=True)
+        return Formulation(make_loss(self, sample, prices), L1(), intercept=True)
 
-    def _check_parameters(self) -> None:
-        """Raise where a parameter is none, also of a loss that is not asked for."""
-        validation.one_of("loss", self.loss, [name for name in LOSSES if name != "squared"])
-        check_levels(self.quantile)
-        if self.delta is not None:
-            validation.positive("delta", self.delta)
-        if self.epsilon is not None and validation.number("epsilon", self.epsilon) < 0:
-            raise InvalidInput("epsilon", f"found {self.epsilon:g}", "give a width, 0 or above")
+    _rate = rate_loss
 
     @property
     def _n_scores(self) -> int:

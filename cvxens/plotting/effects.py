@@ -216,12 +216,11 @@ class ShapeDisplay:
     def from_estimator(
         cls, estimator: BaseEstimator, X: Given = None, *, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
-        """Draw the main effects of a fitted estimator, as by `from_effects`; the label names their class."""
+        """Draw the main effects of a fitted estimator, as by `from_effects`; the label says what the score is."""
         estimator = find_fitted(estimator, "best_estimator_", estimator)
-        display = cls._from_effects(read_fitted(estimator, "effects")(X), X, n_shown=n_shown)
-        classes = find_fitted(estimator, "classes_")
-        if classes is not None and not any(shape.of for shape in display.shapes):
-            display.ylabel += f" (above 0: {classes[1]})"
+        effects = read_fitted(estimator, "effects")(X)
+        display = cls._from_effects(effects, X, n_shown=n_shown)
+        display.ylabel += f" ({effects.note})" * bool(effects.note)
         return display.plot(ax)
 
     @classmethod

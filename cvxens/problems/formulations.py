@@ -61,7 +61,7 @@ from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.problem import Claimed, Evaluated, Parameter, Problem, Products
 from cvxens.problems.survival_losses import CoxPartialLikelihood
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array, Given, Point, Value
 
@@ -174,7 +174,7 @@ def huber(t: Any, delta: float = 1.0, C: Prices = 1.0) -> Formulation:
 
 def poisson(t: Any, C: Prices = 1.0) -> Formulation:
     """Counts t of means exp(f_i): C times half their deviance, and sum |w|, with an intercept."""
-    return Formulation(Poisson(t, C), L1(), intercept=True)
+    return Formulation(Deviance(t, C=C), L1(), intercept=True)
 
 
 def huberized_hinge(C: Prices, d: float = 1.0) -> Formulation:

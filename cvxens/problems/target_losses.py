@@ -5,26 +5,28 @@ them to their targets t, with either sign. Those here are sums over samples:
 
 - piecewise linear, a hinge on either side of the target: `AbsoluteError`, `Pinball`, `EpsilonInsensitive`. Their duals
   are linear in a box, so that with an l1 penalty they are linear programs;
-- smooth: `HuberError` and `Poisson`; `SquaredError` in `problems.losses` takes targets of one score too.
+- smooth: `HuberError`, and `Deviance` of counts and amounts; `SquaredError` in `problems.losses` takes targets of one
+  score too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import logsumexp, xlogy
 
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import BoundedSlopes, ClippedSquares, PiecewiseLinear, excess, halve_product
+from cvxens.problems.losses import BoundedSlopes, ClippedSquares, PiecewiseLinear, halve_product
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
-__all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]
+__all__ = ["AbsoluteError", "Deviance", "EpsilonInsensitive", "HuberError", "Pinball"]
 
 
 class SumOverTargets(BoundedSlopes):
@@ -163,7 +165,7 @@ class EpsilonInsensitive(SumOfHinges):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= validation.number("epsilon", self.epsilon) < np.inf:
+        if not 0 <= validation.number("epsilon", self.epsilon) < inf:
             raise InvalidInput("epsilon", f"found {self.epsilon!r}", "give a width of 0 or more")
 
     @property
@@ -215,71 +217,91 @@ class HuberError(ClippedSquares, SumOverTargets):
 
 @documented
 @dataclass(frozen=True, eq=False)
-class Poisson(SumOverTargets):
-    """C sum_i exp(z_i) - t_i z_i - (t_i - t_i ln t_i): counts t with the means exp(z), half their deviance.
+class Deviance(SumOverTargets):
+    """C times half the deviance of targets t from means exp(z), for counts (Poisson) or for amounts above 0 (gamma).
 
-    It is the negative log-likelihood less that of the best means, z_i = ln t_i, so that it is 0 at those. With
-    ``v = C t - u >= 0`` its dual value is ``sum v - v ln(v/C) - C (t - t ln t)``.
+    Of counts it is ``C sum_i exp(z_i) - t_i z_i - (t_i - t_i ln t_i)``, of amounts ``C sum_i t_i exp(-z_i) + z_i - 1 -
+    ln t_i``: the negative log-likelihood less that of the best means, z_i = ln t_i. Both are ``sum rates e^(k z) -
+    sizes (1 + k z - k ln t)``, with k = 1, sizes C t and rates C, or k = -1, C and C t. With ``v = sizes - k u >= 0``
+    the dual value is ``sum v - v ln(v/rates) - sizes (1 - k ln t)``.
 
     Parameters
     ----------
     t : array-like of shape (n_samples,)
-        Counts, 0 or more, not all 0; they need not be whole.
+        Counts, 0 or more, not all 0, which need not be whole; or amounts, above 0. Of rates, counts over exposures, C
+        is in proportion to the exposures.
+    power : int
+        1 for counts, whose variance is as the mean, 2 for amounts, whose variance is as its square.
 
     Examples
     --------
-    >>> loss = Poisson([1.0, 3.0])
+    >>> loss = Deviance([1.0, 3.0])
     >>> round(loss.value(np.log([1.0, 3.0])), 12), round(float(np.exp(loss.best_intercept(np.zeros(2), np.ones(2)))), 9)
     (0.0, 2.0)
     """
 
     t: Array
+    power: int = 1
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.t.min(initial=0.0) < 0 or not self.t.any():
-            found = "found a count below 0" if self.t.any() else "found nothing but 0, whose best means are 0 too"
-            raise InvalidInput("t", found, "give counts of 0 or more, and one above 0")
+        if validation.number("power", self.power) not in {1, 2}:
+            raise InvalidInput("power", f"found {self.power!r}", "give 1 for counts, 2 for amounts")
+        check_amounts("t", self.t, self.power)
 
     @property
-    def bounds(self) -> tuple[float, Array]:
-        return -np.inf, self.C * self.t
+    def parts(self) -> tuple[int, Array, Array]:
+        """The k, the sizes and the rates."""
+        k, (C, own) = 3 - 2 * self.power, np.broadcast_arrays(self.C, self.C * self.t)
+        return (k, own, C) if k > 0 else (k, C, own)
+
+    @property
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        k, sizes, _ = self.parts
+        return (-inf, sizes) if k > 0 else (-sizes, inf)
 
     def model(self, z: cp.Expression) -> Term:
-        likelihoods = cp.exp(z) - cp.multiply(self.t, z) - (self.t - xlogy(self.t, self.t))
-        return Term(cp.sum(cp.multiply(self.C, likelihoods)))
+        k, sizes, rates = self.parts
+        best = sizes - k * xlogy(sizes, self.t)
+        return Term(cp.sum(cp.multiply(rates, cp.exp(k * z)) - cp.multiply(k * sizes, z) - best))
 
     def terms(self, z: Array) -> Array:
-        """Return ``C exp z``, ``-C t z``, ``-C t`` and ``C t ln t``: at the best means these cancel."""
-        return self.C * np.stack([np.exp(z), -self.t * z, -self.t, xlogy(self.t, self.t)])
+        """Return the exponentials and three terms of the sizes: at the best means these cancel."""
+        k, sizes, rates = self.parts
+        return np.stack([rates * np.exp(k * z), -k * sizes * z, -sizes, k * xlogy(sizes, self.t)])
 
     def dual_terms(self, u: Array) -> Array:
-        v, t = np.maximum(self.C * self.t - u, 0), self.t
-        return np.stack([v, -xlogy(v, v / self.C), -self.C * t, self.C * xlogy(t, t)])
+        (k, sizes, rates), v = self.parts, np.maximum(self.curvature(u), 0)
+        return np.stack([v, -xlogy(v, v / rates), -sizes, k * xlogy(sizes, self.t)])
 
     def multipliers(self, z: Array) -> Array:
+        k, sizes, rates = self.parts
         with np.errstate(over="ignore"):
-            return self.C * (self.t - np.exp(z))
+            return k * (sizes - rates * np.exp(k * z))
 
     def curvature(self, u: Array) -> Array:
-        """Return ``C exp(z_i) = C t_i - u_i``."""
-        return self.C * self.t - u
+        """Return ``v = rates e^(k z) = sizes - k u``."""
+        k, sizes, _ = self.parts
+        return sizes - k * u
 
     def repair(self, u: Array, y: Array | None) -> Array:
-        """Clip v at 0; with an intercept scale it to the sum of C t."""
-        pull = np.broadcast_to(self.C * self.t, u.shape)
-        v = np.maximum(pull - u, 0)
+        """Clip v at 0; with an intercept scale it to the sum of the sizes."""
+        (k, sizes, _), v = self.parts, np.maximum(self.curvature(u), 0)
         if y is None:
-            return pull - v
+            return k * (sizes - v)
         total = float(v.sum())
-        return pull - v * (float(pull.sum()) / total) if total > 0 else np.zeros(u.shape)
+        return k * (sizes - v * (float(sizes.sum()) / total)) if total > 0 else np.zeros(u.shape)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the b under which the means exp(f + b) add up to the counts."""
-        largest = float(f.max())
-        return np.asarray(np.log((self.C * self.t).sum()) - largest - np.log((self.C * np.exp(f - largest)).sum()))
+        """Return the b under which v adds up to the sum of the sizes."""
+        k, sizes, rates = self.parts
+        return np.asarray(k * (np.log(sizes.sum()) - logsumexp(k * f, b=rates)))
 
-    def violation(self, u: Array) -> float:
-        """Return the largest of u - C t, in units of C."""
-        return excess(u / self.C - self.t)
+
+def check_amounts(argument: str, t: Array, power: int) -> None:
+    """Raise unless targets can have means that are exponentials."""
+    if t.min(initial=inf) < 0 or not (t.any() if power == 1 else t.all()):
+        found = f"found {t.min():g}, the least" if t.any() else "found nothing but 0, whose best means are 0 too"
+        remedy = "give counts of 0 or more, and one above 0" if power == 1 else "give amounts above 0"
+        raise InvalidInput(argument, found, remedy)

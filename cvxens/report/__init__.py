@@ -364,11 +364,7 @@ def _describe_effects(model: BaseEstimator, effects: Effects, given: Subject | N
             mains.append({"term": place, **_draw_main(term, effects, given)})
         elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < 24:
             pairs.append({"term": place, **_draw_pair(term, effects, given)})
-    score = "score"
-    if is_classifier(model) and not effects.outputs:
-        score = f"score (above 0: {model.classes_[1]})"
-    elif is_regressor(model):
-        score = "prediction"
+    score = f"score ({effects.note})" if effects.note else "prediction" if is_regressor(model) else "score"
     orders = [len(term.features) for term in effects.terms]
     return {
         "outputs": list(effects.outputs),

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import adaboost, adaboost_star, boosting_steps, gathered, round_bound
+from cvxens.colgen import adaboost, boosting_steps, gathered, round_bound
 from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.datasets import make_threenorm, make_twonorm
@@ -78,18 +78,10 @@ def test_the_margin_is_below_the_largest_and_the_bound_above(sample, n_rounds):
 @given(samples(), st.sampled_from([0.2, 0.35]))
 def test_adaboost_star_is_within_nu_of_the_optimum_after_its_bound(sample, nu):
     X, y = sample
-    boosted, optimum = adaboost_star(Stumps(X), y, nu), largest_margin(X, y)
-    assert len(boosted.history) <= round_bound(len(y), nu)
+    steps, optimum = boosting_steps(Stumps(X), y, lambda edge: edge - nu), largest_margin(X, y)
+    boosted = gathered(islice(steps, round_bound(len(y), nu)), len(y), aimed=True)
     assert optimum - nu - 1e-9 <= boosted.margins.min() <= optimum + 1e-9
-
-
-def test_adaboost_star_certifies_its_precision():
-    star = adaboost_star(Pool(StumpColumns(X).scores(np.eye(StumpColumns(X).shape[1]))), Y, 0.1)
-    optimum = 1 / HardMarginBoosting(Signed(StumpColumns(X)), Y).solve().objective
-    assert optimum - 0.1 <= star.margins.min() <= optimum + 1e-7
-    assert star.certificate.proven
-    assert star.certificate.dual >= optimum - 1e-7
-    assert star.certificate.primal <= optimum + 1e-7
+    assert boosted.certificate.dual >= optimum - 1e-9
 
 
 def test_the_dual_of_the_certificate_is_that_of_its_sample_weights():
@@ -107,11 +99,11 @@ def test_equals_scikit_learn_round_by_round():
 
 
 def test_a_perfect_hypothesis_is_all_there_is():
-    for boosted in (adaboost(Stumps(X), np.sign(X[:, 1])), adaboost_star(Stumps(X), np.sign(X[:, 1]), 0.1)):
-        assert len(boosted.history) == 1
-        assert_allclose(boosted.margins, 1.0)
-        assert_allclose(boosted.weights, 1.0)
-        assert boosted.certificate.holds(1e-9)
+    boosted = adaboost(Stumps(X), np.sign(X[:, 1]))
+    assert len(boosted.history) == 1
+    assert_allclose(boosted.margins, 1.0)
+    assert_allclose(boosted.weights, 1.0)
+    assert boosted.certificate.holds(1e-9)
 
 
 def test_no_edge_ends_it_without_a_hypothesis():
@@ -123,8 +115,6 @@ def test_no_edge_ends_it_without_a_hypothesis():
 
 
 def test_not_separable_tends_to_no_margin_and_says_so():
-    boosted = adaboost_star(Stumps(np.repeat(X[:10], 2, axis=0)), np.tile([1.0, -1.0], 10), 0.3)
-    assert boosted.history == ()
     X_twice, y = np.r_[X[:20], X[:1]], np.r_[Y[:20], -Y[0]]
     twice = adaboost(Stumps(X_twice), y, n_rounds=100)
     assert twice.margins.min() <= 0

@@ -23,7 +23,6 @@ from cvxens.colgen import (
     Formulation,
     StopEarly,
     adaboost,
-    adaboost_star,
     boosting_steps,
     column_generation,
     find_bands,
@@ -235,7 +234,7 @@ REFUSED = {
     "oracle": [
         partial(use, oracle)
         for oracle in (None, "stumps", 3, X, oracles.Stumps)
-        for use in (lambda o: run(oracle=o), lambda o: adaboost(o, Y), lambda o: adaboost_star(o, Y, 0.1))
+        for use in (lambda o: run(oracle=o), lambda o: adaboost(o, Y))
     ],
     "formulation": [partial(run, formulation=bad) for bad in (None, "soft_margin", 3, formulations.soft_margin, X)],
     **{
@@ -273,8 +272,7 @@ SENTENCES = [
     (lambda: adaboost(oracles.Pool(2.0 * X), Y), "oracle"),
     (lambda: adaboost(STUMPS, np.ones(8)), "y"),
     (lambda: adaboost(STUMPS, Y, n_rounds=0), "n_rounds"),
-    *((lambda nu=nu: adaboost_star(STUMPS, Y, nu), "nu") for nu in (1.0, 0.0)),
-    (lambda: round_bound(10, -1.0), "nu"),
+    *((lambda nu=nu: round_bound(10, nu), "nu") for nu in (1.0, 0.0, -1.0)),
     *(
         (lambda prior=prior: next(boosting_steps(STUMPS, Y, prior=prior)), "prior")
         for prior in ([0.0, *[1.0] * 7], [1.0], np.full(8, np.nan), [[1.0]] * 8)

@@ -23,7 +23,7 @@ from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, Loss, SquaredError, SquaredHinge
 from cvxens.problems.modelling import Term
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 
@@ -78,7 +78,8 @@ LOSSES = {
     "insensitive": lambda C: EpsilonInsensitive(T, 0.2, C),
     "huber": lambda C: HuberError(T, 0.5, C),
     "squared": lambda C: SquaredError(C, T),
-    "poisson": lambda C: Poisson(COUNTS, C),
+    "poisson": lambda C: Deviance(COUNTS, C=C),
+    "gamma": lambda C: Deviance(COUNTS + 0.5, 2, C),
     "huberized": lambda C: HuberizedHinge(C, 0.5),
     "cvar": lambda C: CVaR(C / 6, 3.0),
     "hinge": Hinge,

@@ -1,5 +1,7 @@
 """AdaBoost as an estimator against scikit-learn's, the functions it is made of, and what its probabilities mean."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import sklearn.ensemble
@@ -8,10 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import AdaBoostClassifier
-from cvxens.colgen import adaboost, adaboost_star, oracles, round_bound
+from cvxens.colgen import adaboost, boosting_steps, gathered, oracles, round_bound
 
 X, Y = two_classes()
-SIGNS = np.where(Y == "yes", 1.0, -1.0)
+SIGNS, BOUND = np.where(Y == "yes", 1.0, -1.0), round_bound(len(X), 0.5)
 
 
 class BestStump(ClassifierMixin, BaseEstimator):
@@ -53,8 +55,10 @@ def test_the_rounds_are_those_of_scikit_learn():
     ("estimator", "reference"),
     [
         (AdaBoostClassifier(n_rounds=9), lambda o: adaboost(o, SIGNS, n_rounds=9)),
-        (AdaBoostClassifier(nu=0.3, n_rounds=9), lambda o: adaboost_star(o, SIGNS, 0.3, n_rounds=9)),
-        (AdaBoostClassifier(nu=0.5), lambda o: adaboost_star(o, SIGNS, 0.5)),
+        (
+            AdaBoostClassifier(nu=0.5),
+            lambda o: gathered(islice(boosting_steps(o, SIGNS, lambda edge: edge - 0.5), BOUND), len(X), aimed=True),
+        ),
     ],
 )
 def test_fitted_attributes_are_those_of_the_functions(estimator, reference):

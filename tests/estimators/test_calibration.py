@@ -1,7 +1,5 @@
 """Probabilities of classes: there by the parameters alone; of losses that have none, scikit-learn calibrates scores."""
 
-import re
-
 import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
@@ -22,11 +20,8 @@ from cvxens import (
     InfiniteEnsembleSVC,
     LPBoostClassifier,
     MultiBoostClassifier,
-    PriceSearchCV,
 )
-from cvxens.errors import InvalidInput
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.estimators.base import FORMER
 
 WITHOUT = [name for name in FAMILIES if name in CLASSIFIERS and not hasattr(PUBLIC[name], "predict_proba")]
 CALIBRATION = [f"sklearn.calibration.{name}" for name in ("_CalibratedClassifier", "_SigmoidCalibration")]
@@ -70,21 +65,6 @@ def test_a_precomputed_kernel_weights_and_files():
     model = CalibratedClassifierCV(LPBoostClassifier(C=0.1), ensemble=False).fit(X, y)
     again = loads(dumps(model), trusted=[*TRUSTED_TYPES, *CALIBRATION])
     assert_allclose(again.predict_proba(X), model.predict_proba(X))
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_former_parameters_name_what_took_their_place(name):
-    for parameter in FORMER.keys() - PUBLIC[name].get_params().keys():
-        for give in (type(PUBLIC[name]), clone(PUBLIC[name]).set_params):
-            with pytest.raises(InvalidInput, match=f"^{parameter}: found 3 .*{re.escape(FORMER[parameter])}"):
-                give(**{parameter: 3})
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        type(PUBLIC[name])(calibration_=3)
-
-
-def test_former_parameters_of_a_part_are_refused_too():
-    with pytest.raises(InvalidInput, match=r"^calibration: "):
-        PriceSearchCV(InfiniteEnsembleSVC()).set_params(estimator__calibration="sigmoid")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

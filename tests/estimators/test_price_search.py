@@ -13,7 +13,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import hinge_loss, log_loss, mean_absolute_error, mean_pinball_loss, mean_squared_error
+from sklearn.metrics import (
+    hinge_loss,
+    log_loss,
+    mean_absolute_error,
+    mean_pinball_loss,
+    mean_poisson_deviance,
+    mean_squared_error,
+)
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.svm import SVC
 
@@ -84,6 +91,7 @@ ERRORS = {
     "squared": mean_squared_error,
     "absolute": mean_absolute_error,
     "quantile": partial(mean_pinball_loss, alpha=0.8),
+    "poisson": mean_poisson_deviance,
 }
 
 
@@ -91,6 +99,7 @@ ERRORS = {
 def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss, monkeypatch):
     monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))
     t = 2 * X[:, 0] - X[:, 1] + RNG.normal(size=60)
+    t = np.floor(np.exp(t / 3)) if loss == "poisson" else t
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     make = partial(AdditiveRegressor, loss, oracle="stumps", quantile=0.8)
     chosen = PriceSearchCV(make(), cv=folds).fit(X, t)

@@ -8,7 +8,9 @@ import pytest
 from brute_force import all_stumps, solve_all
 from estimator_samples import assert_optimal
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import GammaRegressor, PoissonRegressor
 from sklearn.svm import SVR
 
 from cvxens import (
@@ -19,13 +21,15 @@ from cvxens import (
     LPBoostRegressor,
     load_model,
 )
-from cvxens.colgen import Formulation
+from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen.oracles import Pool
 from cvxens.errors import InvalidInput
 from cvxens.estimators.regressors import measure_deviation
 from cvxens.export import to_onnx
-from cvxens.problems.losses import SquaredError
+from cvxens.plotting import ShapeDisplay
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.problems.target_losses import EpsilonInsensitive
+from cvxens.problems.target_losses import Deviance, EpsilonInsensitive
+from cvxens.report import Report
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.integers(0, 6, (30, 2)).astype(float)
@@ -80,6 +84,33 @@ def test_the_optimum_is_that_over_all_stumps(name):
     for model in models:
         assert_optimal(model.set_params(tol=1e-7).fit(X, T).certificate_, enumerate_all(loss), tol=1e-7, rel=1e-6)
         assert model.predict(NEW).shape == (50,)
+
+
+@pytest.mark.parametrize(("loss", "power", "peer"), [("poisson", 1, PoissonRegressor), ("gamma", 2, GammaRegressor)])
+def test_means_of_counts_and_amounts(loss, power, peer):
+    t, e = np.floor(np.exp(T)) + (power == 2), 1.0 + np.arange(30) % 3
+    model, unit = AdditiveStumps(loss, C=0.3, tol=1e-7).fit(X, t), t.mean() ** (power - 1) / measure_deviation(t, e**0)
+    at_best = {1: t - xlogy(t, t), 2: 1 + np.log(np.maximum(t, 1))}[power]
+    costs = {1: lambda F: cp.exp(F) - cp.multiply(t, F), 2: lambda F: cp.multiply(t, cp.exp(-F)) + F}[power]
+    optimum = enumerate_all(lambda F: (0.3 * unit * cp.sum(costs(F) - at_best), []))
+    assert_optimal(model.certificate_, optimum, tol=1e-7, rel=1e-6)
+    # effects add up to the logarithm of the mean, as the label of pictures says, and units only multiply it
+    assert_allclose(np.exp(model.effects(X)(NEW)), model.predict(NEW))
+    (ax,) = ShapeDisplay.from_estimator(model, X, n_shown=1).axes_
+    assert ax.get_ylabel() == "contribution to f\n(ln of the prediction)"
+    assert Report(model, X, t).content["effects"]["score"] == "score (ln of the prediction)"
+    moved, chosen = (AdditiveStumps(loss).fit(X, unit * t) for unit in (1e-9, 1.0))
+    assert_allclose(moved.C_, chosen.C_)
+    assert_allclose(moved.predict(NEW), 1e-9 * chosen.predict(NEW), rtol=1e-6)
+    # without terms, scikit-learn's, of a squared penalty; weights are exposures
+    given = Formulation(Deviance(t, power, e / e.sum()), SquaredL2(0.2), intercept=True)
+    run = column_generation(given, Pool(X), tol=1e-9)
+    linear = peer(alpha=0.2, tol=1e-9, max_iter=1000).fit(X, t, e)
+    assert_allclose(np.exp(run.decision_function(X)), linear.predict(X), rtol=1e-4)
+    for bad in (t - 9, 0 * t, *([t - 1] if power == 2 else [])):
+        with pytest.raises(InvalidInput, match=r"^y: found .*; give (counts|amounts)"):
+            AdditiveStumps(loss).fit(X, bad)
+    assert AdditiveStumps(loss).fit(X, np.eye(30)[0] + (power == 2)).predict(NEW).min() > 0
 
 
 def test_quantiles_cross_nowhere_and_are_the_best_that_do_not():
@@ -151,15 +182,6 @@ def test_a_classifier_with_a_linear_part():
     )
     with pytest.raises(InvalidInput, match="variables of its own"):
         to_onnx(model)
-
-
-def test_squares_over_a_finite_set():
-    def ridge(_, t, weights):
-        return Formulation(SquaredError(weights, t), SquaredL2(2.0), intercept=True)
-
-    model = ColumnGenerationRegressor(ridge, "quantile_stumps", tol=1e-8).fit(X, T)
-    assert model.certificate_.holds(1e-8)
-    assert not model.variables_
 
 
 @pytest.mark.parametrize("kernel", ["stump", "gaussian", "laplacian"])

@@ -445,6 +445,7 @@ REFUSED = {
 
 PREDICTORS = {
     "AdditiveRegressor": AdditiveRegressor(C=1.0),
+    "counts": AdditiveRegressor("poisson", C=1.0),
     "LPBoostRanker": LPBoostRanker(tol=0.1),
     "LPBoostRegressor": LPBoostRegressor(tol=0.1, oracle="pair_rules"),
     "quantiles": LPBoostRegressor("quantile", quantile=[0.2, 0.5, 0.9], tol=0.1),
@@ -462,7 +463,7 @@ def test_models_without_classes_predict_alike(name):
     run = session(model)
     assert [each.name for each in run.get_outputs()] == ["scores"]
     (scores,) = run.run(None, {"X": X})
-    if name == "InfiniteEnsembleSVR":
+    if name in {"InfiniteEnsembleSVR", "counts"}:
         np.testing.assert_allclose(scores, model.predict(X), rtol=1e-12)
     else:
         np.testing.assert_array_equal(scores, model.predict(X), strict=True)

@@ -28,7 +28,7 @@ from cvxens.problems.modelling import Term
 from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
 from cvxens.problems.penalties import L1, ElasticNet, RowNorms, Simplex, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 
 random = np.random.default_rng(0)
 X = random.integers(0, 6, (14, 2)).astype(float)
@@ -51,7 +51,7 @@ LOSSES = [
     Pinball(random.normal(size=8), 0.3, 2.0),
     EpsilonInsensitive(random.normal(size=8), 0.1, 0.5),
     HuberError(random.normal(size=8), 0.5, 0.7),
-    Poisson(np.arange(8.0), 0.5),
+    *(Deviance(np.arange(8.0) + power // 2, power, 0.5) for power in (1, 2)),
     PairwiseHinge(np.array([1.0, -1.0, 1.0, -1.0, -1.0])),
     PairwiseExponential(np.array([1.0, -1.0, 1.0, -1.0, -1.0])),
     PairwiseSquaredHinge(np.array([1.0, -1.0, 1.0, -1.0, -1.0])),

@@ -26,7 +26,7 @@ from cvxens.problems.losses import (
     SquaredError,
     SquaredHinge,
 )
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 
 N = 6
 t = np.array([0.5, -1.0, 0.5, 2.0, 3.5, -1.0])
@@ -46,8 +46,12 @@ SUMS = {
     "huber": (HuberError(t, 0.75, C), lambda i, z: C[i] * huber(t[i] - z, 0.75)),
     "squared": (SquaredError(C, t), lambda i, z: C[i] / 2 * (t[i] - z) ** 2),
     "poisson": (
-        Poisson(counts, C),
+        Deviance(counts, C=C),
         lambda i, z: C[i] * (np.exp(z) - counts[i] * z - counts[i] + xlogy(counts[i], counts[i])),
+    ),
+    "gamma": (
+        Deviance(counts + 1, 2, C),
+        lambda i, z: C[i] * ((counts[i] + 1) * np.exp(-z) + z - 1 - np.log(counts[i] + 1)),
     ),
     "huberized": (HuberizedHinge(C, 0.5), lambda i, z: C[i] * 2 * huber(max(1 - z, 0), 0.5)),
     "hinge": (Hinge(0.4), lambda _, z: 0.4 * max(0.0, 1 - z)),
@@ -123,19 +127,6 @@ def test_fenchels_equality_holds_at_minus_the_slopes(name, z):
         assert_allclose(loss.curvature(u), loss.curvature(loss.multipliers(z)))
 
 
-@pytest.mark.parametrize("name", [name for name, (loss, _) in SUMS.items() if loss.curvature is not None])
-@settings(max_examples=20)
-@given(z=arrays(float, N, elements=st.floats(-3, 3)))
-def test_curvatures_are_the_second_derivatives(name, z):
-    """A difference of slopes over a short way lies between the curvatures at its ends."""
-    loss, step = SUMS[name][0], 1e-4
-    ahead, behind = loss.multipliers(z + step), loss.multipliers(z - step)
-    ends = np.stack([loss.curvature(ahead), loss.curvature(behind)])
-    slopes = (behind - ahead) / (2 * step)
-    assert (slopes <= ends.max(axis=0) * 1.001 + 1e-7).all()
-    assert (slopes >= ends.min(axis=0) * 0.999 - 1e-7).all()
-
-
 @every
 @given(f=margins, scale=st.sampled_from([0.0, 1e-6, 1.0, 1e3, 1e5]))
 def test_the_best_intercept_is_no_worse_than_any(name, f, scale):
@@ -175,7 +166,11 @@ def test_at_the_best_constant_score_the_multipliers_prove_that_it_is_best(name, 
     if not targets.any():
         targets[0] = 1.0
     shares = {"soft minimum": 2.0, "cvar": 1 / 2, "cvar of prices": 1.0, "cvar of all": 1 / 16}
-    drawn = {"D": shares[name] * prices} if name in shares else {"t": targets, "L": targets, "C": prices}
+    drawn = (
+        {"D": shares[name] * prices}
+        if name in shares
+        else {"t": targets + (name == "gamma"), "L": targets, "C": prices}
+    )
     own = {field.name for field in fields(LOSSES[name])}
     loss = replace(LOSSES[name], **{key: value for key, value in drawn.items() if key in own})
     signs = np.array([1.0, -1.0, *labels]) if name in ON_MARGINS else np.ones(N)
@@ -214,7 +209,7 @@ def test_no_margins_within_the_errors_cost_more_than_their_rise(name, z, way, si
     assert loss.value(z - size * way) - loss.value(z) <= found
 
 
-@pytest.mark.parametrize("name", [*KINKED, "huber", "squared", "poisson", "huberized", "cvar", "cvar of prices"])
+@pytest.mark.parametrize("name", [*KINKED, "huber", "squared", "poisson", "gamma", "huberized", "cvar"])
 @settings(max_examples=20)
 @given(u=margins)
 def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
@@ -222,10 +217,13 @@ def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
     loss = LOSSES[name]
     u = loss.repair(u, None)
     again = np.longdouble(u)
-    if name == "poisson":
-        v, price, k = np.maximum(np.longdouble(C) * counts - again, 0), np.longdouble(C), np.longdouble(counts)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(v > 0, v - v * np.log(v / price), 0) - np.where(k > 0, price * (k - k * np.log(k)), 0)
+    if name in {"poisson", "gamma"}:
+        k, price, own = (
+            (1, np.longdouble(C), C * counts) if name == "poisson" else (-1, C * (counts + 1), np.longdouble(C))
+        )
+        sizes, logs = np.longdouble(own), np.log(np.maximum(np.longdouble(loss.t), 1e-300))
+        v = np.maximum(sizes - k * again, 0)
+        terms = v - v * np.log(np.maximum(v, 1e-300) / price) - sizes * (1 - k * logs)
     elif name in KINKED:
         terms = sum(h.sign * np.longdouble(h.knots) * np.maximum(h.sign * again, 0) for h in loss.linear_dual.hinges)
     elif name.startswith("cvar"):

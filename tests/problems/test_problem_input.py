@@ -13,7 +13,7 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import MulticlassExponential
 from cvxens.problems.penalties import L1
 from cvxens.problems.survival_losses import CoxPartialLikelihood
-from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 0.5]])
 y = np.array([1.0, -1.0, 1.0, -1.0])
@@ -228,8 +228,10 @@ CALLS = [
     (lambda: Pinball([1.0], q=1.0), "q", "found 1.0", "give the level of a quantile"),
     (lambda: EpsilonInsensitive([1.0], epsilon=-1.0), "epsilon", "found -1.0"),
     (lambda: HuberError([1.0], delta=0.0), "delta", "found 0.0"),
-    (lambda: Poisson([1.0, -1.0]), "t", "found a count below 0"),
-    (lambda: Poisson([0.0, 0.0]), "t", "found nothing but 0"),
+    (lambda: Deviance([1.0, -1.0]), "t", "found -1, the least"),
+    (lambda: Deviance([0.0, 0.0]), "t", "found nothing but 0"),
+    (lambda: Deviance([0.0, 1.0], 2), "t", "found 0, the least"),
+    (lambda: Deviance([1.0, 2.0], 1.5), "power", "found 1.5"),
     *(
         (lambda events=events: CoxPartialLikelihood([1.0, 2.0], events), "events")
         for events in ([False] * 2, [1.0, 0.0])
