@@ -25,7 +25,7 @@ class InvalidInput(CvxensError, ValueError):
     argument : str
         The name of the argument at fault.
     found : str
-        What was found there.
+        What was found there, which becomes one line.
     remedy : str
         What the caller can do about it.
 
@@ -37,6 +37,7 @@ class InvalidInput(CvxensError, ValueError):
     """
 
     def __init__(self, argument: str, found: str, remedy: str) -> None:
+        found = " ".join(found.split())
         super().__init__(f"{argument}: {found}; {remedy}")
         self.argument = argument
         self.found = found
@@ -73,7 +74,7 @@ def refusing(
     except raised:
         raise
     except kinds as error:
-        raise raised(argument, f"{found} ({' '.join(str(error).split())})", remedy) from None
+        raise raised(argument, f"{found} ({error})", remedy) from None
 
 
 class NotSeparable(CvxensError):
