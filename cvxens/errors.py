@@ -23,7 +23,7 @@ class InvalidInput(CvxensError, ValueError):
     argument : str
         The name of the argument at fault.
     found : str
-        What was found there.
+        What was found there, which becomes one line.
     remedy : str
         What the caller can do about it.
 
@@ -35,6 +35,7 @@ class InvalidInput(CvxensError, ValueError):
     """
 
     def __init__(self, argument: str, found: str, remedy: str) -> None:
+        found = " ".join(found.split())
         super().__init__(f"{argument}: {found}; {remedy}")
         self.argument = argument
         self.found = found
@@ -71,7 +72,7 @@ def refusing(
     except raised:
         raise
     except kinds as error:
-        raise raised(argument, f"{found} ({' '.join(str(error).split())})", remedy) from None
+        raise raised(argument, f"{found} ({error})", remedy) from None
 
 
 class NotSeparable(CvxensError):

@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import __version__
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators import (
     AdditiveRegressor,
     CGEnsSLSClassifier,
@@ -381,10 +381,8 @@ def _add_learner(hypothesis: Hypothesis, graph: Graph) -> str:
 
 def _add_functions(model: BaseEstimator, graph: Graph) -> Scores:
     """Add the functions of single features whose sum a machine is."""
-    try:
+    with refusing("model", f"found a {type(model).__name__} without functions", REMEDY, (AttributeError,)):
         functions = model.shape_functions_
-    except AttributeError as error:
-        raise InvalidInput("model", f"found that {error}", REMEDY) from None
     # beyond the ranges of the training sample an expansion is constant, as its kernel is
     return graph.add_shapes(functions, float(model.intercept_)), _find_box(model.kernel_, model.n_features_in_)
 

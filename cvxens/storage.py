@@ -16,7 +16,7 @@ from stat import S_ISDIR
 from typing import BinaryIO
 from zipfile import BadZipFile
 
-from cvxens.errors import DataFileError, InvalidInput
+from cvxens.errors import DataFileError, InvalidInput, refusing
 from cvxens.limits import SMALL_ALLOCATION, available_memory
 
 MEBIBYTE = 2**20
@@ -94,7 +94,8 @@ def read_file(path: Path) -> bytes:
 def write_whole(argument: str, path: Path, content: bytes, ending: str = "partial") -> None:
     """Replace a file; whatever happens, the old one or the new one is there, whole. `DataFileError` if it cannot be."""
     partial = path.with_name(f".{path.name}.{ending}")  # of its own, where processes may write a file at a time
-    try:
+    found, remedy = f"found that {path} cannot be written", "make room, or name another file"
+    with refusing(argument, found, remedy, (OSError, ValueError), raised=DataFileError):
         try:
             with partial.open("wb") as file:
                 file.write(content)
@@ -103,30 +104,22 @@ def write_whole(argument: str, path: Path, content: bytes, ending: str = "partia
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        found = f"found that {path} cannot be written ({error})"
-        raise DataFileError(argument, found, "make room, or name another file") from error
 
 
 def as_path(argument: str, path: object) -> Path:
     """Return the path of a file, its "~" expanded; `InvalidInput` for what is none."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(argument, f"found {path!r}", "give the path of a file")
-    try:
+    with refusing(argument, f"found {str(path)!r}", "name a file by its whole path", (RuntimeError,)):
         return Path(path).expanduser()
-    except RuntimeError as error:
-        raise InvalidInput(argument, f"found {str(path)!r} ({error})", "name a file by its whole path") from None
 
 
 def check_place(argument: str, path: object) -> Path:
     """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
     path = as_path(argument, path)
-    try:
+    found = f"found {str(path)!r}, which cannot be written"
+    with refusing(argument, found, "name another file", (OSError, ValueError)):
         is_folder, in_folder = _is_folder(path), _is_folder(path.parent)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        found = f"found {str(path)!r}, which cannot be written ({why})"
-        raise InvalidInput(argument, found, "name another file") from None
     if is_folder or not in_folder:
         found = "a folder" if is_folder else "no folder for it"
         raise InvalidInput(argument, f"found {found} at {path}", "name a file in a folder that exists")

@@ -143,7 +143,7 @@ def feature_index(argument: str, feature: object, names: Sequence[str], n_featur
         return list(names).index(feature)
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
         return int(feature)
-    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
+    known = f"the names {', '.join(names[:5])}{', ...' * (len(names) > 5)} or " if len(names) else ""
     raise InvalidInput(
         argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
     )
@@ -184,7 +184,7 @@ def samples(X: object, argument: str = "X", *, gaps: bool = False) -> Array:
     """Return `X` as a (n_samples, n_features) array of two samples or more; finite, not all alike, or with `gaps`."""
     X = finite_array(argument, X, ndim=2, gaps=gaps)
     if len(X) < 2:
-        raise InvalidInput(argument, "found one sample", "give at least two samples, one of each class")
+        raise InvalidInput(argument, "found one sample", "give at least two samples")
     if not gaps and (X[0] == X).all():
         found = "found all rows alike, so every feature is constant"
         raise InvalidInput(argument, found, "give at least one feature that varies")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,14 +74,9 @@ def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -
     return datasets.breast_cancer() if data is None else datasets.load(data)
 
 
-@contextmanager
-def writing(option: str, path: Path) -> Iterator[None]:
+def writing(option: str, path: Path) -> AbstractContextManager[None]:
     """Name the option and the file where that cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        found = f"found {str(path)!r}, which cannot be written ({error.strerror})"
-        raise InvalidInput(option, found, "name another file") from None
+    return refusing(option, f"found {str(path)!r}, which cannot be written", "name another file", (OSError,))
 
 
 def write(option: str, path: Path | None, text: str) -> None:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, compress, count, islice, starmap, takewhile
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from operator import attrgetter, ge
 from typing import NamedTuple, TypedDict
 from warnings import warn
@@ -246,7 +246,7 @@ class _Columns:
         half, n_start = time_left() / 2, len(dict.fromkeys(start))
         first, others = in_time(islice(hypotheses, n_start)), islice(hypotheses, n_start, None)
         within = chain(first, takewhile(lambda _: time_left() >= half, others))
-        evaluated = [_evaluate(hypothesis, sample, len(solution.s)) for hypothesis in within]
+        evaluated = [_check_values(Column(each, sample, 0.0), len(solution.s), "start") for each in within]
         return self._append(self._drop_seen(evaluated, free=solution.is_free))
 
     def choose(self, priced: Priced, solution: MasterSolution) -> list[Column]:
@@ -306,7 +306,14 @@ class _Columns:
         squares = np.square(np.abs(edges) if solution.is_free else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
         own = np.array([column.hypothesis not in self.given for column in self.entered], dtype=bool)
-        answered = self._largest_edge(priced, solution)
+        try:
+            answered = self._largest_edge(priced, solution)
+        except (IndexError, TypeError, ValueError):
+            answered = nan
+        if np.isnan(answered):
+            for column in priced.columns:
+                _check_values(column, len(solution.s), "oracle")
+            raise self._contradicted("an edge that is not a number")
         own_edge = max(answered, float(sizes[own].max(initial=-inf)))
         found = Priced(priced.columns, own_edge, float(squares[own].sum()), answered)
         self._check_bounds(priced, found, solution)
@@ -383,8 +390,8 @@ class _Columns:
             return largest
         for column in priced.columns:
             edges = column.edge_under(solution.s)[np.newaxis]
-            largest = max(largest, float(_measure_edges(edges, solution)[0]))
-            if column.edge <= solution.threshold:
+            largest = float(np.maximum(largest, _measure_edges(edges, solution)[0]))
+            if column.edge <= solution.threshold or column.hypothesis in self.hypotheses:
                 # it will not enter, and answers may be kept for long
                 vars(column).pop("kept", None)
         return largest
@@ -422,17 +429,16 @@ def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
     return row_sizes(edges, solution.row_norm, one_sided=not solution.is_free)
 
 
-def _evaluate(hypothesis: Hypothesis, sample: Data, n_samples: int) -> Column:
-    """Evaluate a hypothesis of the start on the sample."""
-    column = Column(hypothesis, sample, 0.0)
+def _check_values(column: Column, n_samples: int, argument: str) -> Column:
+    """Evaluate a hypothesis on the sample; InvalidInput unless that gives a finite number for each, and it hashes."""
     try:
-        values = np.asarray(column.values)
+        values, _ = np.asarray(column.kept), hash(column.hypothesis)
         if values.shape == (n_samples,) and np.isfinite(values).all():
             return column
         found = f"with values of shape {values.shape} for {n_samples} samples, or not finite"
     except (IndexError, TypeError, ValueError) as error:
-        found = f"which the oracle's sample cannot be given to: {error}"
-    raise InvalidInput("start", f"found {hypothesis}, {found}", "give hypotheses of samples like the oracle's")
+        found = f"which has no hash, or cannot be given the oracle's sample: {error}"
+    raise InvalidInput(argument, f"found {column.hypothesis}, {found}", "give ones that hash, of samples like its own")
 
 
 @dataclass(frozen=True)
@@ -525,11 +531,11 @@ class Run:
     """
 
     certificate: Certificate
-    columns: Sequence[Column]
-    weights: Array
+    columns: Sequence[Column] = field(repr=False)
+    weights: Array = field(repr=False)
     intercept: Array
-    u: Array
-    history: Sequence[Round]
+    u: Array = field(repr=False)
+    history: Sequence[Round] = field(repr=False)
     ending: Ending
     variables: Mapping[str, Array] = field(default_factory=dict)
     decide: Decide | None = None

@@ -883,5 +883,5 @@ class _BandSearch:
 
 
 def _refuse_several(hypothesis: Hypothesis) -> InvalidInput:
-    remedy = "give an oracle of hypotheses of single features, such as stumps"
+    remedy = "give an oracle of single features, as stumps are, or the estimator pairs=False"
     return InvalidInput("make_oracle", f"found {hypothesis}, of several features", remedy)

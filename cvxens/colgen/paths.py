@@ -37,7 +37,7 @@ from cvxens import validation
 from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.colgen.loop import Run, RunOptions, Step, column_generation
 from cvxens.colgen.protocols import Column, Oracle
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.duality import Edges
@@ -349,7 +349,10 @@ def solve_path(
     >>> path.relative_gap < 0.01, len(path.points)
     (True, 6)
     """
-    low, high = (validation.positive("prices", price) for price in prices)
+    if not callable(formulate):
+        raise InvalidInput("formulate", f"found {formulate!r:.100}", "give a function from a price to a Formulation")
+    with refusing("prices", f"found {prices!r}", "give the lower end and a higher one", (TypeError, ValueError)):
+        low, high = (validation.positive("prices", price) for price in prices)
     validation.positive("tol", tol)
     validation.whole("max_points", max_points, least=2)
     if low >= high:

@@ -12,7 +12,7 @@ bound is one on sizes of edges. An oracle whose set has -h with every h answers 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
 from math import inf, isfinite
@@ -129,7 +129,7 @@ class Column:
     """
 
     hypothesis: Hypothesis
-    sample: Data
+    sample: Data = field(repr=False)
     edge: float
 
     @classmethod

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
 from cvxens.dask.tallies import Answer, Places, add, find_cells, find_extremes, sum_exactly, to_float
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.features import N_BINS, Codes, Ints
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array, Labels, Numbers
@@ -446,16 +446,14 @@ def read_numbers(argument: str, block: Any) -> Numbers:
     if hasattr(block, "todense"):
         remedy = f"make them dense, such as {argument}.map_blocks(lambda block: block.toarray())"
         raise InvalidInput(argument, f"found sparse blocks ({type(block).__name__})", remedy)
-    try:
+    remedy = "give numbers, and code categories as such first"
+    with refusing(argument, "found what is no number", remedy, (TypeError, ValueError)):
         # columns of pandas' own types have objects of its own where they are missing, which become NaN
         is_own = hasattr(block, "dtypes") and not all(
             isinstance(each, np.dtype) for each in np.atleast_1d(block.dtypes)
         )
         numbers = np.asarray(block.astype(np.float64) if is_own else block)
         return numbers if numbers.dtype.kind in "biuf" else numbers.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        remedy = "give numbers, and code categories as such first"
-        raise InvalidInput(argument, f"found what is no number ({error!s:.100})", remedy) from None
 
 
 def summarise_features(part: ReadRows) -> Census:

@@ -95,11 +95,6 @@ class Pairs:
     matrix: csr_array  # (n_pairs, n_samples * n_classes)
 
     @classmethod
-    def from_signs(cls, signs: Array) -> Pairs:
-        """Make a pair of every sample, with the margin `y_i f(x_i)`; votes are f (n_samples,)."""
-        return cls(np.full(len(signs), True), signs, csr_array(eye_array(len(signs))))
-
-    @classmethod
     def from_labels(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
         """Make a pair of every sample and class, with the margin `Y_ik F_k(x_i)`: Y_ik is 1 for its class and -1 else.
 
@@ -433,7 +428,9 @@ class AdaBoostClassifier(Boosting):
         return lambda smallest_edge: smallest_edge - nu
 
     def _pairs(self, sample: Sample) -> Pairs:
-        return Pairs.from_signs(sample.signs)
+        # one of every sample, with the margin y_i f(x_i)
+        signs = sample.signs
+        return Pairs(np.full(len(signs), True), signs, csr_array(eye_array(len(signs))))
 
     def _oracle(self, sample: Sample, pairs: Pairs) -> Oracle:
         return make_oracle(self.oracle, sample, random_state=self.random_state, square_sum=False)

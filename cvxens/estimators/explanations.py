@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.effects import Effects, MainEffect
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.hypotheses import (
     Among,
     Branch,
@@ -120,10 +120,8 @@ def refuse_terms(model: BaseEstimator) -> Terms:
 def list_machine_terms(machine: BaseEstimator) -> Terms:
     """Return the functions of single features that a kernel machine is the sum of."""
     parts = machine._parts()
-    try:
+    with refusing("effects", "found none", "take a kernel of stumps", (AttributeError,)):
         shapes = machine.shape_functions_
-    except AttributeError as error:
-        raise InvalidInput("effects", f"found that {error}", "take a kernel of stumps") from None
     listed = [shapes] if parts == [machine] else shapes
     terms = [
         (MainEffect.from_knots(feature, *shape), unit)

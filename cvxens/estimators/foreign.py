@@ -343,7 +343,9 @@ def _find_library(model: object) -> Library:
     kind = _find_kind(model, LIBRARIES)
     if kind is None:
         known = ", ".join(name.rpartition(".")[2] for name in [*LIBRARIES, SVC])
-        raise InvalidInput("model", f"found a {type(model).__name__}", f"give a fitted one of {known}")
+        raise InvalidInput(
+            "model", f"found a {type(model).__name__}", f"give a fitted one of {known}; `certify` of ours"
+        )
     return LIBRARIES[kind]
 
 
@@ -351,6 +353,7 @@ def _read_vote(
     library: Library, model: Any, X: Data, y: ArrayLike, formulation: Formulation
 ) -> tuple[Array, Array, ForeignVote]:
     """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
+    validation.instance("formulation", formulation, Formulation)
     X = finite_array("X", X, ndim=2)
     # a booster of LightGBM, which has no `fit`, always is
     if hasattr(model, "fit"):
@@ -375,7 +378,7 @@ def _find_kind(model: object, known: Collection[str]) -> str | None:
 def _find_signs(classes: Any, y: ArrayLike) -> Array:
     y = np.asarray(y)
     if len(classes) != 2 or not np.isin(y, classes).all():
-        raise InvalidInput("y", f"found the classes {np.unique(y)} for a model of {classes}", "give those two classes")
+        raise InvalidInput("y", f"found the classes {np.unique(y)} for a model of {classes}", "give the two of a model")
     return np.where(y == classes[1], 1.0, -1.0)
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import Learner, estimator, rounds_of, time_limit, translate_overflow
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
 from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score, tabulate
@@ -81,8 +81,8 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     prices : array-like of shape (n_prices,), optional
         The prices to try, of `C`, or of `nu` where the estimator has one: the answer is the first of the best.
     cv : int, splitter or iterable, optional
-        The folds, as scikit-learn has them; by default three, of samples in an order of chance, which is the same in
-        every fit, of a classifier with classes in proportion; of 5,000 samples and more the first of these alone.
+        The folds, as scikit-learn has them, of groups ``GroupKFold().split(X, y, groups)``; by default three, shuffled
+        alike in every fit, with classes in proportion; of 5,000 samples and more the first of these alone.
     scoring : str or callable, optional
         What chooses, as scikit-learn has it; by default the loss that is minimised, on samples held out: the log loss
         where there are probabilities, else the hinge loss, which move where the accuracy stands still; of a regressor
@@ -204,11 +204,11 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.param_grid is None:
             return template._list_alternatives()
         validation.instance("param_grid", self.param_grid, Mapping)
-        try:
+        if prices := {"C", "nu"} & self.param_grid.keys():
+            raise InvalidInput("param_grid", f"found the price, {min(prices)}", "give its values as `prices`")
+        remedy = "give values of the estimator's parameters, by their names"
+        with refusing("param_grid", f"found {self.param_grid!r:.100}", remedy, (TypeError, ValueError)):
             grid = [(others, clone(template).set_params(**others)) for others in ParameterGrid(dict(self.param_grid))]
-        except (TypeError, ValueError) as error:
-            remedy = "give values of the estimator's parameters, by their names"
-            raise InvalidInput("param_grid", f"found {self.param_grid!r:.100}: {error!s:.200}", remedy) from error
         return [{**more, **others} for others, at in grid for more in at._list_alternatives()]
 
     def _check_prices(self) -> Sequence[float] | None:

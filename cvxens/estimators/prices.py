@@ -39,7 +39,7 @@ from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_g
 from cvxens.colgen.oracles import Rows
 from cvxens.colgen.protocols import with_signs
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
 from cvxens.estimators.samples import Accepts, Sample, TargetSample, label
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
@@ -187,7 +187,7 @@ class PriceSearch:
             self.ending = clock.ending if clock.cut or clock.interrupted else None
         trials = [trial for path in self.paths for trial in path.ordered]
         if self.ending is not None:
-            reached = f"{self.ending.value}; the price is the best of {len(trials)}"
+            reached = f"{self.ending.value}; {len(trials)} prices were scored"
             warn_of(self.estimator, reached, REMEDIES[self.ending])
         if self.prices is not None:
             places = {price: k for k, price in reversed([*enumerate(self.prices)])}
@@ -567,22 +567,19 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
         # of so many the scores of one vary less than those of neighbouring prices differ
         found = found[:1] if 6 * n_samples >= MANY else found
     else:
-        try:
+        remedy = "give a number of folds from 2 on, a splitter, or the splits that it makes of X, y, groups"
+        with refusing("cv", f"found {cv!r:.100}", remedy, (TypeError, ValueError, IndexError)):
             splitter = check_cv(cv, y, classifier=strata is not None)
             found = [
                 tuple(sample.places[np.intersect1d(rows, given)] for rows in (train, test))
                 for train, test in splitter.split(np.zeros((len(y), 1)), y)
             ]
-        except (TypeError, ValueError, IndexError) as error:
-            remedy = "give a number of folds from 2 on, or a splitter"
-            raise InvalidInput("cv", f"found {cv!r:.100}: {error}", remedy) from error
     masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
     # counts that are all 0 have no model, nor do others tell anything that are all alike
     classes = min(2, len(np.unique(sample.given))) if strata is None else len(np.unique(strata))
     kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= classes and test.any()]
     if not kept:
-        remedy = "give folds that train on all classes, or a number for the price"
-        raise InvalidInput("cv", f"found {cv!r:.100}, of which no fold trains on {classes} classes", remedy)
+        raise InvalidInput("cv", f"found folds of which none trains on {classes} classes", "give others, or the price")
     return kept
 
 
@@ -604,11 +601,8 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
         raise InvalidInput("scoring", f"found several, {scoring!r:.100}", "give one to choose by")
     if scoring is None and not is_classifier(estimator):
         scoring = estimator._rate()
-    try:
+    with refusing("scoring", f"found {scoring!r:.100}", "name a scorer of scikit-learn, or give one"):
         scorer = scoring and check_scoring(estimator, scoring)
-    except ValueError as error:
-        remedy = "name a scorer of scikit-learn, or give one"
-        raise InvalidInput("scoring", f"found {scoring!r:.100}: {error!s:.200}", remedy) from error
     # an estimator that knows classes, and is asked for nothing but what it makes of raw scores
     parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
     vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
@@ -621,7 +615,9 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
         shell = copy(knowing)
         vars(shell).update(_raw_scores=lambda _: F, _accepts=AsTheyAre)
         given = dict.fromkeys(names, sample.masses[test])
-        return float(scorer(shell, sample.X[np.flatnonzero(test)], sample.given[test], **given))
+        remedy = "give one that rates such predictions, called with (estimator, X, y), or `make_scorer` of a metric"
+        with refusing("scoring", f"found {scoring!r:.100}", remedy, (AttributeError, TypeError, ValueError)):
+            return float(scorer(shell, sample.X[np.flatnonzero(test)], sample.given[test], **given))
 
     return score_part
 

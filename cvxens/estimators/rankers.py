@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
-from cvxens.errors import InvalidInput
+from cvxens.errors import refusing
 from cvxens.estimators.base import Predictor, estimator, with_callbacks
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
@@ -50,8 +50,7 @@ class RankedSample(Weighted):
         cls, estimator: object, X: Data, y: Data, accepts: Accepts, *, qid: Given = None, reset: bool = True
     ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        read, given = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
-        grades = given.astype(np.float64)
+        read, grades = accepts.read_targets(estimator, X, y, reset=reset)
         pairs = GradedPairs.from_grades(grades, read_queries(qid, len(grades)))
         return cls(**keep_weighted(estimator, read, np.ones(len(grades)), grades=grades), pairs=pairs)
 
@@ -73,11 +72,11 @@ def read_queries(qid: Given, n_samples: int) -> NDArray[np.intp]:
     """Return the query of each sample as a number; they are all of one query where none is given."""
     if qid is None:
         return np.zeros(n_samples, np.intp)
-    try:
+    with refusing("qid", "found no names of queries", "give a number or a word each", (TypeError, ValueError)):
         queries = column_or_1d(qid)
         found: NDArray[np.intp] = np.unique(queries, return_inverse=True)[1]
-    except (TypeError, ValueError) as error:
-        raise InvalidInput("qid", f"found no names of queries ({error})", "give a number or a word each") from None
+        if queries.dtype.kind == "f" and np.isnan(queries).any():
+            raise ValueError("some are missing")
     validation.same_length("qid", found, n_samples)
     return found
 

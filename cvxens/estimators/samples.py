@@ -37,7 +37,7 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.colgen.protocols import list_parameters
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, refusing
 from cvxens.hypotheses import Hypothesis, LevelStump, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
 from cvxens.types import Array, Data, Given, Labels, Matrix, Numbers
@@ -57,6 +57,14 @@ class Accepts:
         Unless `reset`, features have to be those that the estimator was fitted to.
         """
         return self._checked(estimator, self._coded(estimator, X, reset=reset), *y, reset=reset, **more)
+
+    def read_targets(self, estimator: object, X: Data, y: Data, *, reset: bool) -> tuple[Matrix, Array]:
+        """Check X, and targets that are numbers, which are returned as floats; moments add up with none."""
+        with refusing("y", "found targets that are no numbers", "give a number each", (TypeError, ValueError)):
+            given = np.asarray(y)
+            given = given.astype(np.float64) if given.dtype.kind in "OSU" else given + 0.0
+        read, targets = self.read(estimator, X, None if y is None else given, reset=reset, y_numeric=True)
+        return read, targets.astype(np.float64)
 
     def _coded(self, estimator: BaseEstimator, X: Data, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -92,14 +100,16 @@ class Accepts:
             raise
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
-        except ValueError:
+        except ValueError as error:
             words = find_words(data[0]) if is_frame(data[0]) else ()
-            if not words:
-                raise
-            remedy = (
-                "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are stumps or trees"
-            )
-            raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
+            if words:
+                remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take stumps or trees as weak learners"
+                raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
+            if "convert string" in str(error):
+                raise InvalidInput("X", f"found words in an array ({error})", "give numbers, or a data frame") from None
+            if str(error) == "Input contains NaN":
+                raise InvalidInput("y", "found labels that are missing", "leave out the samples without one") from None
+            raise
 
     def _numbers(self, X: Matrix) -> Matrix:
         """Return X if it is of numbers; of a table with columns of several types, make some."""
@@ -240,9 +250,8 @@ class TargetSample(Weighted):
         cls, estimator: object, X: Data, y: Data, accepts: Accepts, *, sample_weight: Given = None, reset: bool = True
     ) -> TargetSample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
-        read, targets = accepts.read(estimator, X, y, reset=reset, y_numeric=True)
-        weights = check_weights(sample_weight, read)
-        return cls(**keep_weighted(estimator, read, weights, targets=targets.astype(np.float64)))
+        read, targets = accepts.read_targets(estimator, X, y, reset=reset)
+        return cls(**keep_weighted(estimator, read, check_weights(sample_weight, read), targets=targets))
 
     @property
     def given(self) -> Array:
@@ -354,10 +363,8 @@ def class_factors(class_weight: object, y: Labels, masses: Array) -> Array:
     for factor in class_weight.values():
         if validation.number("class_weight", factor) < 0:
             raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
-    try:
+    with refusing("class_weight", f"found {class_weight!r:.100}", "name the classes of y"):
         return compute_sample_weight(class_weight, y)
-    except ValueError as error:
-        raise InvalidInput("class_weight", f"found {class_weight!r:.100}: {error}", "name the classes of y") from None
 
 
 def _keys(X: Matrix) -> Labels:

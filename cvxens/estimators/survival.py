@@ -82,8 +82,7 @@ class SurvivalSample(Weighted):
     ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         events, given = split_survival(y)
-        read, found = accepts.read(estimator, X, given, reset=reset, y_numeric=True)
-        times = found.astype(np.float64)
+        read, times = accepts.read_targets(estimator, X, given, reset=reset)
         events = np.ones(len(times), bool) if events is None else events
         if times.min() < 0:
             remedy = "give times of 0 or above, and whether there was an event in a field of its own, as `fit` says"
@@ -105,12 +104,13 @@ def split_survival(y: Data) -> tuple[NDArray[np.bool_] | None, Data]:
     >>> split_survival([2.0, 3.5])
     (None, [2.0, 3.5])
     """
+    remedy = "give records of two fields, first a bool that is True where there was an event, then the time"
     if not isinstance(y, np.ndarray) or (names := y.dtype.names) is None:
+        if np.shape(y)[1:] not in {(), (1,)}:
+            raise InvalidInput("y", f"found shape {np.shape(y)}", remedy)
         return None, y
     if len(names) != 2 or y.ndim != 1 or y.dtype[0].kind != "b":
-        found = f"found records of {', '.join(names)}"
-        remedy = "give two fields, first a bool that is True where there was an event, then the time"
-        raise InvalidInput("y", found, remedy)
+        raise InvalidInput("y", f"found records of {', '.join(names)}", remedy)
     return y[names[0]], y[names[1]]
 
 

@@ -140,7 +140,7 @@ Panels: TypeAlias = Mapping[int, Sequence[ShapeFunction]]
 """By feature, its functions, of one score or of several."""
 
 
-@dataclass
+@dataclass(repr=False)
 class ShapeDisplay:
     """The functions g_d of an additive model f(x) = b + sum_d g_d(x_d), one picture per feature, on one scale.
 
@@ -281,7 +281,7 @@ class ShapeDisplay:
         return cls([shape for d in shown for shape in panels[d]], n_left_out)
 
     def plot(self, ax: ManyAxes = None) -> Self:
-        """Draw on a sequence of matplotlib Axes, one per feature; by default on those of a new figure.
+        """Draw on matplotlib Axes, one per feature; by default on those of a new figure; spare ones are left.
 
         Raises
         ------
@@ -295,10 +295,12 @@ class ShapeDisplay:
         panels = [list(panel) for _, panel in by_feature]
         n_across = min(4, len(panels))
         if ax is None:
-            n_down = -(-len(panels) // n_across)
-            self.axes_ = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.4), len(panels), n_across)
+            # a letter of a level that is turned takes about 0.07 inches
+            letters = max((len(_shorten(level)) for shape in self.shapes for level in shape.levels), default=0)
+            height = (2.1 + 0.07 * letters) * -(-len(panels) // n_across) + 0.4
+            self.axes_ = new_axes((2.4 * n_across + 0.6, height), len(panels), n_across)
         else:
-            self.axes_ = [check_axes(one) for one in np.ravel(np.asarray(ax, object)).tolist()]
+            self.axes_ = [check_axes(one) for one in np.ravel(np.asarray(ax, object)).tolist()][: len(panels)]
         validation.one_each("ax", self.axes_, len(panels), "shape")
         first = self.axes_[0]
         self.figure_: Figure | SubFigure = first.figure
@@ -376,7 +378,10 @@ def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: 
     for k, (shape, style) in enumerate(zip(panel, styles, strict=True)):
         heights = np.append(shape.at(values), [shape.missing] if gaps else [])
         ax.bar(np.arange(len(heights)) + (k - (len(panel) - 1) / 2) * width, heights, 0.9 * width, **style)
-    names = [*(first.levels or [f"{value:g}" for value in values.tolist()]), *(["missing"] if gaps else [])]
+    names = [
+        *(map(_shorten, first.levels) if first.levels else [f"{value:g}" for value in values.tolist()]),
+        *(["missing"] if gaps else []),
+    ]
     # names that would touch each other are turned
     crowded = max(map(len, names)) * len(names) > 32
     if first.known is not None:
@@ -388,6 +393,11 @@ def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: 
         ax.tick_params(axis="x", labelsize="small")
 
 
+def _shorten(name: str) -> str:
+    """Return the beginning of a long name."""
+    return name if len(name) <= 20 else f"{name[:19]}…"
+
+
 def _columns(X: Given, n_features: int) -> Sequence[Array | None]:
     """Return the features of a sample, each None without one."""
     if X is None:
@@ -397,7 +407,7 @@ def _columns(X: Given, n_features: int) -> Sequence[Array | None]:
     return list(columns)
 
 
-@dataclass
+@dataclass(repr=False)
 class EffectsDisplay(Display):
     """The importance of the effects of a model: the mean of the absolute value of each over the samples.
 
@@ -455,7 +465,7 @@ class EffectsDisplay(Display):
             ax.set_title(f"{left} less important are left out", loc="right", fontsize="small", color=NOTE)
 
 
-@dataclass
+@dataclass(repr=False)
 class PairDisplay(Display):
     """What two features add to a score together, beside what each adds alone, as a map of cells.
 
@@ -540,7 +550,7 @@ class PairDisplay(Display):
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
 
 
-@dataclass
+@dataclass(repr=False)
 class ExplanationDisplay(Display):
     """Why one sample has its score: from the mean score, effect by effect, to its own.
 
@@ -625,22 +635,20 @@ class ExplanationDisplay(Display):
         ax.vlines(starts, np.arange(len(starts)), np.arange(1, len(starts) + 1), color=FAINT, linewidth=0.8, zorder=0)
         ax.set_yticks(np.arange(len(steps) + 2), ["mean score", *names, "score"])
         ax.invert_yaxis()
-        # room for the numbers beside bars, also where these begin at the left
+        # room for the numbers right of bars, where no name is
         ax.use_sticky_edges = False
         ax.margins(x=0.16)
         for place, start, step in zip(places, starts, steps, strict=False):
-            left = step < 0
             ax.annotate(
                 f"{step:+.3g}",
-                (start + step, place),
-                xytext=(-4 if left else 4, 0),
+                (max(start, start + step), place),
+                xytext=(4, 0),
                 textcoords="offset points",
-                ha="right" if left else "left",
                 va="center",
                 fontsize="small",
                 color=NOTE,
             )
-        ax.set(xlabel=f"f: {ends[0]:.4g} on average, {ends[1]:.4g} here")
+        ax.set(xlabel=f"f: {ends[0]:.4g} on average,\n{ends[1]:.4g} here")
 
 
 def find_output(effects: Effects, output: object) -> int:

@@ -121,7 +121,7 @@ def read_traces(estimator: object, name: str = "") -> list[Trace]:
     return [Trace.from_history(*part) for part in zip(histories, names, strict=True)]
 
 
-@dataclass
+@dataclass(repr=False)
 class TraceDisplay(Display):
     """Traces of one or more runs, on one axis: rounds or seconds.
 
@@ -181,7 +181,7 @@ class TraceDisplay(Display):
         add_legend(ax)
 
 
-@dataclass
+@dataclass(repr=False)
 class ConvergenceDisplay(TraceDisplay):
     """Objective (solid) and bound (dashed) against rounds or seconds; the optimum lies between.
 
@@ -210,7 +210,7 @@ class ConvergenceDisplay(TraceDisplay):
         self._label(ax, f"{quantity} (solid), bound (dashed)")
 
 
-@dataclass
+@dataclass(repr=False)
 class GapDisplay(TraceDisplay):
     """The relative gap between objective and bound against rounds or seconds, on a logarithmic scale.
 
@@ -235,7 +235,7 @@ class GapDisplay(TraceDisplay):
         self._label(ax, "relative gap")
 
 
-@dataclass
+@dataclass(repr=False)
 class PathDisplay(Display):
     """A regularisation path: coefficients against C on a logarithmic scale.
 
@@ -376,7 +376,7 @@ class PathDisplay(Display):
         add_legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", title=title)
 
 
-@dataclass
+@dataclass(repr=False)
 class SelectionDisplay(Display):
     """The share of runs, or of whatever else selects, that uses each feature; the most frequent ones on top.
 

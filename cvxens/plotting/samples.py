@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cvxens.colgen import Run
 
 
-@dataclass
+@dataclass(repr=False)
 class MarginDisplay(Display):
     """The cumulative distribution of normalised margins ``y_i f(x_i) / sum |w|``, of one or more models.
 
@@ -101,7 +101,7 @@ class MarginDisplay(Display):
         add_legend(ax, loc="upper left")
 
 
-@dataclass
+@dataclass(repr=False)
 class BoundaryDisplay(Display):
     """The decision regions of a classifier on two features, and the samples of each class.
 

@@ -107,7 +107,7 @@ def certify_problem(problem: cp.Problem, values: Mapping[cp.Variable, Data] | No
     Raises
     ------
     InvalidInput
-        The problem is not convex by DCP, has variables of whole numbers, or a variable or parameter has no value.
+        The problem is not convex by DCP, has variables that are not real, or a variable or parameter has no value.
 
     Examples
     --------
@@ -169,10 +169,10 @@ def _check(problem: cp.Problem) -> None:
     """Refuse what has no convex conic form."""
     if not isinstance(problem, cp.Problem):
         raise InvalidInput("problem", f"found {type(problem).__name__}", "give a cvxpy.Problem")
-    whole = [v.name() for v in problem.variables() if v.attributes["integer"] or v.attributes["boolean"]]
-    if whole:
-        found = f"found variables of whole numbers: {', '.join(whole)}"
-        raise InvalidInput("problem", found, "give its relaxation, with continuous ones: its bound is one of both")
+    for v in problem.variables():
+        if v.attributes["integer"] or v.attributes["boolean"] or not v.is_real():
+            found = f"found a variable of whole numbers, or complex ones: {v.name()}"
+            raise InvalidInput("problem", found, "give its relaxation, with real ones: its bound is one of both")
     if not problem.is_dcp():
         kind = "by DGP or DQCP only" if problem.is_dgp() or problem.is_dqcp() else "by no rule of cvxpy's"
         raise InvalidInput("problem", f"found one that is convex {kind}", "state it by the rules of DCP")

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import storage, validation
@@ -51,7 +52,7 @@ HYPOTHESES = {
     "stumps": "thresholds of single features",
     "quantile_stumps": "thresholds of single features at their quantiles",
     "ramps": "hinge functions of single features",
-    "additive": "steps, lines and pairs of features",
+    "additive": "steps and lines of single features",
     "depth_two_trees": "trees of two features",
     "depth_three_trees": "trees of three features",
     "pair_rules": "rules of two conditions",
@@ -90,10 +91,6 @@ class Subject:
         weights = None if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
         rows = getattr(X, "index", None)
         return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)))
-
-    def take(self, rows: NDArray[np.intp]) -> Any:
-        """Return some samples as they were given."""
-        return self.raw.iloc[rows] if hasattr(self.raw, "iloc") else self.X[rows]
 
 
 @dataclass(eq=False)
@@ -442,7 +439,7 @@ def _explain(model: BaseEstimator, effects: Effects, given: Subject | None, expl
         return None
     scores = effects(given.raw).reshape(len(given.rows), -1)
     rows = _choose(scores[:, 0], explain)
-    samples = given.take(rows)
+    samples = _safe_indexing(given.raw, rows) if hasattr(given.raw, "columns") else given.X[rows]
     n, n_outputs = len(rows), scores.shape[1]
     by_effect = effects.contributions(samples).reshape(n, -1, n_outputs)
     by_feature = effects.shapley_values(samples).reshape(n, -1, n_outputs)
@@ -519,9 +516,9 @@ def _numbers(values: ArrayLike) -> list[float | None]:
 
 def _cell(value: object) -> Any:
     """Return an entry of a table: a number, or text."""
-    if isinstance(value, bool | np.bool_):
-        return str(value)
-    if isinstance(value, int | np.integer):
+    if isinstance(value, np.void):
+        return ", ".join(f"{name} {_cell(value[name])}" for name in value.dtype.names or ())
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, float | np.floating):
         return _number(value)
@@ -608,6 +605,8 @@ def name_hypotheses(model: BaseEstimator) -> str:
     'thresholds of single features'
     """
     oracle = model.get_params(deep=False).get("oracle")
+    if oracle == "additive" and np.any(find_fitted(model, "pairs_", True)):
+        return "steps, lines and pairs of features"
     return HYPOTHESES.get(oracle, "hypotheses of its oracle") if isinstance(oracle, str) else "hypotheses of its oracle"
 
 

@@ -318,12 +318,7 @@ SENTENCES = [
     ),
     (lambda: PairwiseHinge([1, -1, 1], C=np.array([1.0, 2.0])), r"C: found shape \(2,\) for 1 groups"),
     (lambda: PairwiseHinge([1, -1, 1], groups=[0, 1]), "groups: found 2 rows for 3 samples"),
-    (
-        lambda: column_generation(
-            Formulation(PairwiseHinge([1, -1]), L1(), intercept=True), oracles.Stumps([[0.0], [1]])
-        ),
-        "intercept: found True with PairwiseHinge",
-    ),
+    (lambda: restricted(Formulation(PairwiseHinge(Y), L1(), intercept=True), None), "intercept: found True with P"),
     (lambda: PairwiseHinge(np.repeat([1, -1], 1001)).model(cp.Variable(2002)), "y: found 1,002,001 pairs for a model"),
     # masters and what follows runs
     (lambda: NewtonMaster(Formulation(Logistic(1.0), L1()), TWO, tol=-1), "tol: found -1"),
@@ -352,9 +347,10 @@ SENTENCES = [
     (lambda: bands(make=partial(oracles.SklearnLearner, STUMP)), ".*oracle"),
     (lambda: path(lambda t: Formulation(Logistic(t**2), L1())), ".*not linear in the price"),
     (lambda: path(lambda t: t), ".*found 0.1"),
+    (lambda: path(SOFT), "formulate: found"),
     *(
         (lambda prices=prices: path(prices=prices), "prices")
-        for prices in ((1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, np.inf))
+        for prices in ((1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, np.inf), 0.1, (1.0,), None)
     ),
     (lambda: path(oracle=oracles.SklearnLearner(STUMP, X)), r".*nothing is proven at the price 0\.1"),
     *(

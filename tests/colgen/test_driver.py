@@ -195,6 +195,9 @@ def test_an_oracle_whose_price_does_not_take_exclude_is_refused():
         next(iterate(Scripted((S, None)), Old(TABLE)))
     with pytest.raises(TypeError, match="has no len"):
         next(iterate(Scripted((S, None)), Failing(TABLE)))
+    for wrong in (lambda X: [1.0], lambda X: np.full(len(X), np.nan), []):
+        with pytest.raises(InvalidInput, match=r"^oracle: found .*; give ones that hash, of samples like its own"):
+            list(iterate(Scripted((S, None)), Told(Priced([Column(wrong, TABLE, 9.0)], outside_bound=9.0))))
 
 
 def test_the_caller_may_stop_at_any_step():

@@ -78,8 +78,9 @@ def test_scikit_learn_checks_with_trees(estimator, check):
 
 @each
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
-def test_all_frames_are_one_to_every_estimator_and_fits_to_them_are_certified(estimator, y):
+def test_all_frames_are_one_to_every_estimator_and_fits_to_them_are_certified(estimator, y, tmp_path):
     fitted = clone(estimator).fit(X, y)
+    fitted.report(tmp_path / "model.html", FRAMES["polars"], y)
     certificates, known = fitted.certify(X, y), fitted.certificate_
     several = isinstance(known, list)
     assert [c.primal for c in (certificates if several else [certificates])] == pytest.approx(

@@ -106,10 +106,9 @@ def test_neither_the_order_of_samples_nor_the_names_of_queries_matter():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"y": np.zeros(30)}, "^y: .*30 samples, none of another grade"),
-        ({"qid": np.arange(30)}, "^y: .*none of another grade"),
-        ({"qid": QUERIES[:20]}, "^qid: "),
-        ({"qid": [0, "one"] * 15 + [None]}, "^qid: "),
+        *((given, "^y: .*30 samples, none of another") for given in ({"y": np.zeros(30)}, {"qid": np.arange(30)})),
+        *(({"qid": bad}, "^qid: ") for bad in (QUERIES[:20], [0, "one"] * 15 + [None], [np.nan, *QUERIES[1:]])),
+        *(({"y": bad}, "^y: found targets") for bad in (["good", "bad"] * 15, np.arange(30).astype("M8[D]"))),
     ],
 )
 def test_what_cannot_be_ranked_is_refused_by_name(arguments, words):

@@ -116,8 +116,8 @@ def test_monotone_risks_rise_and_are_certified():
     [
         (records(np.zeros(30, bool), TIMES), "^y: .*no event"),
         (records(EVENTS, TIMES)[["time", "event"]], "^y: .*first a bool"),
-        (records(EVENTS, -TIMES), "^y: .*give times of 0 or above"),
-        (-TIMES, "^y: .*give times of 0 or above"),
+        *((y, "^y: .*give times of 0 or above") for y in (records(EVENTS, -TIMES), -TIMES)),
+        (np.column_stack([EVENTS, TIMES]), "^y: found shape .*first a bool"),
     ],
 )
 def test_times_that_are_none_are_refused(y, words):

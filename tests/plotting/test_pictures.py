@@ -30,6 +30,7 @@ from cvxens.plotting import (
     PathDisplay,
     SelectionDisplay,
     ShapeDisplay,
+    ShapeFunction,
     Trace,
 )
 
@@ -490,6 +491,9 @@ def test_levels_and_missing_values_are_told_by_name(ax):
     drawn = ExplanationDisplay.from_effects(effects, frame.iloc[[5]], shapley=True, ax=ax.figure.add_subplot())
     assert {"age = missing", "sky = missing"} & set(texts(drawn.ax_.get_yticklabels()))
     assert effects.tell_value(1, 1.0) == "grey"
+    wide = ShapeDisplay([ShapeFunction("sky", [0, 1], [0.0, 1.0], levels=["blue", "grey " * 20])]).plot()
+    assert_opens_one_figure(wide)
+    assert wide.axes_[0].get_position().height > 0.3
 
 
 # without matplotlib

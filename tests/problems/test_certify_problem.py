@@ -208,6 +208,7 @@ def test_what_cannot_be_certified_is_refused_by_name():
     whole = cp.Problem(cp.Minimize(x[0] + k), [x >= 0, k >= 0])
     refused = {
         "k": whole,
+        "complex ones: z": cp.Problem(cp.Minimize(cp.norm(cp.Variable(2, complex=True, name="z")))),
         "DCP": cp.Problem(cp.Minimize(cp.sqrt(x[0]))),
         "p": cp.Problem(cp.Minimize(p * x[0]), [x >= 0]),
         "solve": cp.Problem(cp.Minimize(x[0]), [x >= 0]),

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from cvxens import (
     AdaBoostClassifier,
+    AdditiveClassifier,
     ColumnGenerationSurvival,
     InfiniteEnsembleSVC,
     LPBoostClassifier,
@@ -185,6 +186,7 @@ OTHERS = {
     "search": (PriceSearchCV(prices=[0.1, 1.0], cv=2), lambda t: t > 0.5),
     "gaussian": (InfiniteEnsembleSVC(kernel="gaussian"), lambda t: t > 0.5),
     "adaboost": (AdaBoostClassifier(n_rounds=5), lambda t: t > 0.5),
+    "shapes": (AdditiveClassifier(C=1.0, pairs=False), lambda t: t > 0.5),
     "ranking": (LPBoostRanker(), lambda t: np.digitize(t, [0.2, 0.7])),
     "survival": (
         ColumnGenerationSurvival(),
@@ -202,6 +204,8 @@ def test_every_model_has_a_report(name, frame, tmp_path):
     model.fit(X, y).report(tmp_path / "model.html", X, y, explain=[3, 1])
     content = Page((tmp_path / "model.html").read_text(encoding="utf-8")).content
     assert content["certificates"]
+    assert name != "shapes" or "over all steps and lines of single features, to" in str(content["certificates"])
+    assert name != "survival" or "'event True, time 1" in str(content["explained"])
     if name == "gaussian":
         assert "'gaussian' is not additive" in content["effects"]["lacking"]
         return
