@@ -554,8 +554,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
     Three by default, of samples in an order of chance that is the same in every fit, of a classifier with classes in
-    proportion; of few samples of a class there are two, and of `MANY` / 6 and more one that tests a third. Others are
-    of the samples as they were given, with targets y.
+    proportion; of few samples of a class there are two, of one of each the whole sample is trained on and tested, and
+    of `MANY` / 6 and more one fold tests a third. Others are of the samples as they were given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"
@@ -581,10 +581,10 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
     classes = 1 if strata is None else len(np.unique(strata))
     kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= classes and test.any()]
-    if not kept:
+    if not kept and cv is not None:
         remedy = "give folds that train on all classes, or a number for the price"
         raise InvalidInput("cv", f"found {cv!r:.100}, of which no fold trains on {classes} classes", remedy)
-    return kept
+    return kept or [(np.ones(n_samples, dtype=bool),) * 2]
 
 
 class AsTheyAre(Accepts):
