@@ -46,6 +46,20 @@ Measured by `python -m benchmarks readable_models readable_regressors`, written 
 {machine}; commit {commit}."""
 
 
+KNOWN = """## Where the default is behind, and what helps
+
+Three reasons are known, each by one change to the default on the first split of a table:
+
+- *Categories have no pairs.* Pairs are of numbers. On the diamonds, whose cut, colour and clarity are grades,
+  `AdditiveRegressor` explains 0.932 of the variance, and 0.973 with grades given as the numbers 0, 1, 2, ...
+- *Thresholds are 32 quantiles of a column.* Of one that is mostly zero, few lie among the other values. On adult, with
+  its gains and losses of capital, `oracle="stumps"`, which has all thresholds, has AUC 0.921 and log loss 0.291, not
+  0.912 and 0.308.
+- *Pairs have 16 bins of a feature, of any number of samples.* On 10,000 samples of Friedman's third problem 64 bins,
+  `oracle=partial(AdditiveTerms, n_bins=64)`, explain 0.888 of the variance in place of 0.879, in no more time.
+"""
+
+
 class Results:
     """The fits of one benchmark, where every method has one: a table counts with the splits that all have."""
 
@@ -278,6 +292,7 @@ def write(rows, regression_rows):
         (regressions, "Terms of regressors", "terms", lambda value: f"{value:.0f}"),
         (regressions, "CPU seconds of regressors", "CPU s", lambda value: f"{value:.2g}"),
     ]
+    lines += [KNOWN]
     for part in parts:
         lines += write_table(*part)
     return "\n".join(lines).rstrip() + "\n"

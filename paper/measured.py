@@ -38,7 +38,7 @@ NUMBERS = {
 SPEED = ("stump_search", "interactions", "lpboost_masters", "hinge_masters", "additive_svm", "kernel_svm")
 """The benchmarks of the table of times, each with its first row."""
 
-METHODS = ("AdditiveClassifier", "EBM", "LightGBM", "SVC (rbf)", "logistic, l1")
+METHODS = ("AdditiveClassifier", "EBM", "CatBoost", "LightGBM", "logistic")
 """The columns that are shown of `docs/comparison.md`."""
 
 TYPED = re.compile(r"\$.*?\$|\\\[.*?\\\]|\\(?:cite\w*|num|label|ref|input|url|vspace|cmd)\*?\{.*?\}|%.*?\n", re.DOTALL)
@@ -70,7 +70,7 @@ def escape(text):
     """Return a cell of Markdown as TeX."""
     text = text.replace("HistGradientBoosting", "Hist\\-Gradient\\-Boosting")
     text = re.sub(r"([%&#_])", r"\\\1", re.sub(r"`(.*?)`", r"\1", text))
-    text = re.sub(r"\b1e-0?(\d+)", r"$10^{-\1}$", text)
+    text = re.sub(r"\b1e-0?(\d+)", r"$10^{-\1}$", text.replace("+-", "$\\pm$"))
     text = re.sub(r"\b(\d)e-0?(\d+)", r"$\1\\cdot10^{-\2}$", text)
     text = re.sub(r"(\d),(\d{3})", r"\1\\,\2", text)
     return re.sub(r"(\d) x (\d)", r"\1\\,$\\times$\\,\2", text)
