@@ -36,11 +36,11 @@ see medians for gaps and an indicator for each category; all others see gaps and
 a reader looks at: main effects and pairs; of the others coefficients and leaves of trees. Times are CPU seconds of one
 thread, on a machine that was busy with other work.
 
-Ranks are means over tables, with their standard errors. The rating is counted as TabArena counts its Elo: each pair of
-methods plays on each split, by the AUC for two classes, the log loss for several and the RMSE for numbers; a table's
-splits count one together; Bradley and Terry's likelihood is maximised, 400 points are odds of ten to one, and the
-random forest has 1000. Brackets are the middle 95 percent over samples of the tables. Ratings are relative to the
-methods that play, so none here is to be held against one of the arena.
+The rating is counted as TabArena counts its Elo: each pair of methods plays on each split, by the AUC for two classes,
+the log loss for several and the RMSE for numbers; a table's splits count one together; Bradley and Terry's likelihood
+is maximised, 400 points are odds of ten to one, and the random forest has 1000. Brackets are the middle 95 percent over
+samples of the tables. Ratings are relative to the methods that play, so none here is to be held against one of the
+arena.
 
 Measured by `python -m benchmarks readable_models readable_regressors`, written by `python docs/comparison.py`.
 {machine}; commit {commit}."""
@@ -162,9 +162,9 @@ def write_short(results, ranked):
     spread = {"terms": "{:.0f}", "CPU s": "{:.2g}"}
     for column, how in spread.items():
         cells = [how.format(median(results.average(d, method, column) for d in results.splits)) for method in methods]
-        lines.append(f"| {column}, median | " + " | ".join(cells) + " |")
+        lines.append(f"| {column} | " + " | ".join(cells) + " |")
     cells = [f"{per_thousand(results, method):.2g}" for method in methods]
-    lines.append("| CPU s per 1,000 samples, median | " + " | ".join(cells) + " |")
+    lines.append("| CPU s per 1,000 samples | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
 
@@ -186,7 +186,7 @@ def write_ahead(results, method):
         margins[data] = 100 * (ours / theirs - 1 if column == "RMSE" else rise * (ours - theirs))
     behind = sorted((margin, data) for data, margin in margins.items() if margin > 0.1)[::-1]
     ahead = sorted((margin, data) for data, margin in margins.items() if margin < -0.1)
-    said = "percent of EBM's RMSE" if method == OURS[1] else "hundredths of AUC or log loss"
+    said = "percent of EBM's RMSE" if method == OURS[1] else "hundredths of AUC, or of log loss for several classes"
     shown = [", ".join(f"{data} {abs(margin):.1f}" for margin, data in found) or "none" for found in (behind, ahead)]
     return [
         f"`{method}` is behind EBM on {len(behind)} tables and ahead on {len(ahead)} of {len(margins)} by more than a "
@@ -258,6 +258,7 @@ def write(rows, regression_rows):
     lines = [HEAD.format(**told), "## In short", ""]
     lines += write_short(results, (("error", 1), ("log loss", 1), ("AUC", -1)))
     lines += [f"Over {len(results.splits)} tables for classification, all that every method has been measured on.", ""]
+    lines += ["Ranks are means, with their standard errors, terms and seconds medians over the tables.", ""]
     lines += write_short(regressions, (("RMSE", 1),))
     lines += [f"Over {len(regressions.splits)} tables for regression.", "", DETAILS.format(**told), ""]
     lines += ["## Beside EBM", "", *write_ahead(results, OURS[0]), *write_ahead(regressions, OURS[1])]

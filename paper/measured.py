@@ -20,12 +20,14 @@ NUMBERS = {
     "cells within": ("docs/reproduction/README.md", r"- All\. .*? of which (\d+) within two"),
     "cells fewer": ("docs/reproduction/README.md", r"- All\. .*? (\d+) have fewer splits yet"),
     "cells worse": ("docs/reproduction/README.md", r"- All\. .*? better, (\d+) worse"),
-    "tables": ("docs/comparison.md", r"Over (\d+) data sets"),
+    "tables": ("docs/comparison.md", r"Over (\d+) tables for classification"),
     "error": ("docs/comparison.md", r"Its error in percent less EBM's is ([\d.]+) in"),
     "error spread": ("docs/comparison.md", r"Its error in percent less EBM's is .*? of ([\d.]+)\.\n"),
     "log loss": ("docs/comparison.md", r"Its log loss less EBM's is -([\d.]+) in"),
     "log loss spread": ("docs/comparison.md", r"Its log loss less EBM's is .*? of ([\d.]+)\.\n"),
-    "largest gap": ("docs/comparison.md", r"`AdditiveClassifier`: .*?, ([\d.]+) at most"),
+    "AUC": ("docs/comparison.md", r"Its AUC less EBM's is -([\d.]+) in"),
+    "AUC spread": ("docs/comparison.md", r"Its AUC less EBM's is .*? of ([\d.]+)\.\n"),
+    "largest gap": ("docs/comparison.md", r"gaps of `AdditiveClassifier`: .*?, ([\d.]+) at most"),
     "warm": ("docs/know/numerics.md", r"`AdditiveClassifier` ([\d.]+) \("),
     "cold": ("docs/know/numerics.md", r"`AdditiveClassifier` [\d.]+ \(([\d.]+)\)"),
     "growth": ("docs/know/growth.md", r"samples \(from 10,000 on\).*\| ([\d.]+) \| [\d.]+ \|"),
@@ -38,7 +40,7 @@ NUMBERS = {
 SPEED = ("stump_search", "interactions", "lpboost_masters", "hinge_masters", "additive_svm", "kernel_svm")
 """The benchmarks of the table of times, each with its first row."""
 
-METHODS = ("AdditiveClassifier", "EBM", "CatBoost", "LightGBM", "logistic")
+METHODS = ("AdditiveClassifier", "EBM", "CatBoost", "LightGBM")
 """The columns that are shown of `docs/comparison.md`."""
 
 TYPED = re.compile(r"\$.*?\$|\\\[.*?\\\]|\\(?:cite\w*|num|label|ref|input|url|vspace|cmd)\*?\{.*?\}|%.*?\n", re.DOTALL)
