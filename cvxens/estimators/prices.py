@@ -552,8 +552,8 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
 def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
-    By default those that `PriceSearchCV` says, two of few samples of a class; others are of the samples as they were
-    given, with targets y.
+    By default those that `PriceSearchCV` says, two of few samples of a class, of one of each all samples on either side;
+    others are of the samples as they were given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"
@@ -578,9 +578,9 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     # counts that are all 0 have no model, nor do others tell anything that are all alike
     classes = min(2, len(np.unique(sample.given))) if strata is None else len(np.unique(strata))
     kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= classes and test.any()]
-    if not kept:
+    if not kept and cv is not None:
         raise InvalidInput("cv", f"found folds of which none trains on {classes} classes", "give others, or the price")
-    return kept
+    return kept or [(np.ones(n_samples, dtype=bool),) * 2]
 
 
 class AsTheyAre(Accepts):
