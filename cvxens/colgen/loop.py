@@ -892,8 +892,7 @@ class Search:
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
-        self.last, self.incumbent = step, step.incumbent
-        incumbent = step.incumbent
+        self.last, self.incumbent = step, (incumbent := step.incumbent)
         size = self._find_size(step.columns) if self.formulation.find_size(1.0) else 0.0
         objective, bound = incumbent.solution.objective, incumbent.bound
         gap = relative_gap(objective, bound, size=size)
@@ -942,9 +941,9 @@ class Search:
         """Return the problem over some columns, as the master has it where these are its first ones."""
         known = () if self.last is None else self.last.columns
         if isinstance(self.master, FastMaster) and tuple(columns) == known[: len(columns)]:
-            restricted = self.master.restricted
-            if restricted.formulation is self.formulation and len(known) <= restricted.n_columns:
-                return restricted
+            mine = self.master.restricted
+            if mine.formulation is self.formulation and len(known) <= mine.n_columns:
+                return mine
         restricted = self.restrict()
         restricted.add(columns)
         return restricted

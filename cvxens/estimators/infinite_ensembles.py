@@ -56,7 +56,7 @@ from cvxens.problems.maps import doubly_centred, factor
 from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.proofs import Layout, Proof, prove_kernel
 from cvxens.rounding import sum_error
-from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, StumpEnsemble, solve_additive_svm
+from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, solve_additive_svm
 from cvxens.solvers.blockwise import WHOLE, KernelRows, KernelSVM, KernelSVR, expand, solve_blockwise, solve_prices
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array, KernelFunction, Matrix, Numbers
@@ -563,7 +563,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         """The averaged stumps of LL08 Theorem 8 with their weights; as `shape_functions_`."""
         return self._view_additive(lambda model: model.cells)
 
-    def sample_ensemble(self, k: int, random_state: RandomState = None) -> StumpEnsemble | list[StumpEnsemble]:
+    def sample_ensemble(self, k: int, random_state: RandomState = None) -> Cells | list[Cells]:
         """Draw stumps whose average tends to the classifier; of additive kernels only.
 
         Parameters
@@ -575,7 +575,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
 
         Returns
         -------
-        StumpEnsemble
+        Cells
             A function from X to scores; a list over the sub-problems where there are several.
         """
         random = validation.generator(random_state)

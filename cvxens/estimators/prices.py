@@ -552,7 +552,7 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
 def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
-    By default those that `PriceSearchCV` says, two of few samples of a class, of one of each all samples on either side;
+    By default those that `PriceSearchCV` says, two of few samples of a class, of one of each all samples on both sides;
     others are of the samples as they were given, with targets y.
     """
     if not isinstance(sample, Sample | TargetSample):

@@ -52,7 +52,7 @@ from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, SVMSolution
 from cvxens.types import Array, Data, FieldsOnly, Numbers
 
-__all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "StumpEnsemble", "solve_additive_svm"]
+__all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "solve_additive_svm"]
 
 Order: TypeAlias = NDArray[np.int32]
 """Samples by ascending value of each feature, (n_features, n_samples)."""
@@ -363,7 +363,7 @@ class Cells:
     features : ndarray of int, shape (n_cells,)
         The feature d of each.
     low, high : ndarray of shape (n_cells,)
-        The gap between two knots.
+        The gap between two knots; of one without a width there is one stump, and its threshold counts as above it.
     weights : ndarray of shape (n_cells,)
         Of either sign.
     intercept : float
@@ -374,8 +374,8 @@ class Cells:
     >>> cells = Cells(np.array([0]), np.array([0.0]), np.array([2.0]), np.array([-1.0]), 0.5)
     >>> cells([[-1.0], [1.0], [3.0]])
     array([ 1.5,  0.5, -0.5])
-    >>> cells.sample(3, random_state=0).signs
-    array([-1., -1., -1.])
+    >>> cells.sample(3, random_state=0)([[-1.0], [3.0]])
+    array([ 1.5, -0.5])
     """
 
     features: NDArray[np.intp]
@@ -390,10 +390,12 @@ class Cells:
         scores = np.full(len(X), self.intercept)
         for d, low, high, weight in zip(self.features, self.low, self.high, self.weights, strict=True):
             # the mean of sign(x - t) over t in [low, high]
-            scores += weight * np.clip((2 * X[:, d] - low - high) / (high - low), -1.0, 1.0)
+            below, above = X[:, d] - low, X[:, d] - high
+            sign = np.clip((below + above) / (high - low), -1.0, 1.0) if high > low else np.copysign(1.0, above)
+            scores += weight * sign
         return scores
 
-    def sample(self, k: int, random_state: validation.RandomState = None) -> StumpEnsemble:
+    def sample(self, k: int, random_state: validation.RandomState = None) -> Cells:
         """Draw k stumps, each cell as often as its weight is large, thresholds uniformly within.
 
         Their average tends to the classifier as k grows; every mean is exact.
@@ -405,44 +407,8 @@ class Cells:
         rng = validation.generator(random_state)
         drawn = rng.choice(len(self.weights), size=k, p=np.abs(self.weights) / total)
         thresholds = rng.uniform(self.low[drawn], self.high[drawn])
-        return StumpEnsemble(self.features[drawn], thresholds, np.sign(self.weights[drawn]), total / k, self.intercept)
-
-
-@dataclass(frozen=True, eq=False)
-class StumpEnsemble:
-    """b + weight sum_j signs_j sign(x_d - thresholds_j): stumps that all weigh the same.
-
-    Parameters
-    ----------
-    features, thresholds, signs : ndarray of shape (n_stumps,)
-        A sample on its threshold counts as above it.
-    weight, intercept : float
-        Of each stump, and b.
-
-    Examples
-    --------
-    >>> stumps = StumpEnsemble(np.array([0, 0]), np.array([0.0, 1.0]), np.array([1.0, -1.0]), 0.5, 0.25)
-    >>> stumps([[-1.0], [0.5], [1.0]])
-    array([0.25, 1.25, 0.25])
-    """
-
-    features: NDArray[np.intp]
-    thresholds: Array
-    signs: Array
-    weight: float
-    intercept: float
-
-    def __call__(self, X: Data) -> Array:
-        """Evaluate on `X` (n, n_features), sorting the thresholds; returns (n,)."""
-        X = validation.finite_array("X", X, ndim=2)
-        total = np.zeros(len(X))
-        for d in np.unique(self.features):
-            own = np.flatnonzero(self.features == d)
-            own = own[np.argsort(self.thresholds[own])]
-            # sum_j s_j sign(x - t_j) = 2 (sum of s_j with t_j <= x) - sum of all s_j
-            sums = np.concatenate([[0.0], np.cumsum(self.signs[own])])
-            total += 2 * sums[np.searchsorted(self.thresholds[own], X[:, d], side="right")] - sums[-1]
-        return self.intercept + self.weight * total
+        weights = np.sign(self.weights[drawn]) * (total / k)
+        return Cells(self.features[drawn], thresholds, thresholds, weights, self.intercept)
 
 
 Starts: TypeAlias = NDArray[np.int64]

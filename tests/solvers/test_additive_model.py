@@ -69,14 +69,13 @@ def test_cells_are_the_averaged_stumps_of_theorem_8():
 
 
 def test_ensembles_tend_to_the_classifier():
-    errors = [np.abs(MODEL.cells.sample(k, random_state=0)(X) - MODEL(X)).mean() for k in (100, 10_000, 400_000)]
+    errors = [np.abs(MODEL.cells.sample(k, random_state=0)(X) - MODEL(X)).mean() for k in (100, 4_000, 60_000)]
     assert errors[0] > 5 * errors[1] > 10 * errors[2]
     assert errors[2] < 0.02
 
 
 def test_an_ensemble_is_the_sum_of_its_stumps():
     ensemble = MODEL.cells.sample(25, random_state=1)
-    votes = np.where(X[:, ensemble.features] >= ensemble.thresholds, ensemble.signs, -ensemble.signs)
-    assert_allclose(ensemble(X), ensemble.intercept + ensemble.weight * votes.sum(axis=1), atol=1e-12)
-    again = MODEL.cells.sample(25, random_state=1)
-    assert (again.thresholds == ensemble.thresholds).all()
+    votes = np.where(X[:, ensemble.features] >= ensemble.low, ensemble.weights, -ensemble.weights)
+    assert_allclose(ensemble(X), ensemble.intercept + votes.sum(axis=1), atol=1e-12)
+    assert (MODEL.cells.sample(25, random_state=1).low == ensemble.low).all()
