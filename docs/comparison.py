@@ -187,7 +187,7 @@ def write_ahead(results, method):
     behind = sorted((margin, data) for data, margin in margins.items() if margin > 0.1)[::-1]
     ahead = sorted((margin, data) for data, margin in margins.items() if margin < -0.1)
     said = "percent of EBM's RMSE" if method == OURS[1] else "hundredths of AUC, or of log loss for several classes"
-    shown = [", ".join(f"{data} {abs(margin):.1f}" for margin, data in found) or "none" for found in (behind, ahead)]
+    shown = ["; ".join(f"{data} ({abs(margin):.1f})" for margin, data in found) or "none" for found in (behind, ahead)]
     return [
         f"`{method}` is behind EBM on {len(behind)} tables and ahead on {len(ahead)} of {len(margins)} by more than a "
         f"tenth, counted in {said}.",
