@@ -886,8 +886,7 @@ class Search:
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
-        self.last, self.incumbent = step, step.incumbent
-        incumbent = step.incumbent
+        self.last, self.incumbent = step, (incumbent := step.incumbent)
         size = self._find_size(step.columns) if self.formulation.find_size(1.0) else 0.0
         objective, bound = incumbent.solution.objective, incumbent.bound
         gap = relative_gap(objective, bound, size=size)
