@@ -572,6 +572,10 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 class Predictor(Learner):
     """An estimator whose scores are its predictions: a regressor, a ranker, or a survival model."""
 
+    def _rate(self) -> object:
+        """Return what chooses a price, if nothing else is asked for, as scikit-learn's `check_scoring` takes it."""
+        return "neg_mean_absolute_error"
+
     def predict(self, X: Data) -> Array:
         """Predict the targets of a regression, the order of a ranking, or the risks of a survival model.
 
@@ -597,10 +601,6 @@ class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
     _kind_of_sample: ClassVar[type[Any]] = TargetSample
-
-    def _rate(self) -> object:
-        """Return what chooses a price, if nothing else is asked for, as scikit-learn's `check_scoring` takes it."""
-        return "neg_mean_absolute_error"
 
 
 def _has_link(classifier: Any) -> bool:

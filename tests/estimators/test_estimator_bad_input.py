@@ -125,11 +125,9 @@ def test_parameters_that_do_not_go_with_numbers(estimator, words):
     assert_refused(clone(estimator), X[:, 0], words)
 
 
-def test_what_a_matrix_and_pairs_of_classes_do_not_go_with():
+def test_what_a_matrix_does_not_go_with():
     with pytest.raises(InvalidInput, match="rows and columns"):
         InfiniteEnsembleSVC("precomputed").fit(X @ X.T, Y, sample_weight=WEIGHTS)
-    with pytest.raises(InvalidInput, match=r"multi_class: found 'ovo' .*; for pairs: sklearn.multiclass.OneVsOneCl"):
-        InfiniteEnsembleSVC(multi_class="ovo")
 
 
 @pytest.mark.parametrize("name", DENSE)
