@@ -437,7 +437,7 @@ def _check_values(column: Column, n_samples: int, argument: str) -> Column:
             return column
         found = f"with values of shape {values.shape} for {n_samples} samples, or not finite"
     except (IndexError, TypeError, ValueError) as error:
-        found = f"which has no hash, or cannot be given the oracle's sample: {error}"
+        found = f"which the oracle's sample cannot be given to: {error}"
     raise InvalidInput(argument, f"found {column.hypothesis}, {found}", "give ones that hash, of samples like its own")
 
 

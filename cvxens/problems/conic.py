@@ -223,11 +223,6 @@ class Stated:
         self.variable.value = value
         return self
 
-    @property
-    def is_current(self) -> bool:
-        """True if the parameters still have these values."""
-        return all(np.array_equal(parameter.value, value) for parameter, value in self.parameters)
-
 
 def canonicalise(problem: cp.Problem) -> tuple[ConicForm, Any, Any, Any]:
     """Return the conic form of a problem of cvxpy's, which names no rows, and cvxpy's data, chain and inverse."""

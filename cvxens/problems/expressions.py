@@ -148,7 +148,8 @@ class ConicLoss(Loss):
 
     def state(self, shape: tuple[int, ...]) -> Stated:
         """Return what the loss of margins of this shape is stated as; once for the values of parameters."""
-        if shape not in self._stated or not self._stated[shape].is_current:
+        known = self._stated.get(shape)
+        if known is None or not all(np.array_equal(of.value, value) for of, value in known.parameters):
             self._stated[shape] = Stated.of(self.model, shape)
         return self._stated[shape]
 

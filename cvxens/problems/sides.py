@@ -223,7 +223,11 @@ class SideLoss(ConicLoss):
     def price(self, u: Array) -> Array:
         """Return multipliers of the constraints that give u its dual value; a solver's, where u was not adopted."""
         known = self.find_prices(u)
-        return self._solve_prices(u) if known is None else known
+        prices = self._solve_prices(u) if known is None else known
+        rows = np.hstack([self.pulls, self.charges]) + 0.0
+        of = {row.tobytes(): price for row, price in zip(rows, prices, strict=True)}
+        back = [of.get(row.tobytes(), 0.0) for row in 0.0 - rows]  # of the reverse, which at 0 counts by the difference
+        return np.where(self.limits == 0, np.maximum(prices - back, 0.0), prices)
 
     def _solve_prices(self, u: Array, far: float = inf) -> Array:
         """Return the multipliers of the constraints with the highest dual value for some u, as a solver finds them.
