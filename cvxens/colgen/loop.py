@@ -961,11 +961,10 @@ class Search:
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
         (loss, penalty), solution = self.formulation.terms, last.solution
-        if solution.objective < inf:
-            return
-        domain = loss.domain(solution.u.shape)
+        # multipliers over shards are no array
+        domain = loss.domain(np.shape(solution.u))
         # constraints that no margins satisfy are refuted by multipliers of 0
-        if domain is None and not solution.u.any():
+        if solution.objective < inf or (domain is None and not solution.u.any()):
             return
         if len(solution.w) and penalty.primal_violation(penalty.repair(solution.w)) > FEASIBLE:
             found = f"found that no weights of all {len(last.columns)} hypotheses satisfy its constraints"

@@ -496,10 +496,9 @@ class DaskLPBoostClassifier(DaskEnsemble):
                 "give C: its optimum U is that of nu = U / (C times the sum of the sample weights), where rho = 1 / U"
             )
             raise InvalidInput("nu", f"found {self.nu!r}", remedy)
-        if self.C is None:
-            positive = to_float(sample.map_reduce(sum_positive))
-            return formulations.soft_margin(price_slack(sample.total_weight, positive))
-        return formulations.soft_margin(validation.positive("C", self.C))
+        if self.C is not None:
+            return formulations.soft_margin(validation.positive("C", self.C))
+        return formulations.soft_margin(price_slack(sample.total_weight, to_float(sample.map_reduce(sum_positive))))
 
 
 @final

@@ -19,8 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.special import softmax
-from sklearn.metrics import accuracy_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -57,7 +55,7 @@ from cvxens.estimators.base import (
 from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.solvers.byte_rows import as_bytes
-from cvxens.types import Array, Data, Given, Labels, Matrix
+from cvxens.types import Array, Data, Labels, Matrix
 from cvxens.validation import RandomState
 
 
@@ -330,22 +328,6 @@ class Boosting(Classifier):
         [6, 5, 5, 4]
         """
         yield from map(self._classes, self.staged_decision_function(X))
-
-    @available_if(lambda self: callable(self.predict_proba))
-    def staged_predict_proba(self, X: Data) -> Iterator[Array]:
-        """Yield the probabilities (n_samples, n_classes) of X (n_samples, n_features) after every round.
-
-        Ensembles without `predict_proba` lack it; after the last round they are its answer, up to rounding.
-        """
-        yield from map(self._link, self._staged(X))
-
-    def staged_score(self, X: Data, y: ArrayLike, sample_weight: Given = None) -> Iterator[float]:
-        """Yield the accuracy on X (n_samples, n_features) of classes y after every round; the last one is `score`'s.
-
-        The samples count as often as `sample_weight` (n_samples,) says, by default once each.
-        """
-        for classes in self.staged_predict(X):
-            yield float(accuracy_score(y, classes, sample_weight=sample_weight))
 
     def _staged(self, X: Data) -> Iterator[Array]:
         """Yield the raw scores of samples after every round."""

@@ -425,7 +425,7 @@ def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: Given) -> Ce
     weighted = "the given weights" if sample_weight is not None else "samples that weigh the same"
     kernel = Gaussian(float(model._gamma)) if model.kernel == "rbf" else model.kernel
     prover = None
-    if isinstance(kernel, Kernel) and (stated := kernel.state(X)) is not None:
+    if isinstance(kernel, Kernel) and (stated := kernel.range_free_equivalent(X).state(X)) is not None:
         name, gamma, scales = stated
         told = formulations.svm(prices), X, signs, name, np.abs(v), b
         prover = partial(prove_kernel, *told, gamma=gamma, scales=scales)

@@ -55,9 +55,6 @@ class Perceptron(Kernel):
     neutral = True
     homogeneity = 1.0
 
-    def state(self, X: Data) -> Statement:
-        return "perceptron", None, ()
-
     @property
     def is_data_independent(self) -> bool:
         return self.radius is not None

@@ -28,7 +28,7 @@ from scipy.linalg import eigh
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.limits import map_slices, shares_for, threads_for
+from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import Edges, as_rows, centres
 from cvxens.problems.modelling import cp
 from cvxens.problems.penalties import Penalty
@@ -90,10 +90,10 @@ class DenseColumns:
         return max(float(self.H.max(initial=0.0)), -float(self.H.min(initial=0.0)))
 
     def scores(self, w: Array) -> Array:
-        return self.H @ w if self.H.size < 2**21 else _multiply(self.H, w)
+        return self.H @ w
 
     def edges(self, s: Array) -> Array:
-        return self.H.T @ s if self.H.size < 2**21 else _multiply(self.H.T, s)
+        return self.H.T @ s
 
     def measure_scores(self, w: Array) -> tuple[Array, Array]:
         """Evaluate H w as precisely as possible, and bound the error of every entry."""
@@ -105,11 +105,6 @@ class DenseColumns:
 
     def link(self, w: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
         return self.H @ w, []
-
-
-def _multiply(A: Array, x: Array) -> Array:
-    """Return A x in slices of the rows of A, of which threads take several at a time."""
-    return np.concatenate(map_slices(lambda rows: A[rows] @ x, len(A), shares_for(len(A), A.size)))
 
 
 class StepColumns:

@@ -418,8 +418,7 @@ def prove_kernel(
     if len(scales) not in (0, X.shape[1] * (kernel == "stump")) or not all(0 <= scale < inf for scale in scales):
         remedy = "give numbers of at least 0, one for each feature of stumps"
         raise InvalidInput("scales", f"found {scales!r:.100} for the {kernel} kernel", remedy)
-    over = f"functions of the {kernel} kernel"
-    form = Form.from_formulation(formulation, len(signs), over)
+    form = Form.from_formulation(formulation, len(signs), f"functions of the {kernel} kernel")
     form = replace(form, gamma=simplest(gamma) if gamma else Fraction(0), scales=scales)
     multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=True)
     point = Point(None, Fraction(float(intercept)), *multipliers)

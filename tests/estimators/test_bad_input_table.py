@@ -112,8 +112,7 @@ def used(model, use, *data):
 
 
 def uses_of_new_samples(name):
-    staged = ("staged_decision_function", "staged_predict", "staged_predict_proba")
-    uses = ("predict", "decision_function", "predict_proba", *staged)
+    uses = ("predict", "decision_function", "predict_proba", "staged_decision_function", "staged_predict")
     return [use for use in uses if hasattr(PUBLIC[name], use)]
 
 
@@ -149,10 +148,8 @@ ARGUMENTS = {
     "predict_proba": (X,),
     "staged_decision_function": (X,),
     "staged_predict": (X,),
-    "staged_predict_proba": (X,),
     "predict_cumulative_hazard_function": (X,),
     "predict_survival_function": (X,),
-    "staged_score": (X, Y),
     "get_rules": (X, Y),
     "report": ("never_written.html",),
     "score": (X, Y),
