@@ -314,8 +314,7 @@ class _Columns:
             for column in priced.columns:
                 _check_values(column, len(solution.s), "oracle")
             raise self._contradicted("an edge that is not a number")
-        own_edge = max(answered, float(sizes[own].max(initial=-inf)))
-        found = Priced(priced.columns, own_edge, float(squares[own].sum()), answered)
+        found = Priced(priced.columns, float(sizes[own].max(initial=answered)), float(squares[own].sum()), answered)
         self._check_bounds(priced, found, solution)
         # with w >= 0 a negative edge takes nothing off a bound
         square_sum = priced.edge_square_sum if solution.is_free else priced.rising_square_sum

@@ -134,7 +134,7 @@ def _choose(values: Array, shares: Array, low: Array, high: Array, most: int) ->
 def scale_ranges(sample: ShardedSample) -> Array:
     """Return the scale of each feature, (n_features,), by the default kernel of one machine: ranges count alike."""
     ends = np.stack([sample.low.min(axis=1), sample.high.max(axis=1)])
-    return TrainingKernel.from_sample("decision-stump", None, ends).scale
+    return TrainingKernel.from_sample("decision-stump", None, ends).kernel.additive_scales(ends)
 
 
 def find_roots(sample: ShardedSample) -> Array:

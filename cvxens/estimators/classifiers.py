@@ -153,7 +153,7 @@ class LPBoostClassifier(Ensemble, Classifier):
         """
         y, weights, found = sample.signs, sample.weights / sample.weights.sum(), run.certificate
         alone = oracle.price(y * weights).columns[:1]
-        at_default = formulations.soft_margin(price_slack(1.0, weights @ (y > 0)) * weights)
+        at_default = formulations.soft_margin(price_slack(1.0, weights[y > 0].sum()) * weights)
         coarse = column_generation(at_default, oracle, y, tol=1e-2, max_columns=self.max_columns)
         tried = [run, coarse, replace(run, columns=alone, weights=np.ones(len(alone)))]
         scores = [
@@ -177,7 +177,7 @@ class LPBoostClassifier(Ensemble, Classifier):
         return run
 
     def _usual_price(self, sample: Sample) -> float | None:
-        return price_slack(sample.weights.sum(), sample.weights @ (sample.signs > 0)) if self.nu is None else None
+        return price_slack(sample.weights.sum(), sample.weights[sample.signs > 0].sum()) if self.nu is None else None
 
     def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> Attributes:
         return {"nu_": self.nu}

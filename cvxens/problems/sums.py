@@ -373,10 +373,9 @@ class ScalarSum:
         jumps = np.flatnonzero(np.abs(np.diff(bends)) > 0.05 * bends.max())[:16]
         grid = np.unique(np.append(grid, np.linspace(grid[jumps], grid[jumps + 2], 500)))
         left, right = phi.bounds(grid)
-        slopes = -(left + right) / 2
-        u, range_of_u = slopes[::-1], float(np.ptp(slopes))
-        # the share of the range of u that a smooth function's may fall by from one point to the next, or at one
-        if not range_of_u > 0 or max(-np.diff(slopes).min(), (right - left).max()) > 0.02 * range_of_u:
+        u, range_of_u, slopes = -right[::-1], float(np.ptp(right)), -right
+        # the share of the range of u that a smooth function's may fall by from one point to the next; at one it is 0
+        if not range_of_u > 0 or max(np.diff(right).max(), 1e8 * (right - left).max()) > 0.02 * range_of_u:
             return None
         u = np.unique(np.append(u, [min(wanted.min(), u[0]), max(wanted.max(), u[-1])]))
         bounds = _bound(phi, u)
@@ -388,10 +387,6 @@ class ScalarSum:
         return self.of.prices * self.of.scales
 
     @cached_property
-    def _has_kinks(self) -> bool:
-        return bool(np.less(*self.of.curve.bounds(self.v)).any())
-
-    @cached_property
     def _ends(self) -> tuple[Array, Array]:
         """The least and the largest multipliers of samples."""
         ends = np.sort(self._units * self.u[[0, -1], np.newaxis], axis=0) - self.of.slopes
@@ -399,10 +394,9 @@ class ScalarSum:
         return np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)
 
     def multipliers(self, z: Array) -> Array:
-        """Return minus the slopes of samples, interpolated where some jump; beyond the table those at its ends."""
+        """Return minus the slopes, sample by sample; beyond the table those at its ends."""
         v = np.clip(self.of.scales * z + self.of.shifts, *self.v[[0, -1]])
-        of_phi = np.interp(v, self.v, self.slopes) if self._has_kinks else -self.of.curve.slopes(v)
-        return self._units * of_phi - self.of.slopes
+        return -self._units * self.of.curve.slopes(v) - self.of.slopes
 
     def best_intercept(self, f: Array, y: Array) -> Array | None:
         """Return the b at which the multipliers of ``y (f + b)`` balance; None where no b in the table does that."""
