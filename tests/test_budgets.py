@@ -8,11 +8,11 @@ HOUSE = {
     "lines": 58315,
     "code": 33695,
     "class names used twice": 3,
-    "module constants": 288,
-    "hasattr + getattr": 78,
-    "Any": 690,
+    "module constants": 287,
+    "hasattr + getattr": 77,
+    "Any": 687,
     "Any in public": 0,
-    "test lines": 45210,
+    "test lines": 45195,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
