@@ -247,11 +247,11 @@ class BinnedFeatures:
             return _choose_shares(places, self.starts[feature + 1] - self.starts[feature])
         if len(places) <= self._most:
             return places
-        total, below = self._sum_masses(feature)
-        return places[np.unique(find_quantiles(below[places - 1], total, self._most)[0])]
+        masses = np.add.reduceat(self._weigh_entries(feature), np.append(0, places))
+        return places[np.unique(find_quantiles(masses, self._most)[0])]
 
-    def _sum_masses(self, feature: int) -> tuple[float, Array]:
-        """Return the mass of all samples, and its sums up to each sorted entry."""
+    def _weigh_entries(self, feature: int) -> Array:
+        """Return the mass of the samples of each sorted entry."""
         if self._masses is None:
             # without weights only the order of values counts, which is sorted already
             values = self.entry_values[self.entries(feature)]
@@ -263,7 +263,7 @@ class BinnedFeatures:
             masses, rows = self._masses, self.ascending(feature)
             others = masses[rows[rows < len(masses)]].sum() + masses[self.missing[feature]].sum()
             entries = np.append(masses, masses.sum() - others)[rows]
-        return float(entries.sum()), entries.cumsum()
+        return entries
 
     @cached_property
     def counts(self) -> Ints:
@@ -402,17 +402,20 @@ def sum_before(values: Ints, starts: Ints) -> Ints:
     return np.asarray(accumulate(np.atleast_2d(values), starts).reshape(values.shape) - values)
 
 
-def find_quantiles(below: Array, total: float, most: int) -> tuple[Ints, Ints]:
+def find_quantiles(masses: Array, most: int) -> tuple[Ints, Ints]:
     """Return the cut nearest to each of so many quantiles, of equal shares of a mass, and the one at or after it.
 
-    The mass before every cut is ascending; behind the last one there is no other.
+    Cuts are between masses. One counts as a share at the most: the zeros of a column that has hardly anything else
+    leave the other shares to the rest.
 
     Examples
     --------
-    >>> find_quantiles(np.array([1.0, 4.0, 9.0]), 10.0, 3)
-    (array([0, 1, 2]), array([1, 2, 2]))
+    >>> find_quantiles(np.array([97.0, 1.0, 1.0, 1.0]), 3)
+    (array([0, 1, 2]), array([0, 1, 2]))
     """
-    wanted = np.arange(1, most + 1) * total / (most + 1)
+    for _ in range(9):
+        masses = np.minimum(masses, masses.sum() / (most + 1))
+    below, wanted = masses.cumsum()[:-1], np.arange(1, most + 1) * masses.sum() / (most + 1)
     after = np.searchsorted(below, wanted)
     left, right = np.maximum(after - 1, 0), np.minimum(after, len(below) - 1)
     return np.where(wanted - below[left] <= below[right] - wanted, left, right), after

@@ -165,3 +165,10 @@ def test_one_column_of_any_matrix(kind, dtype):
 def test_entries_of_one_place_are_summed():
     twice = csc_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(3, 1))
     assert column(twice, 0).tolist() == [3.0, 0.0, 0.0]
+
+
+def test_zeros_leave_the_quantiles_to_the_rest():
+    x = np.append(np.zeros(9000), np.random.default_rng(0).exponential(size=1000))
+    counts = np.histogram(x[x > 0], BinnedFeatures(x[:, np.newaxis], n_bins=33).thresholds[0])[0]
+    assert len(counts) == 31
+    assert np.ptp(counts) <= 2

@@ -415,8 +415,7 @@ def _choose_middles(segments: Segments, own: tuple[int, int], most: int) -> tupl
     if len(inner) <= most and not (mixed.any() and len(inner)):
         return inner, each[mixed]
     # the segments up to which the mass reaches a quantile, and the nearer of their two ends
-    below = np.cumsum(segments.positive[each]).astype(np.float64)
-    nearest, at = find_quantiles(below[:-1], below[-1], most)
+    nearest, at = find_quantiles(segments.positive[each].astype(np.float64), most)
     return np.unique(inner[nearest]), np.unique(each[at[mixed[at]]])
 
 

@@ -590,8 +590,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
             tol, seed = 1e-9 if tol is None else tol, validation.random_state(self.random_state)
             (solution,) = trainer.solve_path(self._pose(trainer, sample), [self.C_], tol, max_time, seed)
             u, b = sample.spread(solution.u), solution.b
-        kernel = self._kernel.function
-        if not isinstance(kernel, Kernel) or (stated := kernel.state(sample.X)) is None:
+        if not isinstance(kernel := self._kernel.function, Kernel) or (stated := kernel.state(sample.X)) is None:
             remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
             raise InvalidInput("kernel", f"found {self.kernel_!r:.100}, which no exact proof is known for", remedy)
         (name, gamma, scales), prices = stated, self.C_ * sample.weights

@@ -416,8 +416,7 @@ def prove_kernel(
     if (gamma is not None) != KERNELS[kernel]:
         raise InvalidInput("gamma", f"found {gamma!r} for the {kernel} kernel", "give one to those that have it")
     if len(scales) not in (0, X.shape[1] * (kernel == "stump")) or not all(0 <= scale < inf for scale in scales):
-        remedy = "give numbers of at least 0, one for each feature of stumps"
-        raise InvalidInput("scales", f"found {scales!r:.100} for the {kernel} kernel", remedy)
+        raise InvalidInput("scales", f"found {scales!r:.100} for a {kernel} kernel", "give each feature of stumps one")
     form = Form.from_formulation(formulation, len(signs), f"functions of the {kernel} kernel")
     form = replace(form, gamma=simplest(gamma) if gamma else Fraction(0), scales=scales)
     multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=True)

@@ -403,8 +403,8 @@ class AdditiveTerms(Union):
     ----------
     X : array-like of shape (n_samples, n_features)
         Finite, or NaN where missing, at least one feature that varies.
-    n_bins : int
-        At most so many bins per feature of pairs, 2 to 256.
+    n_bins : int, optional
+        At most so many bins per feature of pairs, 2 to 256; by default 16, of 5,000 samples and more 64.
     pairs : bool
         False for single features alone.
     pair_cost : float
@@ -439,7 +439,7 @@ class AdditiveTerms(Union):
         self,
         X: Any,
         *,
-        n_bins: int = 16,
+        n_bins: int | None = None,
         pairs: bool = True,
         pair_cost: float = 2.0,
         interactions: Groups | None = None,
@@ -461,6 +461,7 @@ class AdditiveTerms(Union):
         if ramps := list(list_ramps(X, signs, sample_weight, kinds.numeric.tolist())):
             found.append(Pool.of(ramps, X, negations=not sided, **most))
         if pairs and len(kinds.numeric) > 1 and (interactions is None or len(interactions) > 0):
+            n_bins = (16 if len(X) < 5_000 else 64) if n_bins is None else n_bins
             given |= {"n_bins": n_bins, "interactions": interactions, "forbidden": forbidden, "constant": False}
             given["nominal"] = np.flatnonzero(kinds.nominal).tolist()
             cost = validation.positive("pair_cost", pair_cost)
