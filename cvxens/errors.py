@@ -72,7 +72,7 @@ def refusing(
     except raised:
         raise
     except kinds as error:
-        raise raised(argument, f"{found} ({error})", remedy) from None
+        raise raised(argument, f"{found} ({getattr(error, 'strerror', None) or error})", remedy) from None
 
 
 class NotSeparable(CvxensError):

@@ -113,6 +113,10 @@ def variance_of_drawing(trial: Trial, percent: float) -> float:
     return float(sum(share * (100 - share) / size for share, size in classes)) / len(classes) ** 2
 
 
+FIRST_DEFAULTS = {name: {"kernel": "'stump'"} for name in ("InfiniteEnsembleSVC", "InfiniteEnsembleSVR")}
+"""Defaults that are others now: a protocol that says such a parameter is the one that did not have to."""
+
+
 def spell(thing: Any) -> str:
     """Spell out sources, methods and estimators with the parameters that are not as by default, alike in all processes.
 
@@ -139,6 +143,7 @@ def spell(thing: Any) -> str:
         return repr(thing)
     # a parameter that is new, and not used, is not another protocol
     defaults = {name: spell(each.default) for name, each in signature(type(thing)).parameters.items()}
+    defaults |= FIRST_DEFAULTS.get(type(thing).__name__, {})
     spelled = {name: spell(value) for name, value in parameters.items()}
     changed = (f"{name}={text}" for name, text in spelled.items() if text != defaults.get(name))
     return f"{type(thing).__name__}({', '.join(changed)})"

@@ -539,7 +539,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = InfiniteEnsembleSVC(C=0.01).fit(X, y)
+    >>> model = InfiniteEnsembleSVC().fit(X, y)
     >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.95
     (True, True)
     >>> knots, values = model.shape_functions_[0]

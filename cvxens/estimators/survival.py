@@ -106,8 +106,8 @@ def split_survival(y: Data) -> tuple[NDArray[np.bool_] | None, Data]:
     """
     remedy = "give records of two fields, first a bool that is True where there was an event, then the time"
     if not isinstance(y, np.ndarray) or (names := y.dtype.names) is None:
-        if np.shape(y)[1:] not in {(), (1,)}:
-            raise InvalidInput("y", f"found shape {np.shape(y)}", remedy)
+        if np.asarray(y).shape[1:] not in {(), (1,)}:
+            raise InvalidInput("y", f"found shape {np.asarray(y).shape}", remedy)
         return None, y
     if len(names) != 2 or y.ndim != 1 or y.dtype[0].kind != "b":
         raise InvalidInput("y", f"found records of {', '.join(names)}", remedy)

@@ -151,7 +151,7 @@ def check_formulation(
     ...         return 1.1 * super().dual_terms(u)
     >>> check_formulation(Formulation(Careless(C=1.0), L1()))
     Traceback (most recent call last):
-    cvxens.errors.InvalidInput: loss: found Careless with dual_value(u) = 3.72122 at u = [0.3976 0.1125 0.344  0.1606 \
+    cvxens.errors.InvalidInput: loss: found Careless with dual_value(u) = 3.72122 at u = [0.3976 0.1125 0.344 0.1606 \
 0.4129 0.2843], where value(z) + u'z = 3.38292 at z = [0.4156 2.0655 0.6455 1.6535 0.3521 0.9233]; \
 the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms` or `terms`
     """
