@@ -588,9 +588,8 @@ class Predictor(Learner):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions, of a regression of counts or amounts their means. Those of a ranker are scores: within a query,
-            samples of higher grades are to have higher ones.
-            Those of a survival model are scores f too: the hazard is that of f = 0 times exp(f), so that events are the
-            earlier the higher they are.
+            samples of higher grades are to have higher ones. Those of a survival model are scores f too: the hazard is
+            that of f = 0 times exp(f), so that events are the earlier the higher they are.
         """
         check_is_fitted(self)
         return self._to_scores(self._raw_scores(self._accepts().read(self, X)))

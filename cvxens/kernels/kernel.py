@@ -37,9 +37,9 @@ one adds a thousandth to the kernel, in binary digits, so that scaling samples s
 """
 
 Shape: TypeAlias = tuple[Array, Array]
+"""Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
 Statement: TypeAlias = tuple[str, float | None, Sequence[float]]  # the name, gamma and scales of an exact proof
-"""Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
 
 class Kernel(FieldsOnly, ABC):
@@ -81,7 +81,7 @@ class Kernel(FieldsOnly, ABC):
     def state(self, X: Data) -> Statement | None:
         """Return the name, the gamma and the scales by which `cvxens.proofs.prove_kernel` knows it on a sample, if any.
 
-        What y'u = 0 cancels in P2 does not matter there.
+        It is asked of kernels that need no range, `range_free_equivalent`: what y'u = 0 cancels does not matter there.
         """
         scales = self.additive_scales(X)
         return None if scales is None else ("stump", None, () if (scales == 1).all() else scales.tolist())
