@@ -953,7 +953,7 @@ class Search:
         if self._evaluated is None or self._evaluated[0] is not self.incumbent:
             restricted, rounding = self._restrict_to(self.incumbent.columns), inf
             with suppress(TimeUp):
-                rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
+                rounding = restricted.rounding(self.incumbent)
             self._evaluated = self.incumbent, restricted, rounding
         return self._evaluated[1:]
 
@@ -1070,20 +1070,16 @@ def _explain_bound(formulation: Formulation, incumbent: Incumbent) -> str:
 
 
 def certify_incumbent(
-    formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
+    formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float
 ) -> Certificate:
-    """Certify an incumbent whose columns are those of the restricted problem; `rounding` is evaluated if None."""
+    """Certify an incumbent whose columns are those of the restricted problem, which has evaluated their `rounding`."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
-    if rounding is None:
-        rounding = restricted.rounding(solution, u, priced)
     note = _explain_bound(formulation, incumbent)
     try:
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     except TimeUp:
         residuals, rounding, note = {}, inf, "there was no time left to check it"
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
-    if violated:
-        note = Ending.VIOLATED.value
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
@@ -1091,7 +1087,7 @@ def certify_incumbent(
         residuals=residuals,
         rounding=rounding,
         proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
-        note=note,
+        note=Ending.VIOLATED.value if violated else note,
         condition=incumbent.condition,
         size=restricted.size if incumbent.columns else 0.0,
     )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING
-from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
+from cvxens.colgen.protocols import Column, Incumbent, Master, MasterSolution, Priced, relative_gap
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.limits import TimeUp
 from cvxens.problems import Columns, DenseColumns, Formulation, Problem
@@ -262,12 +262,14 @@ class Restricted:
         """Evaluate the margins, or scores, of a solution over the first columns."""
         return self.y * (self._first(len(solution.w)).scores(solution.w) + intercept_of(solution))
 
-    def rounding(self, solution: MasterSolution, u: Array, priced: Priced) -> float:
-        """Bound what rounding can have done to a master's objective, and to the dual value at u for all that is priced.
+    def rounding(self, incumbent: Incumbent) -> float:
+        """Bound what rounding can have done to an incumbent's objective, and to its bound.
 
         The objective came from plain products; the same point is evaluated as precisely as possible, and what it lies
-        above the objective counts as rounding.
+        above the objective counts as rounding. Where proofs are searched for, what the bound lies above the dual value
+        at its multipliers does too: there may be another proof by now, whose rounding is not that of the first.
         """
+        solution, sense = incumbent.solution, self.formulation.sense
         if not np.isfinite(solution.objective):
             return 0.0
         H, w = self._first(len(solution.w)), solution.w
@@ -275,8 +277,9 @@ class Restricted:
             # a column of zeros stands for none
             H, w = DenseColumns(np.zeros((len(self.y), 1))), np.zeros((1, *w.shape[1:]))
         problem = Problem(self.formulation, ColumnMap(H), self.y)
-        precise = problem.evaluate_at(w, intercept_of(solution), self.shrink(u, priced))
-        off = max(self.formulation.sense * precise.primal - solution.objective, 0.0)
+        precise = problem.evaluate_at(w, intercept_of(solution), self.shrink(incumbent.u, incumbent.priced))
+        off = max(sense * precise.primal - solution.objective, 0.0)
+        off += max(0.0, incumbent.bound - sense * precise.dual) if self.formulation.terms[0].is_searched else 0.0
         return precise.rounding + off + ROUNDING * abs(solution.objective)
 
 

@@ -556,7 +556,8 @@ def certify_ensemble(
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     condition = formulation.condition(restricted.shrink(u, priced))
-    certificate = certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced, condition))
+    incumbent = Incumbent(columns, solution, bound, u, priced, condition)
+    certificate = certify_incumbent(formulation, restricted, incumbent, restricted.rounding(incumbent))
     moved = {name: float(np.abs(vars(solution)[name] - point[name]).max()) for name in point if name != "u"}
     return replace(certificate, repair=moved)
 

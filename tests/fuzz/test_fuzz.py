@@ -60,6 +60,7 @@ FOUND = {
     "edges below 0 in rows": 8027,
     "the same in a union": 20490,
     "h and -h of some features alone": 20248,
+    "a later proof of the same multipliers": 547170,
 }
 
 
