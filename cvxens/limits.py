@@ -191,15 +191,19 @@ def find_ending(search: Callable[[], Ending]) -> Ending:
     --------
     >>> def search():
     ...     raise TimeUp
-    >>> find_ending(search).name
-    'MAX_TIME'
+    >>> with limit_time(inf) as deadline:
+    ...     deadline.interrupt()
+    ...     find_ending(search).name
+    'INTERRUPTED'
     """
+    deadline = _DEADLINE.get() or Deadline()
     try:
-        return search()
+        ending = search()
     except KeyboardInterrupt:
         return Ending.INTERRUPTED
     except TimeUp:
-        return Ending.MAX_TIME
+        return deadline.ending
+    return deadline.ending if ending is Ending.MAX_TIME else ending
 
 
 @contextmanager

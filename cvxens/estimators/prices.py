@@ -20,7 +20,6 @@ from contextvars import copy_context
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from inspect import signature
 from itertools import chain
 from math import inf
 from time import perf_counter
@@ -37,7 +36,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
 from cvxens.colgen.oracles import Rows
-from cvxens.colgen.protocols import with_signs
+from cvxens.colgen.protocols import list_parameters, with_signs
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
@@ -607,7 +606,7 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
     vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
     # a scorer, or the metric that it is made of
-    names = {"sample_weight"} & signature(getattr(scorer, "_score_func", scorer)).parameters.keys() if scorer else ()
+    names = {"sample_weight"}.intersection(list_parameters(getattr(scorer, "_score_func", scorer)))
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
         if scorer is None:

@@ -196,7 +196,7 @@ PARAMETERS = {
     "one_standard_error": ["yes", 2, None, np.nan, [True]],
     "average": ["yes", 2, None, np.nan, [True]],
     "pairs": ["some", 2, None, np.nan, [True]],
-    "scoring": ["precise", 3, [], ["accuracy"], {"a": "accuracy"}, np.nan, object(), lambda y, f: 0],
+    "scoring": ["precise", 3, [], ["accuracy"], {"a": "accuracy"}, np.nan, object(), lambda y, f: 0, max],
 }
 """Wrong values of every parameter of a constructor."""
 
