@@ -3,8 +3,8 @@
 Ours beside explainable boosting machines (``pip install interpret-core``), CatBoost, LightGBM, and scikit-learn's
 histogram boosting, random forest and logistic regression, the last two on gaps filled by medians and an indicator for
 each category. A peer that is not there is left out, and the first row says so. Every split takes two thirds of a table
-at random, the classes in proportion, at most `MOST` samples, and tests on the rest, at most as many; seeds are the
-numbers of the splits. Fits take one thread and at most `LIMIT` seconds; terms are what a reader looks at: main effects
+at random, the classes in proportion, at most `MOST` samples or what `LARGE` says, and tests on the rest, at most `MOST`;
+seeds are the numbers of the splits. Fits take one thread and at most `LIMIT` seconds; terms are what a reader looks at: main effects
 and pairs of additive models, coefficients, leaves of trees.
 
 Two defaults of ours, where thresholds are in columns that are mostly zero and how many bins pairs have, were changed
@@ -55,6 +55,9 @@ NAMES_OF_ROWS = ["sample_id", "Instance_name"]
 SPLITS = 9
 MOST = 10_000
 
+LARGE: Mapping[str, int] = {"adult": 30_000}
+"""Tables of which a fit gets more samples."""
+
 FILE = HOME / "readable_models.jsonl"
 
 OURS: Mapping[str, Callable[[], Any]] = {"AdditiveClassifier": cvxens.AdditiveClassifier}
@@ -88,7 +91,7 @@ def load(name: str) -> tuple[pd.DataFrame, Any]:
 def draw(name: str, split: int) -> Part:
     """Return the training and the test part of a split: X, y, X_test, y_test."""
     X, y = load(name)
-    n_train = min(MOST, round(2 * len(y) / 3))
+    n_train = min(LARGE.get(name, MOST), round(2 * len(y) / 3))
     n_test = min(MOST, len(y) - n_train)
     parts = StratifiedShuffleSplit(1, train_size=n_train, test_size=n_test, random_state=split)
     train, test = next(parts.split(X, y))
@@ -126,5 +129,5 @@ def run() -> Iterator[dict[str, Any]]:
     for name in (*NUMBERS, *FRAMES):
         X, y = load(name)
         n_classes = int(y.max()) + 1
-        sizes[name] = min(MOST, len(y)) * X.shape[1] * (n_classes if n_classes > 2 else 1)
+        sizes[name] = min(LARGE.get(name, MOST), len(y)) * X.shape[1] * (n_classes if n_classes > 2 else 1)
     yield from keep(FILE, chosen, sizes, SPLITS, measure)

