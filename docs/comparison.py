@@ -203,8 +203,8 @@ def tell_gaps(results, method):
     return f"{median(gaps):.1g} in the median, {max(gaps):.1g} at most"
 
 
-def write_lost(results):
-    """Return what has no fit, and why."""
+def write_lost(results, kind):
+    """Return the tables of a kind that have no fit of some method, and why."""
     found = defaultdict(list)
     for row in results.lost:
         why = f"more than {row['over']} CPU seconds" if "over" in row else row["failed"].partition("\n")[0]
@@ -218,7 +218,7 @@ def write_lost(results):
         missing = [m for m in results.methods if m not in measured[data] and (data, m) not in over]
         if missing:
             lines.append(f"- {data}: not measured yet with {', '.join(missing)}.")
-    return ["Tables that are not counted, as a method has no fit:", "", *lines, ""] if lines else []
+    return [f"Tables for {kind} that are not counted, as a method has no fit:", "", *lines, ""] if lines else []
 
 
 def write_table(results, title, column, how):
@@ -279,8 +279,8 @@ def write(rows, regression_rows):
         f"Its RMSE is {mean(shares):.2g} percent above EBM's in the mean, with a standard error of "
         f"{stdev(shares) / len(shares) ** 0.5:.2g}.",
         "",
-        *write_lost(results),
-        *write_lost(regressions),
+        *write_lost(results, "classification"),
+        *write_lost(regressions, "regression"),
     ]
     parts = [
         (results, "Test error in percent", "error", lambda value: f"{100 * value:.1f}"),
