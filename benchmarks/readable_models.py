@@ -3,9 +3,9 @@
 Ours beside explainable boosting machines (``pip install interpret-core``), CatBoost, LightGBM, and scikit-learn's
 histogram boosting, random forest and logistic regression, the last two on gaps filled by medians and an indicator for
 each category. A peer that is not there is left out, and the first row says so. Every split takes two thirds of a table
-at random, the classes in proportion, at most `MOST` samples or what `LARGE` says, and tests on the rest, at most `MOST`;
-seeds are the numbers of the splits. Fits take one thread and at most `LIMIT` seconds; terms are what a reader looks at: main effects
-and pairs of additive models, coefficients, leaves of trees.
+at random, the classes in proportion, at most `MOST` samples, or more of the `LARGE` ones, and tests on the rest, at
+most `MOST`; seeds are the numbers of the splits. Fits take one thread and at most `LIMIT` seconds; terms are what a
+reader looks at: main effects and pairs of additive models, coefficients, leaves of trees.
 
 Two defaults of ours, where thresholds are in columns that are mostly zero and how many bins pairs have, were changed
 after a first run here had shown what they cost. On the tables of `additive_accuracy`, eight of them with other classes,

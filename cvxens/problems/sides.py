@@ -106,9 +106,9 @@ class SideLoss(ConicLoss):
 
     @property
     def linear_dual(self) -> LinearDual | None:
-        """The dual of a loss of hinges of one side, where none but that of margins is bounded, with room; else None."""
+        """The dual of a sum of hinges, of which none but those of margins are bounded, with room; of others None."""
         dual = self.loss.linear_dual
-        if dual is None or not dual.is_separable or len(dual.hinges) != 1 or self.on_scores:
+        if dual is None or not dual.is_separable:
             return None
         dual = replace(dual, pulls=self.pulls, limits=self.tighten().limits)
         if not self.has_charges:
@@ -125,7 +125,7 @@ class SideLoss(ConicLoss):
         slacks over the limit.
         """
         dual: Any = self.loss.linear_dual
-        total = float(np.broadcast_to(dual.hinges[0].prices, y.shape).sum())
+        total = sum(float(np.broadcast_to(part.prices, y.shape).sum()) for part in dual.hinges)
         prices = np.full(len(self.limits), 4.0 * total)
         for place in np.flatnonzero(self.charges.any(axis=1)):
             charged = Hinge(self.charges[place])

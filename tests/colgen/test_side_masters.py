@@ -23,6 +23,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Hinge, HuberizedHinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 from cvxens.problems.sides import SideLoss
+from cvxens.problems.target_losses import EpsilonInsensitive, Pinball
 
 X, y = noisy()
 HALF = np.arange(len(y)) < len(y) // 2
@@ -30,19 +31,21 @@ DIFFERENCE = np.where(HALF, 1 / HALF.sum(), -1 / (~HALF).sum())
 PULLS = y * np.stack([DIFFERENCE, -DIFFERENCE])
 
 
-def held(eps, loss=None):
-    return SideLoss(loss or Hinge(0.3), PULLS, np.zeros_like(PULLS), np.full(2, eps))
+def held(eps, loss=Hinge(0.3)):  # noqa: B008
+    pulls = PULLS * (y if loss.on_scores else 1.0)
+    return SideLoss(loss, pulls, np.zeros_like(pulls), np.full(2, eps))
 
 
 @pytest.mark.parametrize("master", [HighsMaster, InteriorPointMaster])
 @pytest.mark.parametrize("eps", [0.0, 0.02, 100.0])
 @pytest.mark.parametrize("nonnegative", [True, False])
-def test_linear_masters_reach_the_optimum_and_hold_exactly(master, eps, nonnegative):
-    formulation = Formulation(held(eps), L1(), intercept=True, nonnegative=nonnegative)
-    truth = column_generation(formulation, Stumps(X), y, tol=1e-6, master=CvxpyMaster).certificate
-    run = assert_optimum(column_generation(formulation, Stumps(X), y, tol=1e-6, master=master), truth.primal, rel=3e-6)
-    f = run.decision_function(X)
-    assert abs(f[HALF].mean() - f[~HALF].mean()) <= (eps or 1e-12)
+@pytest.mark.parametrize("loss", [Hinge(0.3), Pinball(9 * X[:, 0], 0.8), EpsilonInsensitive(9 * X[:, 1] + 1e3, 0.3)])
+def test_linear_masters_reach_the_optimum_and_hold_exactly(master, eps, nonnegative, loss):
+    formulation = Formulation(held(eps, loss), L1(), intercept=True, nonnegative=nonnegative)
+    given = formulation, Stumps(X), None if loss.on_scores else y
+    truth = column_generation(*given, tol=1e-6, master=CvxpyMaster).certificate
+    run = assert_optimum(column_generation(*given, tol=1e-6, master=master), truth.primal, rel=3e-6)
+    assert abs(DIFFERENCE @ run.decision_function(X)) <= (eps or 1e-12)
 
 
 @settings(max_examples=40)
@@ -68,17 +71,15 @@ def test_of_several_multipliers_of_the_constraints_the_best_prove_what_the_refer
     # u = (1/2, 1/2) is a share of the first multipliers, without prices; those of the constraint have the higher bound
     loss = SideLoss(Hinge(2.0), np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([0.3]))
     run = column_generation(Formulation(loss, L1()), Stumps([[0.0], [1.0]]), np.array([1.0, -1.0]), master=CvxpyMaster)
-    # w = 0.15: two slacks of 0.85
-    assert_optimum(run, 0.15 + 2 * 2 * 0.85)
+    assert_optimum(run, 0.15 + 2 * 2 * 0.85)  # w = 0.15: two slacks of 0.85
 
 
 def test_digits_of_weights_that_are_0_do_not_keep_equal_means_from_the_reference():
-    # under equal means of these halves only the constant has a weight
+    # under equal means of these halves only the constant has a weight: w = -1 leaves the slack 2 of the first sample
     X, y = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([1.0, -1.0, -1.0, -1.0])
     difference = np.array([0.5, 0.5, -0.5, -0.5])
     loss = SideLoss(Hinge(0.5), y * np.stack([difference, -difference]), np.zeros((2, 4)), np.zeros(2))
     for options in ({}, {"master": CvxpyMaster}):
-        # w = -1 leaves the slack 2 of the first sample
         assert_optimum(column_generation(Formulation(loss, L1()), Stumps(X), y, tol=1e-6, **options), 2.0)
 
 

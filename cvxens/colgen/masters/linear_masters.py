@@ -317,9 +317,9 @@ def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float
     if not len(stack.pulls):
         return unit * stack.fold(v)
     loss: Any = restricted.problem.loss
-    n, y = len(restricted.y), restricted.y
-    balanced = y if restricted.formulation.intercept else None
-    return np.asarray(loss.adopt(unit * v[:n], unit * stack.scale * v[n:], balanced))
+    alone, prices = np.split(unit * v, [stack.n_copied])
+    balanced = restricted.y if restricted.formulation.intercept else None
+    return np.asarray(loss.adopt(stack.signs @ alone.reshape(len(stack.signs), -1), stack.scale * prices, balanced))
 
 
 def write_variables(stack: Stack, loss: SideLoss, u: Array, unit: float) -> Array:
