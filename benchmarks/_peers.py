@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._record import describe_machine, read_commit
 from cvxens.estimators.explanations import find_shares
-from cvxens.hypotheses import Branch, Scaled, Stump
+from cvxens.hypotheses import Branch, LevelStump, Scaled, Stump
 from cvxens.limits import limit_threads
 
 LIMIT = 300
@@ -148,8 +148,8 @@ def list_terms(hypothesis: Any) -> set[tuple[int, ...]]:
         hypothesis = hypothesis.hypothesis
     halves = [hypothesis.above, hypothesis.below] if isinstance(hypothesis, Branch) else []
     if halves:
-        own = {hypothesis.feature}
-        found = [own | {half.feature} for half in halves if isinstance(half, Stump)] or [own]
+        own = {hypothesis.root.feature}
+        found = [own | {half.feature} for half in halves if isinstance(half, Stump | LevelStump)] or [own]
     else:
         found = [set(find_shares(hypothesis)[0].tolist())]
     return {tuple(sorted(features)) for features in found if features}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import comb, inf, isfinite, nan, prod
+from math import comb, inf, nan, prod
 from typing import Any, Self
 
 import numpy as np
@@ -250,13 +250,19 @@ class Interaction:
                     values[:, j] += mean * (factor if j in known else -factor)
         return values
 
-    def crop(self, X: Given = None) -> tuple[list[Array], Array, Array]:
+    def crop(self, X: Given, levels: Mapping[int, Sequence[str]]) -> tuple[list[Array], Array, Array]:
         """Return what is to be drawn: edges of cells for each feature, and of these cells the table and the masses.
 
-        Each feature reaches over its values in a sample X (n_samples, n_features), or else a little over its cuts.
+        Each feature reaches over its values in a sample X (n_samples, n_features), or else a little over its cuts; one
+        that has `levels` over all of these, each as far as half a code to both sides.
         """
         kept, edges = [], []
         for feature, cuts in zip(self.features, self.cuts, strict=True):
+            if feature in levels:
+                cells, first = np.unique(find_cells(range(len(levels[feature])), cuts), return_index=True)
+                kept.append(cells)
+                edges.append(np.append(first, len(levels[feature])) - 0.5)
+                continue
             low, high = find_span(cuts, None if X is None else column(X, feature))
             inside = np.flatnonzero((cuts > low) & (cuts <= high))
             # the cells that the range meets: the one that it begins in, and those of the cuts inside
@@ -273,7 +279,7 @@ def take_apart(hypothesis: Hypothesis) -> Iterator[tuple[float, float | MainEffe
     Examples
     --------
     >>> from cvxens.hypotheses import Stump
-    >>> tree = Branch(0, 0.5, Stump(1, 2.0, 1), Stump(2, 1.0, -1))
+    >>> tree = Branch(Stump(0, 0.5, 1), Stump(1, 2.0, 1), Stump(2, 1.0, -1))
     >>> [(factor, part.features) for factor, part in take_apart(tree)]
     [(1.0, (0, 1)), (1.0, (0, 1)), (1.0, (0, 2)), (1.0, (0, 2))]
     """
@@ -326,14 +332,10 @@ def _find_cuts(hypothesis: Hypothesis) -> Iterator[tuple[int, float]]:
     match hypothesis:
         case Constant():
             return
-        case Rule():
-            for condition in hypothesis.intervals:
-                if isinstance(condition, Among):
-                    yield from _find_ends(condition.feature, condition.levels)
-                else:
-                    yield from ((condition.feature, end) for end in (condition.low, condition.high) if isfinite(end))
         case LevelStump():
-            yield from _find_ends(hypothesis.feature, hypothesis.levels)
+            yield from ((hypothesis.feature, end) for end in Among(hypothesis.feature, hypothesis.levels).ends)
+        case Rule():
+            yield from ((condition.feature, end) for condition in hypothesis.intervals for end in condition.ends)
         case Staircase():
             yield from ((hypothesis.feature, threshold) for threshold in hypothesis.thresholds)
         case Formula():
@@ -347,14 +349,6 @@ def _find_cuts(hypothesis: Hypothesis) -> Iterator[tuple[int, float]]:
             found = f"found a {name} among the weak learners, which is no sum of tests and slopes of features"
             remedy = "fit with stumps, trees of depth 2, rules, boxes or ramps, or with a kernel of stumps"
             raise InvalidInput("effects", found, remedy)
-
-
-def _find_ends(feature: int, levels: Sequence[int]) -> Iterator[tuple[int, float]]:
-    """Yield the ends of the codes of levels; without any, one cut, as what is missing has a cell of its own."""
-    for level in levels:
-        yield from ((feature, float(level)), (feature, level + 1.0))
-    if not levels:
-        yield feature, 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -361,10 +361,9 @@ def _add_learner(hypothesis: Hypothesis, graph: Graph) -> str:
             held = graph.find(feature, levels)
             return graph.choose(feature, held, float(sign), float(-sign), float(sign * missing))
         case Branch():
-            above, below = _add_learner(hypothesis.above, graph), _add_learner(hypothesis.below, graph)
-            held = graph.reach(hypothesis.feature, hypothesis.threshold)
-            gone: str | float = {1: above, -1: below}.get(hypothesis.missing, 0.0)
-            return graph.choose(hypothesis.feature, held, above, below, gone)
+            asked, above, below = (_add_learner(part, graph) for part in vars(hypothesis).values())
+            below = graph.put("Where", graph.put("Less", asked, 0.0), below, 0.0)
+            return graph.put("Where", graph.put("Greater", asked, 0.0), above, below)
         case Rule(conditions, sign):
             return graph.put("Where", graph.meet(conditions), float(sign), 0.0)
         case Ramp():

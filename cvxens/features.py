@@ -10,7 +10,7 @@ the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import inf, ldexp, nextafter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -73,8 +73,6 @@ class BinnedFeatures:
         256, cut on both sides of equal shares, so that heavy values stand alone.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the masses; by default 1.
-    uncut : collection of int
-        Features of one bin.
 
     Attributes
     ----------
@@ -114,7 +112,6 @@ class BinnedFeatures:
         ways: Sequence[int] | None = None,
         n_bins: int | None = None,
         sample_weight: Given = None,
-        uncut: Collection[int] = (),
     ) -> None:
         sparse, gaps = issparse(X), columns is not None
         self.X = check_features(X, gaps=gaps)
@@ -137,7 +134,6 @@ class BinnedFeatures:
         self._most = None if n_bins is None else min(whole("n_bins", n_bins, least=2), N_BINS - gaps) - 1
         masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, self.n_samples)
         self._masses = None if masses is None or (masses == masses[0]).all() else masses
-        self._uncut = uncut
 
     def entries(self, feature: int) -> slice:
         """Return where the entries of `feature` are."""
@@ -241,8 +237,6 @@ class BinnedFeatures:
 
     def _choose_cuts(self, feature: int, places: Ints) -> Ints:
         """Choose some of the places of a feature, ascending: all, where they are few."""
-        if feature in self._uncut:
-            return places[:0]
         if self._most is None:
             return _choose_shares(places, self.starts[feature + 1] - self.starts[feature])
         if len(places) <= self._most:

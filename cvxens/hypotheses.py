@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, pi
+from math import inf, isfinite, pi
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -315,34 +315,32 @@ def _fill(answers: Array, values: Numbers, missing: float) -> Array:
 
 @dataclass(frozen=True)
 class Branch:
-    """The hypothesis h(x) = above(x) if x[feature] >= threshold else below(x): a tree, of stumps one of depth 2.
+    """The hypothesis h(x) = above(x) where a test is 1 and below(x) where it is -1: a tree, of stumps one of depth 2.
 
-    Texts have the ways to the leaves of one sign. The threshold -inf asks whether the value is known.
+    Texts have the ways to the leaves of one sign. Where the root says nothing of a missing value, h is 0.
 
     Examples
     --------
-    >>> tree = Branch(0, 0.5, Stump(1, 2.0, 1), Stump(2, 1.0, -1))
+    >>> tree = Branch(Stump(0, 0.5, 1), Stump(1, 2.0, 1), Stump(2, 1.0, -1))
     >>> print(tree)
     x[0] >= 0.5 and x[1] >= 2, or x[0] < 0.5 and x[2] < 1 -> +1
     >>> tree(np.array([[0.7, 3.0, 0.0], [0.7, 1.0, 0.0], [0.2, 3.0, 0.0], [0.2, 3.0, 1.5]]))
     array([ 1., -1.,  1., -1.])
-    >>> print(Branch(0, 0.5, Constant(-1), -tree))
+    >>> print(Branch(Stump(0, 0.5, 1), Constant(-1), -tree))
     x[0] < 0.5 and x[2] >= 1 -> +1
-    >>> print(Branch(0, 0.5, Stump(0, 2.0, 1, -1), Constant(-1), missing=1))
+    >>> print(Branch(Stump(0, 0.5, 1, 1), Stump(0, 2.0, 1, -1), Constant(-1)))
     x[0] >= 2 -> +1
+    >>> print(Branch(LevelStump(0, (0, 3), 1, 0, ("blue", "red")), Stump(1, 2.0, 1), Constant(-1)))
+    x[0] in {blue, red} and x[1] >= 2 -> +1
     """
 
-    feature: int
-    threshold: float  # a sample on it counts as above
+    root: Stump | LevelStump
     above: Hypothesis
     below: Hypothesis
-    missing: int = 0  # +1 where a missing value counts as above, -1 as below, 0 where h is 0 for it
 
     def __call__(self, X: Data, /) -> Array:
-        values = column(X, self.feature)
-        above, gone = values >= np.float64(self.threshold), find_missing(values)
-        found = np.where(above | gone if self.missing > 0 else above, self.above(X), self.below(X))
-        return np.where(gone, 0.0, found) if self.missing == 0 else found
+        asked = self.root(X)
+        return np.where(asked > 0, self.above(X), np.where(asked < 0, self.below(X), 0.0))
 
     def __neg__(self) -> Branch:
         return replace(self, above=negate(self.above), below=negate(self.below))
@@ -357,9 +355,8 @@ class Branch:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The leaves, as rules whose sum the tree is; ways that no x can take are left out."""
-        ways = [(leaf, sign) for leaf, sign in _list_leaves(self, ()) if all(i.low < i.high or i.missing for i in leaf)]
-        always = (-inf, inf, True)
-        return tuple(Rule(tuple(simplify(i) for i in leaf if i[1:] != always), sign) for leaf, sign in ways)
+        always, leaves = (-inf, inf, True), _list_leaves(self, ())
+        return tuple(Rule(tuple(simplify(i) for i in leaf if i[1:] != always), sign) for leaf, sign in leaves)
 
     @property
     def sign(self) -> int:
@@ -369,7 +366,7 @@ class Branch:
     @property
     def test(self) -> str:
         own = [rule.test for rule in self.rules if rule.sign == self.sign]
-        return ", or ".join(own) or f"x[{self.feature}] < -inf"
+        return ", or ".join(own) or f"x[{self.root.feature}] < -inf"
 
     def __str__(self) -> str:
         return f"{self.test} -> {self.sign:+d}"
@@ -389,6 +386,11 @@ class Interval(NamedTuple):
         found = (values >= np.float64(self.low)) & (values < np.float64(self.high))
         return found | find_missing(values) if self.missing else found
 
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """Its thresholds."""
+        return tuple(end for end in (self.low, self.high) if isfinite(end))
+
     def __str__(self) -> str:
         name = f"x[{self.feature}]"
         text = f"{self.low:.6g} <= {name} < {self.high:.6g}"
@@ -399,8 +401,8 @@ class Interval(NamedTuple):
         return f"({text} or missing)" if self.missing else text
 
 
-def simplify(interval: Interval) -> Interval | Among:
-    """Return an interval, or, where it is about missing values alone, the condition that says so.
+def simplify(interval: Interval | Among) -> Interval | Among:
+    """Return a condition, or, of an interval that is about missing values alone, the one that says so.
 
     Examples
     --------
@@ -410,10 +412,11 @@ def simplify(interval: Interval) -> Interval | Among:
     x[0] is not missing
     x[0] is missing
     """
-    if interval.low >= interval.high and interval.missing:
-        return Among(interval.feature, (), missing=True)
-    if interval.low == -inf and interval.high == inf and not interval.missing:
-        return Among(interval.feature, (), inside=False)
+    if isinstance(interval, Interval):
+        if interval.low >= interval.high and interval.missing:
+            return Among(interval.feature, (), missing=True)
+        if interval.low == -inf and interval.high == inf and not interval.missing:
+            return Among(interval.feature, (), inside=False)
     return interval
 
 
@@ -433,6 +436,11 @@ class Among(NamedTuple):
         found = np.isin(values, self.levels) == self.inside
         return found | gone if self.missing else found & ~gone
 
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The ends of the codes of its levels; without any, one, as what is missing has a cell of its own."""
+        return tuple(float(end) for level in self.levels for end in (level, level + 1)) or (0.0,)
+
     def __str__(self) -> str:
         if not self.levels:
             return f"x[{self.feature}] is {'' if self.missing else 'not '}missing"
@@ -440,6 +448,9 @@ class Among(NamedTuple):
         if not self.inside:
             text = text.replace(" in {", " not in {", 1) if len(self.levels) > 1 else text.replace(" = ", " != ", 1)
         return f"({text} or missing)" if self.missing else text
+
+
+Conditions: TypeAlias = tuple[Interval | Among, ...]
 
 
 @dataclass(frozen=True)
@@ -455,7 +466,7 @@ class Rule(_Signed):
     array([ 0., -1.])
     """
 
-    intervals: tuple[Interval | Among, ...]  # of different features
+    intervals: Conditions  # of different features
     sign: int  # +1 or -1
 
     def holds(self, X: Data, /) -> NDArray[np.bool_]:
@@ -485,48 +496,44 @@ class Rule(_Signed):
 def _list_tests(hypothesis: object, share: float) -> Iterator[tuple[int, float]]:
     """Yield the features of the tests of a tree, each with its share before all are divided by their sum."""
     if isinstance(hypothesis, Branch):
-        yield hypothesis.feature, share
+        yield hypothesis.root.feature, share
         for half in (hypothesis.above, hypothesis.below):
             yield from _list_tests(half, share / 2)
-    elif (root := _as_branch(hypothesis)) is not None:
-        yield root.feature, share
+    elif isinstance(hypothesis, Stump | LevelStump):
+        yield hypothesis.feature, share
 
 
-def _list_leaves(hypothesis: Any, intervals: tuple[Interval, ...]) -> Iterator[tuple[tuple[Interval, ...], int]]:
-    """Yield the conditions and signs of the leaves of a tree below some, what is above a threshold first."""
-    root = _as_branch(hypothesis)
-    if root is None:
-        yield intervals, int(hypothesis.step.above)
+def _list_leaves(hypothesis: Any, conditions: Conditions) -> Iterator[tuple[Conditions, int]]:
+    """Yield the conditions and signs of the leaves of a tree below some, but for those that no x can take."""
+    if isinstance(hypothesis, Constant):
+        if all(isinstance(i, Among) or i.low < i.high or i.missing for i in conditions):
+            yield conditions, hypothesis.sign
         return
-    upper = Interval(root.feature, root.threshold, inf, root.missing > 0)
-    lower = Interval(root.feature, -inf, root.threshold, root.missing < 0)
-    yield from _list_leaves(root.above, _narrow(intervals, upper))
-    yield from _list_leaves(root.below, _narrow(intervals, lower))
+    parts = vars(hypothesis).values() if isinstance(hypothesis, Branch) else (hypothesis, Constant(1), Constant(-1))
+    root, *halves = parts
+    for half, side in zip(halves, find_sides(root), strict=True):
+        yield from _list_leaves(half, _narrow(conditions, side))
 
 
-def _as_branch(hypothesis: Any) -> Branch | None:
-    """Return a tree as its uppermost split with what is above and below it; None for a constant."""
-    if isinstance(hypothesis, Branch):
-        return hypothesis
-    if isinstance(hypothesis, LevelStump) and not hypothesis.levels:
-        # it is sign where the value is missing: below the threshold -inf, which all others reach
-        sign = hypothesis.sign
-        return Branch(hypothesis.feature, -inf, Constant(-sign), Constant(sign), -1)
-    feature, threshold, above, below, missing = hypothesis.step
-    if above == below:
-        return None
-    # a missing value has the value of one side, or of none
-    way = 0 if missing == 0 else 1 if missing == above else -1
-    return Branch(feature, threshold, Constant(int(above)), Constant(int(below)), way)
+def find_sides(test: Stump | LevelStump) -> Conditions:
+    """Return the conditions under which a test is 1 and -1."""
+    feature, above, below = test.feature, test.missing > 0, test.missing < 0
+    # without levels it asks for missing values, which are then the only ones above
+    threshold = test.threshold if isinstance(test, Stump) else inf
+    sides: Conditions = Interval(feature, threshold, inf, above), Interval(feature, -inf, threshold, below)
+    if isinstance(test, LevelStump) and test.levels:
+        named = feature, test.levels, test.names
+        sides = Among(*named, True, above), Among(*named, False, below)
+    return sides if test.sign > 0 else sides[::-1]
 
 
-def _narrow(intervals: tuple[Interval, ...], new: Interval) -> tuple[Interval, ...]:
-    """Return the conditions with another one, which narrows one of the same feature."""
-    known = {interval.feature: interval for interval in intervals}
-    old = known.get(new.feature, Interval(new.feature, -inf, inf, missing=True))
-    both = max(old.low, new.low), min(old.high, new.high), old.missing and new.missing
-    known[new.feature] = Interval(new.feature, *both)
-    return tuple(known.values())
+def _narrow(conditions: Conditions, new: Interval | Among) -> Conditions:
+    """Return the conditions with another one, which narrows an interval of the same feature."""
+    old = next((condition for condition in conditions if condition.feature == new.feature), None)
+    if isinstance(old, Interval) and isinstance(new, Interval):
+        both = max(old.low, new.low), min(old.high, new.high), old.missing and new.missing
+        return tuple(Interval(new.feature, *both) if each is old else each for each in conditions)
+    return (*conditions, new)
 
 
 @dataclass(frozen=True)

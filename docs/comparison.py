@@ -48,12 +48,12 @@ Measured by `python -m benchmarks readable_models readable_regressors`, written 
 {machine}; commit {commit}."""
 
 
-KNOWN = """## Where the default is behind, and what helps
+KNOWN = """## Where the default was behind, and what helps
 
-One reason is known, by a change to what is given on the first split of a table:
-
-- *Categories have no pairs.* Pairs are of numbers. On the diamonds, whose cut, colour and clarity are grades,
-  `AdditiveRegressor` explains 0.932 of the variance, and 0.973 with grades given as the numbers 0, 1, 2, ...
+- *Categories have pairs.* The fits above are of when pairs were of numbers alone. Levels are now ordered by the mean of
+  the target there, and pairs are cut between them: on the diamonds, whose cut, colour and clarity are grades,
+  `AdditiveRegressor` explains 0.972 and 0.975 of the variance of two splits, 0.935 before, and as much as with grades
+  given as the numbers 0, 1, 2, ...: 0.976.
 """
 
 

@@ -64,7 +64,7 @@ pd.DataFrame({"type": X.dtypes.astype(str), "missing": X.isna().sum(), "values":
 # ## A model that fits itself
 #
 # `AdditiveClassifier` is a sparse logistic regression on all steps, lines and ramps of all features. By default it
-# tries pairs of numbers too, which takes three times as long and adds nothing here. Its price is chosen by
+# tries pairs of these too, which takes three times as long and adds nothing here. Its price is chosen by
 # cross-validation. The certificate is over all weak learners, also those that never got a weight.
 
 # %%

@@ -61,7 +61,7 @@ EVERY = {
     "staircase": Staircase(1, (-0.5, 0.5), (1.0, -0.25)),
     "tabulated": TabulatedColumn(1, 3, 1),
     "scaled": Scaled(Stump(1, 0.5, -1), 0.25),
-    "branch": Branch(0, 0.5, Stump(1, 0.0, 1), Constant(-1)),
+    "branch": Branch(Stump(0, 0.5, 1), Stump(1, 0.0, 1), Constant(-1)),
     "ramp": Ramp(1, 0.5, -1, 0.25),
     "rule": Rule((Interval(0, -0.5, 0.5), Interval(2, 0.0, inf)), -1),
     "formula": Formula(XOR, (Stump(0, 0.0, 1), Perceptron((0.0, 0.6, 0.8), 0.0, -1)), -1),
@@ -227,13 +227,11 @@ def test_linear_forms_read_well():
     assert linear_form((1.0, -0.5), (0, 2)) == "x[0] - 0.5 x[2]"
 
 
-HALVES = st.one_of(
-    st.builds(Constant, st.sampled_from([1, -1])),
-    st.builds(Stump, st.integers(0, 1), st.integers(-1, 1).map(float), st.sampled_from([1, -1])),
-)
+SPLITS = st.builds(Stump, st.integers(0, 1), st.integers(-1, 1).map(float), st.sampled_from([1, -1]))
+HALVES = st.one_of(st.builds(Constant, st.sampled_from([1, -1])), SPLITS)
 
 
-@given(st.builds(Branch, st.integers(0, 1), st.integers(-1, 1).map(float), HALVES, HALVES))
+@given(st.builds(Branch, SPLITS, HALVES, HALVES))
 def test_a_tree_is_the_sum_of_its_leaves_and_its_text_has_those_of_one_sign(tree):
     grid = np.array([[a, b] for a in (-2.0, -1, -0.5, 0, 0.5, 1) for b in (-2.0, -1, -0.5, 0, 0.5, 1)])
     assert (sum(rule(grid) for rule in tree.rules) == tree(grid)).all()
@@ -242,7 +240,7 @@ def test_a_tree_is_the_sum_of_its_leaves_and_its_text_has_those_of_one_sign(tree
     assert str(tree).count(", or ") == max(sum(rule.sign == tree.sign for rule in tree.rules), 1) - 1
     features, shares = tree.feature_shares
     assert shares.sum() == pytest.approx(1)
-    assert tree.feature in features
+    assert tree.root.feature in features
 
 
 WAYS = st.sampled_from([1, -1])
@@ -250,22 +248,18 @@ SPLITS_OF_GAPS = st.one_of(
     st.builds(Constant, WAYS),
     st.builds(Stump, st.integers(0, 1), st.integers(-1, 1).map(float), WAYS, WAYS),
     st.builds(LevelStump, st.integers(0, 1), st.just(()), WAYS, st.just(1)),
+    st.builds(LevelStump, st.integers(0, 1), st.sampled_from([(0,), (0, 1), (1,)]), WAYS, WAYS),
 )
+ROOTS = SPLITS_OF_GAPS.filter(lambda split: not isinstance(split, Constant))
 
 
-@given(
-    st.builds(Branch, st.integers(0, 1), st.sampled_from([-inf, 0.0, 1.0]), SPLITS_OF_GAPS, SPLITS_OF_GAPS, WAYS),
-    st.integers(0, 1),
-    WAYS,
-)
+@given(st.builds(Branch, ROOTS, SPLITS_OF_GAPS, SPLITS_OF_GAPS), st.integers(0, 1), WAYS)
 def test_trees_send_missing_values_to_either_side(half, feature, way):
     grid = np.array([[a, b] for a in (-1, 0, 0.5, 1, np.nan) for b in (-1, 0, 0.5, 1, np.nan)])
-    values = grid[:, half.feature]
-    above = np.where(np.isnan(values), half.missing > 0, values >= half.threshold)
-    assert (half(grid) == np.where(above, half.above(grid), half.below(grid))).all()
-    tree = Branch(feature, 0.5, half, Constant(-1), way)
+    assert (half(grid) == np.where(half.root(grid) > 0, half.above(grid), half.below(grid))).all()
+    tree = Branch(Stump(feature, 0.5, 1, way), half, Constant(-1))
     assert (sum(rule(grid) for rule in tree.rules) == tree(grid)).all()
     assert (sum(rule.holds(grid).astype(int) for rule in tree.rules) == 1).all()
-    silent = Branch(feature, 0.5, half, Constant(-1))
+    silent = Branch(Stump(feature, 0.5, 1), half, Constant(-1))
     assert (silent(grid) == np.where(np.isnan(grid[:, feature]), 0, tree(grid))).all()
     assert (sum(rule(grid) for rule in silent.rules) == silent(grid)).all()

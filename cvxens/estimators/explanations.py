@@ -23,8 +23,8 @@ from cvxens import validation
 from cvxens.effects import Effects, MainEffect
 from cvxens.errors import InvalidInput, refusing
 from cvxens.hypotheses import (
-    Among,
     Branch,
+    Conditions,
     Constant,
     Hypothesis,
     Interval,
@@ -33,7 +33,9 @@ from cvxens.hypotheses import (
     Rule,
     Scaled,
     SignedTree,
+    find_sides,
     find_step,
+    simplify,
     with_names,
 )
 from cvxens.types import Array, Data, Frame, Given, Matrix
@@ -185,9 +187,6 @@ class WeightedRule(NamedTuple):
         return 1 if isinstance(self.rule, Ramp) else len(self.rule.intervals)
 
 
-Conditions: TypeAlias = tuple[Interval | Among, ...]
-
-
 def list_rules(hypothesis: Hypothesis) -> Iterator[tuple[Conditions | Ramp, float]]:
     """Yield rules, by their conditions in the order of the features, and values; h(x) is the sum of those that hold.
 
@@ -219,9 +218,8 @@ def list_rules(hypothesis: Hypothesis) -> Iterator[tuple[Conditions | Ramp, floa
                 return
             yield (Interval(feature, threshold, inf, missing == above),), above
             yield (Interval(feature, -inf, threshold, missing == below),), below
-        case LevelStump(feature, levels, sign, missing, names):
-            yield (Among(feature, levels, names, True, missing > 0),), sign
-            yield (Among(feature, levels, names, False, missing < 0),), -sign
+        case LevelStump():
+            yield from (((simplify(side),), sign) for side, sign in zip(find_sides(hypothesis), (1, -1), strict=True))
         case _:
             found = f"found a {type(hypothesis).__name__} as a weak learner, which is no sum of rules"
             raise InvalidInput("get_rules", found, "fit with stumps, ramps, trees of depth 2 or 3, rules or boxes")
@@ -243,7 +241,8 @@ def weigh_rules(learners: Sequence[Any], weights: Array, X: Data, masses: Array)
     # the one condition of a rule, by its feature and what it is about
     sides: dict[Any, list[Any]] = {}
     for each in list(votes):
-        if not isinstance(each, Ramp) and len(each) == 1 and (about := _about(each[0])) is not None:
+        if not isinstance(each, Ramp) and len(each) == 1:
+            about = each[0].feature, each[0].ends
             other = next((side for side in sides.get(about, ()) if (holds[side] ^ holds[each]).all()), None)
             if other is None:
                 sides.setdefault(about, []).append(each)
@@ -253,14 +252,6 @@ def weigh_rules(learners: Sequence[Any], weights: Array, X: Data, masses: Array)
                 votes[()] = votes.get((), 0.0) + moved
     found = [WeightedRule(rules[each], vote, masses * holds[each]) for each, vote in votes.items() if vote.any()]
     return sorted(found, key=lambda each: -np.abs(each.votes).max())
-
-
-def _about(condition: Interval | Among) -> tuple[object, ...] | None:
-    """Return the feature and the threshold or the levels that a condition is about; None for those of two ends."""
-    if isinstance(condition, Among):
-        return condition.feature, condition.levels
-    ends = [end for end in (condition.low, condition.high) if abs(end) < inf]
-    return (condition.feature, *ends) if len(ends) == 1 else None
 
 
 def average(values: ArrayLike, held: Array) -> float:

@@ -5,8 +5,9 @@ one of the estimator, or the one at which weak learners by chance are just out. 
 higher prices score clearly better, and down until lower ones score clearly worse. Every run starts from the weak
 learners of its own part of the sample at the price next to it, and is solved over all hypotheses of the oracle to a
 certified gap: nothing of a fold's test part gets into its ensemble. All runs are over the same set of hypotheses, as
-thresholds are those of the whole sample's features, which no label has a part in. So there is an ensemble from the
-first fit on, and whatever ends the search, the best one so far is known.
+thresholds are those of the whole sample's features, which no label has a part in; but for levels in pairs, whose order
+is by the labels of each part. So there is an ensemble from the first fit on, and whatever ends the search, the best one
+so far is known.
 
 Given prices are all tried, as those of support vector machines are, whose folds share one kernel (`machines`).
 `PriceSearchCV` is the search as an estimator; C="auto" has its defaults, for two classes or a regression.
@@ -40,7 +41,7 @@ from cvxens.colgen.protocols import list_parameters, with_signs
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
-from cvxens.estimators.samples import Accepts, Sample, TargetSample, label
+from cvxens.estimators.samples import Accepts, Sample, TargetSample, label, offers
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
 from cvxens.types import Array, Data
 
@@ -296,10 +297,17 @@ class EnsemblePath(PricePath):
         rows = np.arange(len(sample.weights))
         everything = csr_array((np.ones(len(rows)), (rows, rows)))
         for problem in self.estimator._problems(sample):
-            oracle = self.estimator._oracle(problem, self._formulate(problem, 1.0))
+            formulation = self._formulate(problem, 1.0)
+            oracle = self.estimator._oracle(problem, formulation)
             self.problems.append((oracle, problem))
             for parts, (train, _) in zip(self.parts, search.folds, strict=True):
-                parts.append((Rows(oracle, everything[np.flatnonzero(train)]), problem.part(train)))
+                part, own = problem.part(train), oracle
+                if problem.features is not None and offers(self.estimator.oracle, "outcomes"):
+                    # what the part knows of others is its mean
+                    t = problem.outcomes[1]
+                    t = np.where(train, t, np.average(t, weights=train * problem.weights))
+                    own = self.estimator._oracle(problem, formulation, outcomes=t)
+                parts.append((Rows(own, everything[np.flatnonzero(train)]), part))
 
     @property
     def usual(self) -> float | None:

@@ -38,7 +38,7 @@ from cvxens.colgen.oracles import (
 )
 from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput, refusing
-from cvxens.hypotheses import Hypothesis, LevelStump, Scaled, SignedTree, Stump
+from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Rule, Scaled, SignedTree, Stump
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
 from cvxens.types import Array, Data, Given, Labels, Matrix, Numbers
 
@@ -294,6 +294,11 @@ class Sample(Weighted):
     strata = property(attrgetter("labels"))
 
     @property
+    def outcomes(self) -> tuple[str, Array]:
+        """What levels are ordered by, and its name: 1 for the most frequent class, 0 for others; 1 or 0 for a class."""
+        return "share", (self.labels == np.bincount(self.labels, self.weights).argmax()).astype(np.float64)
+
+    @property
     def signs(self) -> Array:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
         return np.where(self.labels > 0, 1.0, -1.0)
@@ -423,21 +428,26 @@ def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> t
     return tuple(hypothesis for hypothesis in found if hypothesis is not None)
 
 
-def _recode(hypothesis: Hypothesis, kinds: Mapping[int, Feature]) -> Any:
+def _recode(hypothesis: object, kinds: Mapping[int, Feature]) -> Any:
     match hypothesis:
-        case Scaled():
-            inside = _recode(hypothesis.hypothesis, kinds)
-            return None if inside is None else replace(hypothesis, hypothesis=inside)
-        case Stump():
+        case Scaled() | Branch():
+            parts = [_recode(part, kinds) for part in vars(hypothesis).values()]
+            return None if None in parts else type(hypothesis)(*parts)
+        case Stump() | Interval():
             nominal = hypothesis.feature in kinds and kinds[hypothesis.feature].categories is not None
             return None if nominal else hypothesis
-        case LevelStump() if hypothesis.levels:
+        case LevelStump() | Among() if hypothesis.levels:
             categories = (kinds[hypothesis.feature].categories if hypothesis.feature in kinds else None) or ()
             known = [(categories.index(name), name) for name in hypothesis.names if name in categories]
             if not known:
                 return None
             levels, names = zip(*sorted(known), strict=True)
+            if isinstance(hypothesis, Among):
+                return hypothesis._replace(levels=levels, names=names)
             return replace(hypothesis, levels=levels, names=names)
+        case Rule():
+            parts = [_recode(condition, kinds) for condition in hypothesis.intervals]
+            return None if None in parts else Rule(tuple(parts), hypothesis.sign)
         case SignedTree() if hypothesis.coded:
             return hypothesis if hypothesis.tree.features == tuple(kinds.values()) else None
     return hypothesis
@@ -519,7 +529,7 @@ def offers(oracle: str | OracleFactory, parameter: str) -> bool:
 
 
 def make_oracle(
-    oracle: str | OracleFactory, sample: Weighted, *, columns_per_round: int | None = None, **offered: object
+    oracle: str | OracleFactory, sample: Any, *, columns_per_round: int | None = None, **offered: object
 ) -> Oracle:
     """Make an oracle over a training sample.
 
@@ -531,9 +541,10 @@ def make_oracle(
     if factory is None or not takes:
         raise InvalidInput("oracle", f"found {oracle!r:.100}", REMEDY)
     validation.random_state(offered.get("random_state"))
-    # given samples of positive weight, also those that were merged
-    n_cases = int(np.count_nonzero(sample.shares))
-    offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": n_cases}
+    # cases are given samples of positive weight, also those that were merged
+    offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": np.count_nonzero(sample.shares)}
+    if sample.features is not None:
+        offered = {"outcomes": sample.outcomes[1]} | offered
     chosen = {k: v for k, v in offered.items() if k in takes and k not in factory.keywords and v is not None}
     if columns_per_round is not None:
         if "columns_per_round" not in takes:

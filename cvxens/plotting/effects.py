@@ -477,6 +477,8 @@ class PairDisplay(Display):
         The values, by cell of the first feature and of the second.
     names : two str
         The features.
+    levels : two sequences of str
+        What the codes 0, 1, ... of a nominal feature stand for; empty for a number.
 
     Raises
     ------
@@ -494,6 +496,7 @@ class PairDisplay(Display):
     edges: tuple[ArrayLike, ArrayLike]
     table: ArrayLike
     names: tuple[str, str]
+    levels: tuple[Sequence[str], Sequence[str]] = ((), ())
 
     def __post_init__(self) -> None:
         first, second = (validation.finite_array("edges", ends, ndim=1) for ends in self.edges)
@@ -530,9 +533,9 @@ class PairDisplay(Display):
             remedy = f"name one of {', '.join(list(pairs)[:5])}" if pairs else "give a model that has pairs"
             raise InvalidInput("pair", f"found {pair!r:.100}", remedy)
         term = pairs[chosen][0]
-        edges, table, _ = term.crop(None if X is None else effects.read(X))
-        first, second = (effects.feature_names[feature] for feature in term.features)
-        return cls((edges[0], edges[1]), table[..., k], (first, second)).plot(ax)
+        (across, upwards), table, _ = term.crop(None if X is None else effects.read(X), effects.levels)
+        told = ((effects.feature_names[feature], effects.levels.get(feature, ())) for feature in term.features)
+        return cls((across, upwards), table[..., k], *zip(*told, strict=True)).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -548,6 +551,9 @@ class PairDisplay(Display):
         mesh = ax.pcolormesh(*self.edges, np.transpose(self.table), cmap="RdBu_r", vmin=-largest, vmax=largest)
         ax.figure.colorbar(mesh, ax=ax, label="contribution to f")
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        for axis, levels in zip((ax.xaxis, ax.yaxis), self.levels, strict=True):
+            if levels:
+                axis.set_ticks(range(len(levels)), [_shorten(level) for level in levels])
 
 
 @dataclass(repr=False)

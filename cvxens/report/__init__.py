@@ -424,8 +424,9 @@ def _draw_main(main: MainEffect, effects: Effects, given: Subject | None) -> Con
 
 def _draw_pair(pair: Interaction, effects: Effects, given: Subject | None) -> Content:
     """Return a pair as a table between edges, with the share of the samples in each cell."""
-    edges, table, masses = pair.crop(None if given is None else given.X)
+    edges, table, masses = pair.crop(None if given is None else given.X, effects.levels)
     return {
+        "levels": [effects.levels.get(feature) for feature in pair.features],
         "names": [effects.feature_names[feature] for feature in pair.features],
         "edges": [_numbers(ends) for ends in edges],
         "tables": [[_numbers(row) for row in values] for values in np.moveaxis(table, -1, 0)],

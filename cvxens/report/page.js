@@ -381,8 +381,17 @@
 
   // --- pairs ---
 
+  // the values in a cell of a pair: from one edge to the next, or levels, whose codes lie between two edges
+  function spanOf(pair, axis, k) {
+    const [from, to] = pair.edges[axis].slice(k, k + 2);
+    const levels = pair.levels[axis];
+    return levels ? levels.slice(Math.ceil(from), Math.ceil(to)).join(", ") : `${format(from)} to ${format(to)}`;
+  }
+
   function drawPair(pair) {
     const [xs, ys] = pair.edges;
+    const marks = pair.edges.map((ends, axis) => pair.levels[axis]?.map((_, code) => code) ?? ticks(ends[0], ends.at(-1)));
+    const mark = (axis, value) => (pair.levels[axis] ? shorten(pair.levels[axis][value], 7) : format(value, 3));
     const values = pair.tables[state.output];
     const largest = Math.max(...values.flat().map(Math.abs), 1e-300);
     const [x, y] = [scale([xs[0], xs.at(-1)], [LEFT, W - RIGHT]), scale([ys[0], ys.at(-1)], [BOTTOM, TOP])];
@@ -402,16 +411,16 @@
     }
     const chosen = svg("rect", { class: "chosen", visibility: "hidden" });
     picture.append(svg("rect", { class: "frame", x: LEFT, y: TOP, width: W - RIGHT - LEFT, height: BOTTOM - TOP }),
-      ...xAxis(x, ticks(xs[0], xs.at(-1)), BOTTOM + 14),
-      ...ticks(ys[0], ys.at(-1)).map((tick) => svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, format(tick, 3))),
+      ...xAxis(x, marks[0], BOTTOM + 14, marks[0].map((value) => mark(0, value))),
+      ...marks[1].map((value) => svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, mark(1, value))),
       svg("text", { x: (LEFT + W - RIGHT) / 2, y: H, "text-anchor": "middle" }, shorten(pair.names[0], 44)), chosen);
     const readout = el("output", { class: "readout" });
     follow(picture, places, (k) => {
       const { i, j, box } = cells[k];
       for (const [key, value] of Object.entries(box)) chosen.setAttribute(key, value);
       chosen.setAttribute("visibility", "visible");
-      readout.textContent = `${pair.names[0]} ${format(xs[i])} to ${format(xs[i + 1])}, ${pair.names[1]} ${format(ys[j])} to `
-        + `${format(ys[j + 1])}: ${signed(values[i][j])}; ${format(100 * pair.masses[i][j], 2)} % of the samples`;
+      readout.textContent = `${pair.names[0]} ${spanOf(pair, 0, i)}, ${pair.names[1]} ${spanOf(pair, 1, j)}: `
+        + `${signed(values[i][j])}; ${format(100 * pair.masses[i][j], 2)} % of the samples`;
     }, xs.length - 1);
     return { picture, readout, largest };
   }
@@ -435,12 +444,12 @@
     const cards = drawn.map((pair) => {
       const { picture, readout, largest } = drawPair(pair);
       const rows = pair.tables[state.output].flatMap((row, i) => row.map((value, j) =>
-        [pair.edges[0][i], pair.edges[0][i + 1], pair.edges[1][j], pair.edges[1][j + 1], value, pair.masses[i][j]]));
+        [spanOf(pair, 0, i), spanOf(pair, 1, j), value, pair.masses[i][j]]));
       const [a, b] = pair.names;
       return el("figure", { class: "card", id: `term-${pair.term}` },
         el("h3", {}, `${a} (across) x ${b} (upwards)`), picture, colorKey(largest), readout,
         el("details", {}, el("summary", {}, "Values"),
-          table([`${a} from`, "to", `${b} from`, "to", "adds", "share of samples"], rows.slice(0, 300))));
+          table([a, b, "adds", "share of samples"], rows.slice(0, 300))));
     });
     const left = effects.counts[1] - effects.pairs.length;
     const parts = [outputName() ? el("p", { class: "hint" }, `Contribution to the score of ${outputName()}`) : null,

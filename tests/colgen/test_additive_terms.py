@@ -7,14 +7,22 @@ import pytest
 from brute_force import assert_optimum, linear_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import rankdata
 
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees
+from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees, PairRules
 from cvxens.colgen.oracles.unions import list_ramps
 from cvxens.hypotheses import Ramp
 from cvxens.trees import Feature
 
 X = np.random.default_rng(0).normal(size=(24, 3)).round(1)
+
+
+def assert_best(priced, X, s, largest):
+    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
+    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
+    for column in priced.columns:
+        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
 
 
 def every_column(X, pair_cost):
@@ -44,10 +52,7 @@ def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
     H = every_column(X, 1.5)
     priced = AdditiveTerms(X, pair_cost=1.5).price(s)
     largest = np.abs(H.T @ s).max()
-    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
-    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
-    for column in priced.columns:
-        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+    assert_best(priced, X, s, largest)
 
 
 def test_the_optimum_is_that_over_a_list_of_all():
@@ -105,25 +110,25 @@ def test_of_a_sample_with_gaps_and_levels_answers_are_those_of_a_list_of_all(see
             columns += [np.where(gone, way, np.where(x >= t, 1.0, -1.0)), np.maximum(way * (x - t), 0) / deviation]
     largest = np.abs(np.nan_to_num(np.array(columns)) @ s).max()
     X = np.column_stack([x, sky])
-    priced = AdditiveTerms(X, features=[Feature("x"), Feature("sky", ("a", "b", "c"))]).price(s)
-    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
-    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
-    for column in priced.columns:
-        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+    priced = AdditiveTerms(X, features=[Feature("x"), Feature("sky", ("a", "b", "c"))], pairs=False).price(s)
+    assert_best(priced, X, s, largest)
 
 
-def test_pairs_are_of_numbers_alone_also_where_some_are_missing():
+@pytest.mark.parametrize("signs", [None, [0, 1, 0]])
+def test_pairs_of_levels_are_those_of_their_places_by_mean_outcomes(signs):
     random = np.random.default_rng(1)
-    gapped = random.integers(0, 5, (30, 2)).astype(float)
-    gapped[::7, 0], gapped[1::9, 1] = np.nan, np.nan
-    X = np.column_stack([gapped, random.integers(0, 3, 30)])
-    kinds = [Feature("a"), Feature("b"), Feature("sky", ("x", "y", "z"))]
+    X = random.integers(0, 3, (30, 3)).astype(float)
+    X[::7, 0] = X[1::9, 1] = X[:3, 2] = np.nan
+    t, places = random.normal(size=30) + 3.0 * (X[:, 2] == 1), X.copy()
+    means = [(t[X[:, 2] == k].sum() + t.mean()) / ((X[:, 2] == k).sum() + 1) for k in range(3)]
+    for k, place in enumerate(rankdata(means)):
+        places[X[:, 2] == k, 2] = place
+    given = {"features": [Feature("a"), Feature("b"), Feature("sky", ("x", "y", "z"))], "signs": signs}
     for _ in range(5):
         s = random.normal(size=30)
-        both = AdditiveTerms(X, features=kinds).price(s)
-        alone, trees = AdditiveTerms(X, features=kinds, pairs=False).price(s), DepthTwoTrees(gapped).price(s)
-        largest = max(alone.columns[0].edge, trees.columns[0].edge / 2)
-        assert both.columns[0].edge == pytest.approx(largest, rel=1e-12)
-        assert largest <= both.edge_bound <= largest * (1 + 1e-9)
-        for column in both.columns:
-            assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+        both = AdditiveTerms(X, outcomes=t, **given).price(s)
+        alone = AdditiveTerms(X, pairs=False, **given).price(s).columns[0].edge
+        pairs, cost = (DepthTwoTrees(places), 2) if signs is None else (PairRules(places, signs=signs), 1)
+        assert_best(both, X, s, max(alone, pairs.price(s).columns[0].edge / cost))
+        others = AdditiveTerms(X, outcomes=t, **given).price(s, [column.hypothesis for column in both.columns])
+        assert {column.hypothesis for column in both.columns}.isdisjoint(c.hypothesis for c in others.columns)

@@ -12,12 +12,13 @@ from cvxens.limits import limit_threads
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(50, 4)).round(1)
 S = np.sign(X[:, 0] * X[:, 1] + 0.05) * RNG.uniform(0.5, 1.5, 50)
-HALF = Branch(1, 0.5, Constant(1), Constant(-1))
+FIRST = Stump(0, 0.5, 1)
+HALF = Branch(Stump(1, 0.5, 1), Constant(1), Constant(-1))
 STRANGE = [
-    Branch(0, 0.5, HALF, Constant(1)),
-    Branch(0, 0.5, Branch(1, 0.5, Branch(2, 0.5, Stump(3, 0.5, 1), Constant(1)), Constant(1)), Constant(-1)),
-    Branch(0, 0.05, Stump(1, 77.0, 1), Constant(1)),
-    Branch(0, 0.5, Constant(1), np.ravel),
+    Branch(FIRST, HALF, Constant(1)),
+    Branch(FIRST, Branch(HALF.root, Branch(FIRST, Stump(3, 0.5, 1), Constant(1)), Constant(1)), Constant(-1)),
+    Branch(Stump(0, 0.05, 1), Stump(1, 77.0, 1), Constant(1)),
+    Branch(FIRST, Constant(1), np.ravel),
     Stump(0, 0.123456, 1),
     Stump(9, 0.5, 1),
     Rule((), 1),

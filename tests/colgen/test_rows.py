@@ -34,7 +34,7 @@ def test_ranking_by_pairs_reaches_the_optimum_over_all_stumps(seed, loss, penalt
     X, _ = noisy(16, 2, seed)
     rng = np.random.default_rng(seed)
     first, second, y = pairs_of(rng.integers(0, 3, 16) + (X[:, 0] > 4), rng)
-    oracle = oracles.Rows.from_pairs(oracles.Stumps(X, constant=False), first, second)
+    oracle = oracles.Rows(oracles.Stumps(X, constant=False), np.eye(16)[first] - np.eye(16)[second])
     H = all_stumps(X)[:, :-1]
     run = assert_over_all(Formulation(loss, penalty), oracle, y, H=H[first] - H[second], rel=3e-6, gap=3e-6)
     assert run.ending is Ending.OPTIMAL
@@ -48,7 +48,8 @@ def test_ranking_by_pairs_reaches_the_optimum_over_all_stumps(seed, loss, penalt
 def test_bags_of_samples_with_an_intercept(seed):
     X, _ = noisy(40, 2, seed)
     groups = np.arange(40) % 12
-    oracle = oracles.Rows.from_groups(oracles.Stumps(X), groups)
+    _, sizes = np.unique(groups, return_counts=True)
+    oracle = oracles.Rows(oracles.Stumps(X), (np.arange(12)[:, None] == groups) / sizes[:, None])
     y = np.where(np.random.default_rng(seed).random(12) < 0.5, -1.0, 1.0)
     y[:2] = 1.0, -1.0
     M = np.stack([all_stumps(X)[groups == g].mean(axis=0) for g in range(12)])
@@ -80,7 +81,8 @@ def test_rows_go_with_starts_checkpoints_and_other_oracles(tmp_path):
     first, second, y = pairs_of(rng.integers(0, 3, 14), rng)
 
     def oracle():
-        return oracles.Rows.from_pairs(oracles.Union(oracles.Stumps(X, constant=False), oracles.Pool(X)), first, second)
+        D = np.eye(14)[first] - np.eye(14)[second]
+        return oracles.Rows(oracles.Union(oracles.Stumps(X, constant=False), oracles.Pool(X)), D)
 
     formulation = Formulation(Hinge(0.2), L1())
     run = column_generation(formulation, oracle(), y)

@@ -195,8 +195,8 @@ weak_learners = st.one_of(
     stumps,
     rules,
     st.builds(Constant, sign),
-    st.builds(Branch, feature, cut, stumps, stumps),
-    st.builds(Branch, feature, cut, stumps, st.builds(Branch, feature, cut, stumps, st.builds(Constant, sign))),
+    st.builds(Branch, stumps, stumps, stumps),
+    st.builds(Branch, stumps, stumps, st.builds(Branch, stumps, stumps, st.builds(Constant, sign))),
     st.builds(Ramp, feature, cut, st.sampled_from([-1, 0, 1]), st.sampled_from([0.5, -2.0])),
     st.builds(Indicator, feature, cut, st.sampled_from([1.0, 0.3])),
     st.builds(Staircase, feature, st.just((-0.5, 1.0)), st.just((0.5, -1.0))),
@@ -218,11 +218,9 @@ learners_of_gaps = st.one_of(
     st.builds(LevelStump, feature, levels, sign, missing),
     st.builds(
         Branch,
-        feature,
-        st.sampled_from([-np.inf, 1.0]),
+        st.one_of(st.builds(LevelStump, feature, st.just((1, 2)), sign, missing), st.builds(Stump, feature, cut, sign)),
         st.builds(Stump, feature, cut, sign, st.sampled_from([-1, 1])),
         st.builds(LevelStump, feature, st.just(()), sign, st.just(1)),
-        missing,
     ),
     st.builds(Rule, st.lists(conditions, max_size=2, unique_by=lambda i: i.feature).map(tuple), sign),
 )

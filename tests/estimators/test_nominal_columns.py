@@ -15,12 +15,12 @@ from cvxens import (
     AdaBoostClassifier,
     AdaBoostMHClassifier,
     AdditiveClassifier,
+    AdditiveRegressor,
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,
     InfiniteEnsembleSVC,
     LPBoostClassifier,
-    LPBoostRegressor,
     Monotone,
     MultiBoostClassifier,
     RhoSVC,
@@ -28,6 +28,7 @@ from cvxens import (
 from cvxens.colgen import boosting_steps, gathered
 from cvxens.colgen.oracles import LevelStump, Stumps, Trees
 from cvxens.errors import InvalidInput
+from cvxens.plotting import PairDisplay
 from cvxens.trees import Feature
 
 random = np.random.default_rng(0)
@@ -169,24 +170,6 @@ def test_one_hot_columns_have_the_stumps_of_one_level_against_the_rest():
     assert set(own.feature_importances_ > 0) == {True}
 
 
-def test_missing_values_are_on_one_side_or_none():
-    fitted = LPBoostClassifier(C=0.5).fit(X, Y)
-    text = fitted.to_text()
-    assert "town = " in text
-    assert ", not missing ->" in text or ", or missing ->" in text
-    silent = LPBoostClassifier(C=0.5, oracle=partial(Stumps, missing="zero")).fit(X, Y).to_text()
-    assert "not missing" not in silent
-
-
-def test_stumps_that_say_nothing_are_never_better():
-    """They are the means of the stumps of both sides."""
-    both, silent = (
-        LPBoostClassifier(C=0.5, tol=1e-6, oracle=partial(Stumps, missing=way)).fit(X, Y).certificate_
-        for way in ("side", "zero")
-    )
-    assert both.primal <= silent.primal * (1 + 1e-5)
-
-
 def test_gaps_that_the_fit_has_not_seen_say_nothing():
     whole = X.assign(age=AGE, town=TOWN)
     fitted = LPBoostClassifier().fit(whole, Y)
@@ -202,13 +185,8 @@ def test_a_warm_start_knows_levels_by_their_names():
     assert model.certificate_.holds(model.tol)
     fresh = LPBoostClassifier(C=0.5).fit(X, Y)
     assert model.certificate_.primal == pytest.approx(fresh.certificate_.primal, rel=2e-3)
-    towns = {name for h in model.weak_learners_ if isinstance(h, LevelStump) for name in h.names}
-    assert towns <= {"Bonn", "Rome", "Ulm", "False", "True"}
-    assert all(
-        h.names == tuple(FEATURES[h.feature].categories[k] for k in h.levels)
-        for h in model.weak_learners_
-        if isinstance(h, LevelStump)
-    )
+    levels = [h for h in model.weak_learners_ if isinstance(h, LevelStump)]
+    assert [h.names for h in levels] == [tuple(FEATURES[h.feature].categories[k] for k in h.levels) for h in levels]
 
 
 def test_rules_and_tables_of_nominal_columns():
@@ -225,22 +203,46 @@ BUSY = TOWNS["x"] + MANY.normal(size=200) > 0
 
 
 @pytest.mark.parametrize(
-    "estimator", [LPBoostClassifier(), CGEnsClassifier(), CGEnsClassifier(oracle="stumps"), AdditiveClassifier(C=0.3)]
+    "estimator",
+    [LPBoostClassifier(), CGEnsClassifier(), CGEnsClassifier(oracle="stumps"), AdditiveClassifier(C=0.3, pairs=False)],
 )
 def test_many_levels_are_fitted_to_the_end(estimator):
     with_levels = clone(estimator).fit(TOWNS, BUSY)
     by_hand = clone(estimator).fit(pd.get_dummies(TOWNS, columns=["town"]).astype(float), BUSY)
     assert with_levels.certificate_.holds(1e-3)
-    if not isinstance(estimator, AdditiveClassifier):
-        # pairs are of numbers, which indicators are
-        assert with_levels.certificate_.primal == pytest.approx(by_hand.certificate_.primal, rel=2e-3)
+    assert with_levels.certificate_.primal == pytest.approx(by_hand.certificate_.primal, rel=2e-3)
 
 
-def test_regressors_take_them():
-    target = AGE + 3 * (TOWN == "Ulm")
-    fitted = LPBoostRegressor(C=10.0).fit(X, target)
-    assert fitted.certificate_.holds(fitted.tol)
-    assert fitted.score(X, target) > 0.6
+def test_pairs_of_categories_are_found_and_told_by_their_names(tmp_path):
+    draw = np.random.default_rng(1)
+    frame = pd.DataFrame({"town": draw.choice(["Ulm", "Bonn", "Rome", "Pisa"], 300), "x": draw.normal(size=300)})
+    frame["sky"] = draw.choice(["grey", "blue"], 300)
+    west, target = frame["town"].isin(["Ulm", "Rome"]), draw.normal(size=300) / 9
+    target += np.where(west == (frame["x"] > 0), 1.0, -1.0) + np.where(west == (frame["sky"] == "blue"), 0.5, -0.5)
+    model = AdditiveRegressor(C=1.0, tol=1e-7).fit(frame, target)
+    assert AdditiveRegressor(C=1.0, pairs=False).fit(frame, target).score(frame, target) < 0.1
+    assert model.score(frame, target) > 0.9
+    effects = model.effects(frame)
+    assert {"town x x", "town x sky"} <= set(effects.names)
+    ax = PairDisplay.from_effects(effects, "town x sky", frame).ax_
+    labels = [[text.get_text() for text in axis.get_ticklabels()] for axis in (ax.xaxis, ax.yaxis)]
+    assert labels == [["Bonn", "Pisa", "Rome", "Ulm"], ["blue", "grey"]]
+    assert effects.terms[effects.names.index("town x sky")].crop(frame, effects.levels)[-1].sum() == pytest.approx(1)
+    model.report(tmp_path / "model.html", frame, target)
+    assert '"levels":[["Bonn","Pisa","Rome","Ulm"],["blue","grey"]]' in (tmp_path / "model.html").read_text("utf-8")
+    assert model.get_rules(frame, target)["rule"].str.contains(r"town (?:not )?in \{.*\} and x ").any()
+    renamed = frame.replace({"Ulm": "Aachen", "Bonn": "Zürich"})
+    again = AdditiveRegressor(C=1.0, tol=1e-7).fit(renamed, target)
+    np.testing.assert_allclose(again.predict(renamed), model.predict(frame), atol=1e-3)
+    again.set_params(warm_start=True).fit(frame, target)
+    np.testing.assert_allclose(again.predict(frame), model.predict(frame), atol=1e-3)
+    assert AdditiveClassifier().fit(frame, target > 0).score(frame, target > 0) > 0.9
+
+
+def test_the_order_of_levels_tells_nothing_of_what_is_held_out():
+    noise = np.random.default_rng(0)
+    frame, target = pd.DataFrame(noise.integers(0, 60, (240, 2)).astype(str)).add_prefix("x"), noise.normal(size=240)
+    assert -AdditiveRegressor().fit(frame, target).cv_results_["mean_test_score"].max() > 0.95 * target.var()
 
 
 def test_monotone_features_may_have_gaps():

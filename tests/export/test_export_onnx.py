@@ -137,9 +137,9 @@ def _above(value):
 def thresholds(model):
     learners = model.weak_learners_
     stumps = [h for part in learners for h in (part if isinstance(part, tuple) else [part])]
-    halves = [half for h in stumps if isinstance(h, Branch) for half in (h.above, h.below)]
+    parts = [part for h in stumps if isinstance(h, Branch) for part in (h.root, h.above, h.below)]
     ends = [(i.feature, end) for h in stumps if isinstance(h, Rule) for i in h.intervals for end in (i.low, i.high)]
-    splits = [(h.feature, h.threshold) for h in [*stumps, *halves] if isinstance(h, Stump | Branch)]
+    splits = [(h.feature, h.threshold) for h in [*stumps, *parts] if isinstance(h, Stump)]
     return splits + [(feature, end) for feature, end in ends if np.isfinite(end)]
 
 
@@ -200,7 +200,7 @@ INTERVALS = st.builds(
 )
 INTERACTIONS = st.one_of(
     LEARNERS,
-    st.builds(Branch, st.integers(0, 1), st.integers(-2, 2).map(float), LEARNERS, LEARNERS),
+    st.builds(Branch, LEARNERS.filter(lambda h: isinstance(h, Stump)), LEARNERS, LEARNERS),
     st.builds(Rule, st.lists(INTERVALS, min_size=1, max_size=3).map(tuple), st.sampled_from([1, -1])),
     st.builds(Scaled, LEARNERS, st.sampled_from([0.5, 0.3])),
     st.builds(
@@ -263,11 +263,11 @@ GAPPED = st.one_of(
     ),
     st.builds(
         Branch,
-        st.just(0),
-        st.sampled_from([-np.inf, 0.5]),
+        st.sampled_from(
+            [Stump(0, 0.5, 1, way) for way in (-1, 0, 1)] + [LevelStump(1, (0, 2), 1, way) for way in (-1, 1)]
+        ),
         st.sampled_from([Stump(0, 0.5, 1, -1), Constant(-1)]),
         st.sampled_from([LevelStump(0, (), 1, 1), LevelStump(1, (1,), -1, 1)]),
-        st.sampled_from([-1, 1]),
     ),
     st.builds(
         Ramp, st.just(0), st.sampled_from([-1.0, 0.5]), st.sampled_from([1, -1, 0]), st.sampled_from([-0.3, 2.0])

@@ -123,7 +123,7 @@ class Test:
         """Return the tree of two halves."""
         if isinstance(above, Constant) and isinstance(below, Constant):
             return self.as_stump(above.sign)
-        return Branch(self.feature, self.threshold, above, below, self.way)
+        return Branch(self.as_stump(1), above, below)
 
     def as_condition(self, above):
         """Return the condition that it holds, or does not."""

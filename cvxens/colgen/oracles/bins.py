@@ -10,27 +10,31 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import cached_property
-from itertools import combinations
-from math import inf
+from itertools import combinations, product
+from math import ceil, inf
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from cvxens.colgen.protocols import Priced, make_column
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures, FixedPoint, Ints, check_features, count_missing
-from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
+from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, find_sides, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array, Data, Numbers
 from cvxens.validation import limit, whole
+
+Levels: TypeAlias = Mapping[int, Mapping[int, str]]
+"""Of columns of codes of levels what these are called, in the order in which thresholds are between them."""
 
 ClosedTrees: TypeAlias = dict[tuple[int, ...], set[tuple[int, ...]]]
 """By reading and place of a root what must not be answered with: the rest of trees, as `Readings.make_tree` has it."""
@@ -45,7 +49,7 @@ class Readings:
     Examples
     --------
     >>> X = np.array([[0.0], [2.0], [np.nan]])
-    >>> readings = Readings.from_bins(BinnedFeatures(X, [0], n_bins=4))
+    >>> readings = Readings.from_bins(BinnedFeatures(X, [0], n_bins=4), {})
     >>> readings.thresholds, readings.codes.tolist()
     ([array([-inf,   1.]), array([1.])], [[1, 2, 0], [0, 1, 1]])
     >>> print(readings.make_split(0, 1, 1), readings.make_split(0, 2, 1), readings.make_split(1, 1, 1), sep="; ")
@@ -56,9 +60,10 @@ class Readings:
     ways: Ints  # (n_readings,), -1 where missing values are below, +1 where above, 0 where there are none
     thresholds: list[Array]  # by reading, ascending
     codes: NDArray[np.uint8]  # (n_readings, n_samples), how many thresholds are at or below each value
+    levels: Levels
 
     @classmethod
-    def from_bins(cls, binned: BinnedFeatures) -> Self:
+    def from_bins(cls, binned: BinnedFeatures, levels: Levels) -> Self:
         """Read a binned sample, in which a missing value has the bin one beyond the last."""
         has_missing = np.array([rows.size > 0 for rows in binned.missing], bool)
         features = np.repeat(np.arange(binned.n_features), 1 + has_missing)
@@ -75,12 +80,7 @@ class Readings:
             elif way > 0:
                 codes[k, missing] = len(own)
             thresholds.append(own)
-        return cls(features, ways, thresholds, codes)
-
-    @property
-    def n_readings(self) -> int:
-        """The number of readings."""
-        return len(self.thresholds)
+        return cls(features, ways, thresholds, codes, levels)
 
     @cached_property
     def counts(self) -> Ints:
@@ -95,31 +95,24 @@ class Readings:
     @cached_property
     def twins(self) -> Ints:
         """The other reading of the same feature, -1 where there is none, (n_readings,)."""
-        return np.where(self.ways, np.arange(self.n_readings) - self.ways, -1)
+        return np.where(self.ways, np.arange(len(self.ways)) - self.ways, -1)
 
     @cached_property
-    def tests(self) -> dict[tuple[int, int, float], tuple[int, int]]:
-        """Reading and place of every test, by its feature, way and threshold."""
-        rows = enumerate(zip(self.features.tolist(), self.ways.tolist(), self.thresholds, strict=True))
-        return {(j, way, t): (k, i) for k, (j, way, own) in rows for i, t in enumerate(own.tolist(), 1)}
+    def splits(self) -> dict[object, tuple[int, int, int]]:
+        """Reading, place and sign of all that `make_split` makes."""
+        tests = product(((k, i) for k, n in enumerate(self.counts.tolist()) for i in range(1, n + 1)), (1, -1))
+        return {self.make_split(*place, sign): (*place, sign) for place, sign in tests}
 
     def make_split(self, reading: int, place: int, sign: int) -> Stump | LevelStump:
         """Return the hypothesis that is `sign` at and above a threshold of a reading, else -sign."""
-        feature, way, threshold = self._read(reading, place)
+        feature, way = int(self.features[reading]), int(self.ways[reading])
+        threshold = float(self.thresholds[reading][place - 1])
         if threshold == -inf:
             return LevelStump(feature, (), -sign, 1)
-        return Stump(feature, threshold, sign, way)
-
-    def find_split(self, hypothesis: object) -> tuple[int, int, int] | None:
-        """Return reading, place and sign of what `make_split` makes; None for any other hypothesis."""
-        match hypothesis:
-            case Stump(feature, threshold, sign, way):
-                found = self.tests.get((feature, way, threshold))
-            case LevelStump(feature, (), sign, 1):
-                found, sign = self.tests.get((feature, -1, -inf)), -sign
-            case _:
-                return None
-        return None if found is None else (*found, sign)
+        if feature not in self.levels:
+            return Stump(feature, threshold, sign, way)
+        levels, names = zip(*sorted(list(self.levels[feature].items())[ceil(threshold) :]), strict=True)
+        return LevelStump(feature, levels, sign, way, names)
 
     def make_tree(self, tree: Sequence[int], sign: int) -> Hypothesis:
         """Return the tree that is written as reading and place of its root, its upper and lower half, and a product.
@@ -137,8 +130,7 @@ class Readings:
         above, below = self.make_tree(halves[:middle], sign), self.make_tree(halves[middle:-1], sign * halves[-1])
         if isinstance(above, Constant) and isinstance(below, Constant):
             return self.make_split(root, place, sign)
-        feature, way, threshold = self._read(root, place)
-        return Branch(feature, threshold, above, below, way)
+        return Branch(self.make_split(root, place, 1), above, below)
 
     def evaluate(self, tree: Sequence[int], sign: int = 1) -> NDArray[np.int8]:
         """Return the values of a tree as `make_tree` takes it, (n_samples,)."""
@@ -157,19 +149,15 @@ class Readings:
             for _ in range(depth - 1):
                 written = (-1, 0, *written, *written, 1)
             return written, tree.sign
-        split = self.find_split(tree)
-        if split is not None:
-            *root, sign = split
-            halves: list[Hypothesis] = [Constant(sign), Constant(-sign)]
-        elif isinstance(tree, Branch) and depth > 1:
-            root = list(self.tests.get((tree.feature, tree.missing, tree.threshold), ()))
-            halves = [tree.above, tree.below]
-        else:
+        split = self.splits.get(tree.root if isinstance(tree, Branch) else tree)
+        if split is None or (isinstance(tree, Branch) and (depth == 1 or split[2] < 0)):
             return None
+        *root, sign = split
         if depth == 1:
             return tuple(root), sign
+        halves = (tree.above, tree.below) if isinstance(tree, Branch) else (Constant(sign), Constant(-sign))
         above, below = (self.find_tree(half, depth - 1) for half in halves)
-        if not root or above is None or below is None:
+        if above is None or below is None:
             return None
         return (*root, *above[0], *below[0], above[1] * below[1]), above[1]
 
@@ -184,21 +172,13 @@ class Readings:
 
     def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
         """Return the condition that a value is at or above a threshold of a reading, or that it is below."""
-        feature, way, threshold = self._read(reading, place)
-        ends = (threshold, inf) if above else (-inf, threshold)
-        return simplify(Interval(feature, *ends, missing=way == (1 if above else -1)))
+        return simplify(find_sides(self.make_split(reading, place, 1 if above else -1))[0])
 
     @cached_property
-    def _conditions(self) -> dict[Interval | Among, tuple[int, int, int]]:
-        tests = ((*found, above) for found in self.tests.values() for above in (0, 1))
+    def conditions(self) -> dict[Interval | Among, tuple[int, int, int]]:
+        """Reading, place and side of all that `make_condition` makes."""
+        tests = ((reading, place, int(sign > 0)) for reading, place, sign in self.splits.values())
         return {self.make_condition(*test): test for test in tests}
-
-    def find_condition(self, condition: Interval | Among) -> tuple[int, int, int]:
-        """Return reading, place and side of what `make_condition` makes; -1, 0 and 0 for any other condition."""
-        return self._conditions.get(condition, (-1, 0, 0))
-
-    def _read(self, reading: int, place: int) -> tuple[int, int, float]:
-        return int(self.features[reading]), int(self.ways[reading]), float(self.thresholds[reading][place - 1])
 
 
 Side: TypeAlias = tuple[int, int, bool]
@@ -278,8 +258,8 @@ class BinnedOracle:
         At most so many columns are returned; by default all that were found.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the bins; by default 1.
-    nominal : collection of int
-        Columns of codes of levels, which have no order: no hypothesis asks for more than whether they are known.
+    levels : mapping from int to mapping from int to str
+        Of columns of codes of levels what these are called, in an order: a threshold is between two of them.
     """
 
     largest: ClassVar[float] = 1.0
@@ -293,17 +273,21 @@ class BinnedOracle:
     constant: bool = True
     columns_per_round: int | None = None
     sample_weight: InitVar[ArrayLike] = None
-    nominal: Collection[int] = ()
+    levels: Levels = field(default_factory=dict)
 
     def __post_init__(self, X: Any, sample_weight: ArrayLike) -> None:
         X = check_features(X, gaps=True)
         columns = range(X.shape[1]) if count_missing(X).any() else None
-        given: Any = {"n_bins": self.n_bins, "sample_weight": sample_weight, "uncut": self.nominal}
-        self.binned = BinnedFeatures(X, columns, **given)
-        self.readings = Readings.from_bins(self.binned)
+        self.sample = X
+        if self.levels:
+            X = (X.toarray() if issparse(X) else X).astype(np.float64)
+            for j, order in self.levels.items():
+                # the place of each code in the order, and NaN where it is missing
+                X[:, j] = np.append(np.argsort(list(order)), np.nan)[np.nan_to_num(X[:, j], nan=-1).astype(np.intp)]
+        self.binned = BinnedFeatures(X, columns, n_bins=self.n_bins, sample_weight=sample_weight)
+        self.readings = Readings.from_bins(self.binned, self.levels)
         if not self.readings.counts.any():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
-        self.sample = self.binned.X
         if self.columns_per_round is not None:
             self.columns_per_round = whole("columns_per_round", self.columns_per_round)
         self.allowed = find_allowed(self.binned.n_features, self.interactions, self.forbidden)

@@ -381,7 +381,7 @@ class DepthThreeTrees(AnytimeOracle):
     >>> X = np.array(list(product([0.0, 1.0], repeat=3)))
     >>> s = (2 * X - 1).prod(axis=1)
     >>> priced = DepthThreeTrees(X, columns_per_round=1).price(s)
-    >>> print(*(f"{column.hypothesis.feature} {column.edge}" for column in priced.columns))
+    >>> print(*(f"{column.hypothesis.root.feature} {column.edge}" for column in priced.columns))
     0 8.0
     >>> priced.edge_bound
     8.000000000000002
@@ -442,7 +442,7 @@ class DepthThreeTrees(AnytimeOracle):
 
     def _search(self, integers: Ints, closed: ClosedTrees, ends_at: float) -> tuple[list[Written], float]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
-        n_readings = self.readings.n_readings
+        n_readings = len(self.readings.thresholds)
         (integers,), codes = drop_unweighted(integers[np.newaxis], self._layout.codes)
         layout = self._layout._replace(codes=codes)
         n_threads = threads_for(len(integers) * len(layout.pairs))

@@ -87,6 +87,24 @@ class Kinds:
             raise InvalidInput("signs", f"found {signs!r:.100}", remedy)
         return sides
 
+    def order_levels(self, outcomes: Given, sample_weight: Given) -> dict[int, dict[int, str]]:
+        """Return what the levels of nominal features are called, by their codes, in the order of their mean outcomes.
+
+        Each has one sample more, of the mean of all, so that levels without samples are in the middle.
+        """
+        n_samples = self.X.shape[0]
+        t = np.zeros(n_samples) if outcomes is None else finite_array("outcomes", outcomes, ndim=1)
+        one_each("outcomes", t, n_samples, "sample")
+        masses = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        excess, levels = masses * (t - np.average(t, weights=masses)), dict[int, dict[int, str]]()
+        for j, kind in enumerate(self.features):
+            if kind.categories:
+                codes = _read_codes(column(self.X, j), j, kind)
+                sums, sizes = (np.bincount(codes + 1, each, kind.n_values + 1)[1:] for each in (excess, masses))
+                order = np.argsort(sums / (sizes + masses.mean()), kind="stable")
+                levels[j] = {k: kind.categories[k] for k in order.tolist()}
+        return levels
+
     def check_variation(self, n_hypotheses: int) -> None:
         """Raise if there is nothing that features could tell apart."""
         if not n_hypotheses:

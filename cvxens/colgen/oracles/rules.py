@@ -41,7 +41,7 @@ from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint, Ints, sum_joint
-from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule, simplify
+from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule, Stump, simplify
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.types import Data, Numbers
 from cvxens.validation import whole
@@ -126,11 +126,10 @@ class PairRules(BinnedOracle):
         weights = FixedPoint.from_weights(s, self.binned.n_samples)
         integers, codes = drop_unweighted(weights.integers, self.readings.codes)
         closed: Closed = {}
-        for rule in exclude:
-            found = sorted(map(self.readings.find_condition, rule.intervals)) if isinstance(rule, Rule) else []
-            if found:
-                asked, places, sides = zip(*found, strict=True)
-                closed.setdefault(asked, []).append((places, sides))
+        for rule in (h for h in exclude if isinstance(h, Rule) and h.intervals):
+            found = sorted(self.readings.conditions.get(each, (-1, 0, 0)) for each in rule.intervals)
+            asked, places, sides = zip(*found, strict=True)
+            closed.setdefault(asked, []).append((places, sides))
         search = partial(self._search_pair, codes, integers, closed, row_norm)
         answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
         sizes = np.array([answer.size for answer in answers])
@@ -248,6 +247,8 @@ class Boxes(AnytimeOracle):
     columns_per_round: int = 20
 
     def __post_init__(self, *given: object) -> None:
+        if self.levels:
+            raise InvalidInput("levels", "found some, which no box asks for", "take PairRules or trees")
         super().__post_init__(*given)
         self.max_length = whole("max_length", self.max_length)
         n_features = self.binned.n_features
@@ -382,11 +383,11 @@ class Boxes(AnytimeOracle):
         n_bins = int(self._axes.n_bins[feature])
         if isinstance(condition, Among):
             return None if condition.levels else (0, -1, 1) if missing else (0, n_bins - 1, 0)
-        low, high, tests = condition.low, condition.high, self.readings.tests
+        low, high, splits = condition.low, condition.high, self.readings.splits
         # a reading of missing values above has all thresholds between known values, and no other
         way = int(self._axes.extra[feature])
-        _, first = tests.get((feature, way, low), (0, 0))
-        _, after = tests.get((feature, way, high), (0, 0)) if high < inf else (0, n_bins)
+        _, first, _ = splits.get(Stump(feature, low, 1, way), (0, 0, 0))
+        _, after, _ = splits.get(Stump(feature, high, 1, way), (0, 0, 0)) if high < inf else (0, n_bins, 0)
         return None if (low > -inf and not first) or not after else (first, after - 1, missing)
 
     def _sum_over(self, box: Box, integers: Ints) -> Ints:

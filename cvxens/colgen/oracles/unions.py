@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -316,7 +316,7 @@ class Rows(OracleOver):
     >>> first, second = np.triu_indices(4, 1)
     >>> differ = grades[first] != grades[second]
     >>> first, second = np.append(first[differ], 3), np.append(second[differ], 0)
-    >>> pairs = Rows.from_pairs(Stumps(X, constant=False), first, second)
+    >>> pairs = Rows(Stumps(X, constant=False), np.eye(4)[first] - np.eye(4)[second])
     >>> run = column_generation(formulations.soft_margin(C=1.0), pairs, np.sign(grades[first] - grades[second]))
     >>> run.certificate.proven, run.decision_function(X)
     (True, array([-1., -1.,  0.,  1.]))
@@ -335,29 +335,6 @@ class Rows(OracleOver):
         # |D|' and how many terms, and one product more, every entry of D's is made of
         self._sizes = abs(self.D).T.tocsr()
         self._terms = np.diff(self._sizes.indptr) + 1
-
-    @classmethod
-    def from_pairs(cls, oracle: Oracle, first: ArrayLike, second: ArrayLike) -> Self:
-        """Return the rows ``h(x_first) - h(x_second)``, for two lists of as many samples."""
-        pairs = np.stack([np.asarray(validation.finite_array("first", first, ndim=1), np.intp), second]).astype(np.intp)
-        rows = np.arange(pairs.shape[1])
-        n_samples = np.shape(oracle.sample)[0]
-        signs = np.repeat([1.0, -1.0], len(rows))
-        return cls(oracle, csr_array((signs, (np.tile(rows, 2), pairs.ravel())), (len(rows), n_samples)))
-
-    @classmethod
-    def from_groups(cls, oracle: Oracle, groups: ArrayLike) -> Self:
-        """Return the averages of h over the samples of every group, in the order of ``np.unique(groups)``.
-
-        Examples
-        --------
-        >>> from cvxens.colgen.oracles import Stumps
-        >>> Rows.from_groups(Stumps([[0.0], [1.0], [2.0]]), ["a", "b", "b"]).D.toarray()
-        array([[1. , 0. , 0. ],
-               [0. , 0.5, 0.5]])
-        """
-        _, of_sample, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
-        return cls(oracle, csr_array((1 / sizes[of_sample], (of_sample, np.arange(len(of_sample))))))
 
     def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
@@ -396,8 +373,8 @@ class AdditiveTerms(Union):
     are 0 elsewhere.
 
     Missing values and nominal features are as in `QuantileStumps`: a step sends missing values to the better side, as
-    trees do, a line and a ramp are 0 there, and of levels one is told from the others. Pairs are of numbers, and of
-    whether values are known.
+    trees do, a line and a ramp are 0 there, and of levels one is told from the others. In pairs levels have an order,
+    and those from one on are told from the others.
 
     Parameters
     ----------
@@ -424,6 +401,8 @@ class AdditiveTerms(Union):
         What the columns are, as for `Stumps`.
     missing : {"side", "zero"}
         What steps are where the value is missing, as for `Stumps`.
+    outcomes : array-like of shape (n_samples,), optional
+        Numbers by whose means levels are in order in pairs; by default that is the order of their codes.
 
     Examples
     --------
@@ -449,6 +428,7 @@ class AdditiveTerms(Union):
         sample_weight: Any = None,
         features: Sequence[Feature] | None = None,
         missing: str = "side",
+        outcomes: Any = None,
     ) -> None:
         kinds = Kinds.from_sample(X, features, missing)
         # columns are evaluated feature by feature
@@ -460,10 +440,10 @@ class AdditiveTerms(Union):
         found: list[Any] = [QuantileStumps(X, signs=signs, features=kinds.features, missing=missing, **most, **given)]
         if ramps := list(list_ramps(X, signs, sample_weight, kinds.numeric.tolist())):
             found.append(Pool.of(ramps, X, negations=not sided, **most))
-        if pairs and len(kinds.numeric) > 1 and (interactions is None or len(interactions) > 0):
+        if pairs and X.shape[1] > 1 and (interactions is None or len(interactions) > 0):
             n_bins = (16 if len(X) < 5_000 else 64) if n_bins is None else n_bins
             given |= {"n_bins": n_bins, "interactions": interactions, "forbidden": forbidden, "constant": False}
-            given["nominal"] = np.flatnonzero(kinds.nominal).tolist()
+            given["levels"] = kinds.order_levels(outcomes, sample_weight)
             cost = validation.positive("pair_cost", pair_cost)
             if sided:
                 found.append(Costed(PairRules(X, signs=signs, **given), cost / 2))
