@@ -317,10 +317,8 @@ class DaskQuantileStumps:
     ----------
     sample : ShardedSample
         The sample.
-    n_thresholds : int
-        At most so many stumps per feature, 1 to 255.
-    columns_per_round : int
-        At most so many columns are returned, several of one feature among them.
+    n_thresholds, columns_per_round : int
+        As of that.
 
     Examples
     --------

@@ -398,17 +398,10 @@ class Ensemble(Learner):
             Their targets, of two classes or of a regression.
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
-        within : float
-            Above 0.
-        features : sequence of str or int, optional
-            The features whose bands are wanted, by name or by index; by default those that have a weight.
-        points : mapping of features to array-like, or int
-            Values of the features at which bands are wanted, of which the nearest in the sample are taken; or so many
-            values of the sample.
-        tol : float
-            How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
-        max_time : float
-            Seconds after which bands stay as wide as they are proven so far.
+        features, points
+            As of `cvxens.colgen.find_bands`, where features may also be given by their names.
+        within, tol, max_time : float
+            As of `cvxens.colgen.find_bands`.
 
         Returns
         -------

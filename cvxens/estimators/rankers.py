@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -20,7 +21,7 @@ from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.losses import Hinge
-from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge
+from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge, take_differences
 from cvxens.problems.penalties import L1
 from cvxens.types import Array, Data, Given
 
@@ -35,10 +36,7 @@ class RankedSample(Weighted):
     pairs: GradedPairs
     grades: Array  # (n_samples,)
 
-    @property
-    def outcomes(self) -> tuple[str, Array]:
-        """The name and the values of what a table of rules gives the mean of: the grades."""
-        return "mean", self.grades
+    given = property(attrgetter("grades"))
 
     @property
     def lists_pairs(self) -> bool:
@@ -57,11 +55,10 @@ class RankedSample(Weighted):
     @cached_property
     def combinations(self) -> csr_array:
         """The matrix from samples to the differences of the pairs, or to copies of samples in the groups of these."""
-        parts = self.pairs.list_all()[:2] if self.lists_pairs else [self.pairs.rows]
-        rows, n_rows = np.stack(parts, axis=1), len(parts[0])
-        values = np.tile([1.0, -1.0][: rows.shape[1]], n_rows)
-        starts = np.arange(n_rows + 1) * rows.shape[1]
-        return csr_array((values, rows.ravel(), starts), (n_rows, len(self.places)))
+        rows, n_samples = self.pairs.rows, len(self.places)
+        if self.lists_pairs:
+            return take_differences(*self.pairs.list_all()[:2], n_samples)
+        return csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), (len(rows), n_samples))
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of pairs, or of copies of samples, back to the samples: what all of them pull at one."""

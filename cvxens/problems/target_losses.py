@@ -41,17 +41,13 @@ class SumOverTargets(BoundedSlopes):
     """
 
     on_scores = True
+    per_sample = "t"
     t: Array
     C: float | Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "t", validation.finite_array("t", self.t, ndim=1))
-        object.__setattr__(self, "C", validation.prices("C", self.C))
+        vars(self).update(t=validation.finite_array("t", self.t, ndim=1), C=validation.prices("C", self.C))
         validation.same_length("C", np.atleast_1d(self.C), len(self.t) if np.ndim(self.C) else None)
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.t.shape
 
 
 class SumOfHinges(PiecewiseLinear, SumOverTargets):
