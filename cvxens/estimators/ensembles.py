@@ -31,6 +31,7 @@ from cvxens.colgen import (
 from cvxens.colgen.loop import certify_incumbent, price_beside, state_set
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.near_optimal import N_POINTS
+from cvxens.colgen.oracles import Rows
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -235,7 +236,8 @@ class Ensemble(Learner):
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         given = {"columns_per_round": self.columns_per_round, "random_state": self.random_state, **more}
         factory = narrow(self.oracle, self.constraints, sample)
-        return make_oracle(factory, sample, square_sum=formulation.needs_square_sum, **given)
+        made = make_oracle(factory, sample, square_sum=formulation.needs_square_sum, **given)
+        return made if sample.combinations is None else Rows(made, sample.combinations)
 
     def _solve(self, sample: Sample) -> Attributes:
         # of several sub-problems, the weak learners of each are with its own classifier
@@ -392,16 +394,10 @@ class Ensemble(Learner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples of the fit.
-        y : array-like of shape (n_samples,)
-            Their targets, of two classes or of a regression.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
-        features, points
-            As of `cvxens.colgen.find_bands`, where features may also be given by their names.
-        within, tol, max_time : float
-            As of `cvxens.colgen.find_bands`.
+        X, y, sample_weight
+            The samples of the fit, of two classes or of a regression.
+        within, features, points, tol, max_time
+            As of `cvxens.colgen.find_bands`; features may also be given by their names.
 
         Returns
         -------

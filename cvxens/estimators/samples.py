@@ -186,7 +186,9 @@ class Weighted:
     strata: ClassVar[Any] = None
     """The labels, of which folds have as many of each as the sample has; None where folds are any."""
     given: ClassVar[Any] = None
-    """The targets as they were given, (n_kept,); None where there are no folds."""
+    """The targets as they were given, (n_kept,), some of which every fold trains on; None where there are no folds."""
+    combinations: ClassVar[Any] = None
+    """The matrix from the samples to the rows that a loss is of; None where these are the samples."""
 
     def tell_apart(self, given: object) -> Self:
         """Return the sample with what its samples are told apart by beside their features."""

@@ -194,12 +194,8 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-        y : structured array of shape (n_samples,), or array-like of times
-            As in `fit`.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors; a pair counts as the product of its two.
+        X, y, sample_weight
+            As in `fit`; a pair counts as the product of its two weights.
 
         Returns
         -------

@@ -863,8 +863,7 @@ class EntropicMinimumMargin(CappedSimplex):
     Parameters
     ----------
     D : float or ndarray of shape (n_samples,)
-        Price of a unit of slack, D = 1/(nu n_samples); of every sample its own in an array. The sum over the samples
-        is at least 1.
+        As of `SoftMinimumMargin`.
     eta : float
         Above 0; the larger, the nearer to LPBoost.
 

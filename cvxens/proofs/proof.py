@@ -390,12 +390,12 @@ def prove_kernel(
     scales : sequence of float, optional
         At least 0, of the first: ``-sum_d scales_d |x_d - x'_d|``, with the doubles that they are; by default all 1.
     layout : Layout, optional
-        Where the numbers stand in the data file; by default as `Proof.save` writes it.
+        As for `prove`.
 
     Returns
     -------
     Proof
-        Checked once by the checker's own functions.
+        As of `prove`.
 
     Raises
     ------

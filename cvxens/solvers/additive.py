@@ -280,10 +280,8 @@ class AdditiveSVM(SVMDual):
     ----------
     kernel : AdditiveKernel
         On the training sample.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    C : ndarray of shape (n_samples,)
-        Upper bounds of the multipliers, above 0.
+    y, C : ndarray of shape (n_samples,)
+        As of `SVMDual`.
 
     Examples
     --------

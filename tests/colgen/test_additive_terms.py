@@ -34,6 +34,14 @@ def every_column(X, pair_cost):
     return np.stack([*columns, ones], axis=1)
 
 
+def assert_answers(priced, largest, X, s):
+    """The best edge is the largest of all, which the bound exceeds by rounding alone, and edges are sums."""
+    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
+    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
+    for column in priced.columns:
+        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
@@ -44,10 +52,7 @@ def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
     H = every_column(X, 1.5)
     priced = AdditiveTerms(X, pair_cost=1.5).price(s)
     largest = np.abs(H.T @ s).max()
-    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
-    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
-    for column in priced.columns:
-        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+    assert_answers(priced, largest, X, s)
 
 
 def test_the_optimum_is_that_over_a_list_of_all():
@@ -106,10 +111,7 @@ def test_of_a_sample_with_gaps_and_levels_answers_are_those_of_a_list_of_all(see
     largest = np.abs(np.nan_to_num(np.array(columns)) @ s).max()
     X = np.column_stack([x, sky])
     priced = AdditiveTerms(X, features=[Feature("x"), Feature("sky", ("a", "b", "c"))]).price(s)
-    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
-    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
-    for column in priced.columns:
-        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+    assert_answers(priced, largest, X, s)
 
 
 def test_pairs_are_of_numbers_alone_also_where_some_are_missing():
@@ -123,7 +125,4 @@ def test_pairs_are_of_numbers_alone_also_where_some_are_missing():
         both = AdditiveTerms(X, features=kinds).price(s)
         alone, trees = AdditiveTerms(X, features=kinds, pairs=False).price(s), DepthTwoTrees(gapped).price(s)
         largest = max(alone.columns[0].edge, trees.columns[0].edge / 2)
-        assert both.columns[0].edge == pytest.approx(largest, rel=1e-12)
-        assert largest <= both.edge_bound <= largest * (1 + 1e-9)
-        for column in both.columns:
-            assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+        assert_answers(both, largest, X, s)
