@@ -20,6 +20,7 @@ from .estimators import AdaBoostClassifier as AdaBoostClassifier
 from .estimators import AdaBoostECCClassifier as AdaBoostECCClassifier
 from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier
 from .estimators import AdditiveClassifier as AdditiveClassifier
+from .estimators import AdditiveRanker as AdditiveRanker
 from .estimators import AdditiveRegressor as AdditiveRegressor
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier

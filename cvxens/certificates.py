@@ -205,6 +205,14 @@ class Certificate:
         return f"<table>{cells}</table>"
 
 
+def name_residuals(
+    primal: float = 0.0, dual: float = 0.0, slackness: float = 0.0, stationarity: float = 0.0, pricing: float = 0.0
+) -> dict[str, float]:
+    """Return the KKT residuals of a point by the names that certificates have for them."""
+    names = "primal feasibility", "dual feasibility", "complementary slackness", "stationarity", "pricing slack"
+    return dict(zip(names, (primal, dual, slackness, stationarity, pricing), strict=True))
+
+
 @dataclass(frozen=True)
 class Round:
     """One row of the history of an iterative method: how near it was to the optimum after a round.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,6 +73,12 @@ def refusing(
         raise
     except kinds as error:
         raise raised(argument, f"{found} ({getattr(error, 'strerror', None) or error})", remedy) from None
+
+
+def writing(argument: str, path: object) -> AbstractContextManager[None]:
+    """Name the argument and the file where that cannot be written."""
+    found = f"found {str(path)!r}, which cannot be written"
+    return refusing(argument, found, "name another file", (OSError, ValueError))
 
 
 class NotSeparable(CvxensError):

@@ -16,7 +16,7 @@ from stat import S_ISDIR
 from typing import BinaryIO
 from zipfile import BadZipFile
 
-from cvxens.errors import DataFileError, InvalidInput, refusing
+from cvxens.errors import DataFileError, InvalidInput, refusing, writing
 from cvxens.limits import SMALL_ALLOCATION, available_memory
 
 MEBIBYTE = 2**20
@@ -117,8 +117,7 @@ def as_path(argument: str, path: object) -> Path:
 def check_place(argument: str, path: object) -> Path:
     """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
     path = as_path(argument, path)
-    found = f"found {str(path)!r}, which cannot be written"
-    with refusing(argument, found, "name another file", (OSError, ValueError)):
+    with writing(argument, path):
         is_folder, in_folder = _is_folder(path), _is_folder(path.parent)
     if is_folder or not in_folder:
         found = "a folder" if is_folder else "no folder for it"

@@ -342,7 +342,7 @@ def fit_tree(
     """
     options = Options(max_depth, min_cases, confidence)
     table, data, classes = _read_training(X, y)
-    mass = np.ones(len(table)) if sample_weight is None else weights("sample_weight", sample_weight, len(table))
+    mass = weights("sample_weight", sample_weight, len(table))
     everything = (np.arange(len(table.features)),)
     nodes, cases = grow(data, table.distinct, _present(mass), options, lambda: everything)
     if options.confidence is not None:

@@ -229,7 +229,9 @@ def one_each(argument: str, values: Sized, n: int, of: str) -> None:
 
 
 def weights(argument: str, values: object, n: int, of: str = "sample") -> Array:
-    """Return one finite number of at least 0 for each of what `of` names, not all of them 0."""
+    """Return one finite number of at least 0 for each of what `of` names, not all of them 0; 1 each of none given."""
+    if values is None:
+        return np.ones(n)
     array = finite_array(argument, values, ndim=1)
     one_each(argument, array, n, of)
     if array.min() < 0 or array.max() <= 0:

@@ -19,7 +19,7 @@ class Section(NamedTuple):
 
 
 FAMILIES = (
-    ("AdditiveClassifier", "AdditiveRegressor", "LPBoostClassifier", "CGEnsClassifier"),
+    ("AdditiveClassifier", "AdditiveRegressor", "AdditiveRanker", "LPBoostClassifier", "CGEnsClassifier"),
     ("LPBoostClassifier", "LPBoostRegressor", "LPBoostRanker", "ColumnGenerationClassifier"),
     ("ColumnGenerationClassifier", "ColumnGenerationRegressor", "ColumnGenerationSurvival"),
     ("CGEnsClassifier", "CGEnsSLSClassifier", "InfiniteEnsembleSVC"),

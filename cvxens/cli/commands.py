@@ -20,9 +20,8 @@ from cvxens.cli.options import (
     table_options,
     write,
     write_json,
-    writing,
 )
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, writing
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

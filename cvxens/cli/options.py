@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cvxens.errors import InvalidInput, refusing
+from cvxens.errors import InvalidInput, refusing, writing
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -72,11 +72,6 @@ def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -
         found = f"found for {'no file' if data is None else f'the data set of the name {data!r}'}"
         raise InvalidInput(asked, found, "name a file, or leave it out")
     return datasets.breast_cancer() if data is None else datasets.load(data)
-
-
-def writing(option: str, path: Path) -> AbstractContextManager[None]:
-    """Name the option and the file where that cannot be written."""
-    return refusing(option, f"found {str(path)!r}, which cannot be written", "name another file", (OSError,))
 
 
 def write(option: str, path: Path | None, text: str) -> None:

@@ -248,10 +248,8 @@ def adaboost(oracle: Oracle, y: ArrayLike, *, n_rounds: int = 100) -> Boosted:
 
     Parameters
     ----------
-    oracle : Oracle
-        Its hypotheses are within [-1, 1].
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
+    oracle, y
+        As of `boosting_steps`.
     n_rounds : int
         At most so many rounds, at least 1.
 

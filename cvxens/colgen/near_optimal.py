@@ -700,10 +700,8 @@ def find_bands(
         By default x[0], x[1], ...
     sample_weight : array-like of shape (n_samples,), optional
         How often each sample counts in the means of functions, 0 or above; by default once.
-    tol : float
-        How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
-    max_time : float
-        Seconds after which ranges stay as they are: certified, and wider than need be.
+    tol, max_time : float
+        As of `near_optimal_range`.
     **options
         Further arguments of `column_generation` for the run.
 
@@ -740,9 +738,7 @@ def find_bands(
         run = column_generation(formulation, make_oracle(X), y, start=start, **options)
         sample = np.asarray(coo_array(X).toarray() if issparse(X) else X)
         names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
-        masses = validation.weights(
-            "sample_weight", np.ones(len(sample)) if sample_weight is None else sample_weight, len(sample)
-        )
+        masses = validation.weights("sample_weight", sample_weight, len(sample))
         return _BandSearch(run, make_oracle, sample, masses / masses.sum(), within, tol).find(features, points, names)
 
 

@@ -354,6 +354,8 @@ class DaskEnsemble(DaskClassifier):
     warm_start : bool
         True if the fit starts from the weak learners of the last one, on whatever sample of the same features, and from
         their weights; each sub-problem from its own, where the classes are the same.
+    oracle : {"stumps", "quantile_stumps"}
+        The weak learners: all middle stumps, or at most 32 a feature.
 
     Attributes
     ----------
@@ -465,8 +467,6 @@ class DaskLPBoostClassifier(DaskEnsemble):
     ----------
     C : float, optional
         The price of a unit of slack of a sample of weight 1; by default that of one machine.
-    oracle : {"stumps", "quantile_stumps"}
-        The weak learners: all middle stumps, or at most 32 a feature.
     nu : None
         The parameter of one machine, which is not searched for over shards; the error says how C stands for it.
 
@@ -550,8 +550,6 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
         weight 1; and `L1` or, over "quantile_stumps", `SquaredL2`. Or, as on one machine, a function from the weights
         of the samples to it, whose prices are in proportion to these. By default LL08 P4 with an intercept and prices
         of 100 in sum.
-    oracle : {"stumps", "quantile_stumps"}
-        The weak learners: all middle stumps, or at most 32 a feature.
 
     Examples
     --------

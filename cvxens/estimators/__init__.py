@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cvxens.estimators.additive import AdditiveClassifier, AdditiveRegressor
+from cvxens.estimators.additive import AdditiveClassifier, AdditiveRanker, AdditiveRegressor
 from cvxens.estimators.base import Learner
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.estimators.classifiers import (
@@ -42,12 +42,12 @@ from cvxens.validation import one_of
 
 __all__ = [
     "TRUSTED_TYPES", "AdaBoostClassifier", "AdaBoostECCClassifier", "AdaBoostMHClassifier", "AdditiveClassifier",
-    "AdditiveRegressor", "CGEnsClassifier", "CGEnsSLSClassifier", "ClassLoss", "ColumnGenerationClassifier",
-    "ColumnGenerationRegressor", "ColumnGenerationSurvival", "Concave", "Constraint", "Convex", "EqualMeanScores",
-    "FeatureBudget", "GroupLoss", "InfiniteEnsembleSVC", "InfiniteEnsembleSVR", "Interactions", "LPBoostClassifier",
-    "LPBoostRanker", "LPBoostRegressor", "Monotone", "MultiBoostClassifier", "PartialSVMEnsembleClassifier",
-    "PriceSearchCV", "RegAdaBoostClassifier", "RhoSVC", "SupervisedKernelRLSClassifier", "SupervisedKernelRLSRegressor",
-    "certify_model", "load_model", "reweight", "warmup",
+    "AdditiveRanker", "AdditiveRegressor", "CGEnsClassifier", "CGEnsSLSClassifier", "ClassLoss",
+    "ColumnGenerationClassifier", "ColumnGenerationRegressor", "ColumnGenerationSurvival", "Concave", "Constraint",
+    "Convex", "EqualMeanScores", "FeatureBudget", "GroupLoss", "InfiniteEnsembleSVC", "InfiniteEnsembleSVR",
+    "Interactions", "LPBoostClassifier", "LPBoostRanker", "LPBoostRegressor", "Monotone", "MultiBoostClassifier",
+    "PartialSVMEnsembleClassifier", "PriceSearchCV", "RegAdaBoostClassifier", "RhoSVC", "SupervisedKernelRLSClassifier",
+    "SupervisedKernelRLSRegressor", "certify_model", "load_model", "reweight", "warmup",
 ]  # fmt: skip
 
 

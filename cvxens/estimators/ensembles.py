@@ -31,6 +31,7 @@ from cvxens.colgen import (
 from cvxens.colgen.loop import certify_incumbent, price_beside, state_set
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.near_optimal import N_POINTS
+from cvxens.colgen.oracles import Rows
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -235,7 +236,8 @@ class Ensemble(Learner):
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         given = {"columns_per_round": self.columns_per_round, "random_state": self.random_state, **more}
         factory = narrow(self.oracle, self.constraints, sample)
-        return make_oracle(factory, sample, square_sum=formulation.needs_square_sum, **given)
+        made = make_oracle(factory, sample, square_sum=formulation.needs_square_sum, **given)
+        return made if sample.combinations is None else Rows(made, sample.combinations)
 
     def _solve(self, sample: Sample) -> Attributes:
         # of several sub-problems, the weak learners of each are with its own classifier
@@ -392,23 +394,10 @@ class Ensemble(Learner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples of the fit.
-        y : array-like of shape (n_samples,)
-            Their targets, of two classes or of a regression.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
-        within : float
-            Above 0.
-        features : sequence of str or int, optional
-            The features whose bands are wanted, by name or by index; by default those that have a weight.
-        points : mapping of features to array-like, or int
-            Values of the features at which bands are wanted, of which the nearest in the sample are taken; or so many
-            values of the sample.
-        tol : float
-            How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
-        max_time : float
-            Seconds after which bands stay as wide as they are proven so far.
+        X, y, sample_weight
+            The samples of the fit, of two classes or of a regression.
+        within, features, points, tol, max_time
+            As of `cvxens.colgen.find_bands`; features may also be given by their names.
 
         Returns
         -------

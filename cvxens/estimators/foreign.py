@@ -29,7 +29,6 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.estimators.explanations import sum_votes
-from cvxens.estimators.samples import check_weights
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.kernels import Gaussian
 from cvxens.kernels.kernel import Kernel
@@ -384,7 +383,7 @@ def _find_signs(classes: Any, y: ArrayLike) -> Array:
 
 def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: Given) -> Certificate:
     check_is_fitted(model)
-    signs, weights = _find_signs(model.classes_, y), check_weights(sample_weight, X)
+    signs, weights = _find_signs(model.classes_, y), validation.weights("sample_weight", sample_weight, len(X))
     validation.same_length("y", signs, len(X))
     prices = model.C * weights * np.where(signs > 0, model.class_weight_[1], model.class_weight_[0])
     # LIBSVM leaves out what has no price, and numbers the support vectors among the rest

@@ -157,7 +157,9 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Read an estimator of this class that `save` wrote; `cvxens.load_model` says more."""
         return load_as(cls, path, trusted=trusted)
 
-    def fit(self, X: Data, y: ArrayLike, sample_weight: Given = None, *, sensitive_features: Given = None) -> Self:
+    def fit(
+        self, X: Data, y: ArrayLike, sample_weight: Given = None, *, sensitive_features: Given = None, qid: Given = None
+    ) -> Self:
         """Choose the parameters, then fit all samples; arguments are those of the estimator's `fit`.
 
         The weights of samples count in scores too, where these take any. An ensemble is known from the first fit on;
@@ -167,7 +169,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         validation.n_jobs(self.n_jobs)
         validation.instance("one_standard_error", self.one_standard_error, bool, np.bool_)
         validation.instance("average", self.average, bool, np.bool_)
-        told = {"sample_weight": sample_weight, "sensitive_features": sensitive_features}
+        told = {"sample_weight": sample_weight, "sensitive_features": sensitive_features, "qid": qid}
         given = {name: value for name, value in told.items() if value is not None}
         with translate_overflow(template), limit_time(time_limit(template), alone=True) as clock, heed_interrupts():
             sample = copy(template)._read(X, y, reset=True, **given)

@@ -35,13 +35,14 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from cvxens import validation
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run, column_generation
 from cvxens.colgen.oracles import Rows
 from cvxens.colgen.protocols import list_parameters, with_signs
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
-from cvxens.estimators.samples import Accepts, Sample, TargetSample, label, offers
+from cvxens.estimators.samples import Accepts, Weighted, label, offers
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
 from cvxens.types import Array, Data
 
@@ -301,13 +302,14 @@ class EnsemblePath(PricePath):
             oracle = self.estimator._oracle(problem, formulation)
             self.problems.append((oracle, problem))
             for parts, (train, _) in zip(self.parts, search.folds, strict=True):
-                part, own = problem.part(train), oracle
+                part, own, D = problem.part(train), oracle, everything[np.flatnonzero(train)]
                 if problem.features is not None and offers(self.estimator.oracle, "outcomes"):
                     # what the part knows of others is its mean
                     t = problem.outcomes[1]
                     t = np.where(train, t, np.average(t, weights=train * problem.weights))
                     own = self.estimator._oracle(problem, formulation, outcomes=t)
-                parts.append((Rows(own, everything[np.flatnonzero(train)]), part))
+                combined = part.combinations
+                parts.append((Rows(own, D) if combined is None else Rows(own.oracle, combined @ D), part))
 
     @property
     def usual(self) -> float | None:
@@ -331,7 +333,7 @@ class EnsemblePath(PricePath):
         found = []
         for oracle, problem in self.problems:
             formulation = self._formulate(problem, 1.0)
-            signs = formulation.signs(label(formulation, problem), len(problem.weights))
+            signs = formulation.signs(label(formulation, problem), validation.count_rows(oracle.sample))
             s = Restricted(formulation, signs).start().s
             priced = with_signs(oracle, free=not formulation.nonnegative).price(s)
             limit = formulation.terms[1].edge_limit or 1.0
@@ -532,11 +534,12 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
     at.C = type(estimator).C
     n_samples, began = len(whole.weights), perf_counter()
     if n_samples > MANY:
-        random, strata = np.random.default_rng(0), np.zeros(n_samples) if whole.strata is None else whole.strata
-        kept = np.zeros(n_samples, dtype=bool)
+        random, units = np.random.default_rng(0), find_units(whole)
+        strata = np.zeros(units.max() + 1) if whole.strata is None else whole.strata
+        kept = np.zeros(len(strata), dtype=bool)
         for rows in (np.flatnonzero(strata == k) for k in np.unique(strata)):
             kept[random.permutation(rows)[: -(-len(rows) * MANY // n_samples)]] = True
-        sample = whole.part(kept)
+        sample = whole.part(kept[units])
         unit = scale_price(float(whole.weights.sum()), float(sample.weights.sum()))
         sample = replace(sample, weights=sample.weights * unit)
     with rounds_of(estimator) as rounds:
@@ -556,21 +559,29 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
     return estimator._adapt(replace(choice, attributes=attributes), whole)
 
 
+def find_units(sample: Weighted) -> NDArray[np.intp]:
+    """Return the numbers of what folds divide: of the samples, or of their queries where there are several."""
+    names, found = np.unique(vars(sample).get("queries", ()), return_inverse=True)
+    return found if len(names) > 1 else np.arange(len(sample.weights))
+
+
 def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
     By default those that `PriceSearchCV` says, two of few samples of a class, of one of each all samples on both sides;
     others are of the samples as they were given, with targets y.
     """
-    if not isinstance(sample, Sample | TargetSample):
+    if sample.given is None:
         remedy = "give a number: scikit-learn's GridSearchCV knows how to split such samples"
-        raise InvalidInput("C", "found a search over samples that are neither of classes nor of a regression", remedy)
+        raise InvalidInput("C", "found a search over samples of survival", remedy)
     given, strata, n_samples = np.flatnonzero(sample.shares), sample.strata, len(sample.weights)
     if cv is None:
-        least = n_samples if strata is None else int(np.bincount(strata).min())
+        units = find_units(sample)
+        least = units.max() + 1 if strata is None else int(np.bincount(strata).min())
         kind = StratifiedKFold if strata is not None and least > 1 else KFold
         folds = kind(max(2, min(3, least)), shuffle=True, random_state=0)
-        found = list(folds.split(np.zeros((n_samples, 1)), strata))
+        splits = folds.split(np.zeros((units.max() + 1, 1)), strata)
+        found = [tuple(np.flatnonzero(np.isin(units, part)) for part in both) for both in splits]
         # of so many the scores of one vary less than those of neighbouring prices differ
         found = found[:1] if 6 * n_samples >= MANY else found
     else:
@@ -584,7 +595,13 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
     # counts that are all 0 have no model, nor do others tell anything that are all alike
     classes = min(2, len(np.unique(sample.given))) if strata is None else len(np.unique(strata))
-    kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= classes and test.any()]
+    # a single grade makes no pairs to score
+    least = 1 if sample.combinations is None else 2
+
+    def differ(part: NDArray[np.bool_], n: int) -> bool:
+        return len(np.unique(sample.given[part])) >= n
+
+    kept = [(train, test) for train, test in masks if differ(train, classes) and differ(test, least)]
     if not kept and cv is not None:
         raise InvalidInput("cv", f"found folds of which none trains on {classes} classes", "give others, or the price")
     return kept or [(np.ones(n_samples, dtype=bool),) * 2]
@@ -614,14 +631,15 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     parts, knowing = [estimator] * estimator._n_problems(sample), copy(estimator)
     vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
     # a scorer, or the metric that it is made of
-    names = {"sample_weight"}.intersection(list_parameters(getattr(scorer, "_score_func", scorer)))
+    takes = list_parameters(getattr(scorer, "_score_func", scorer))
+    told = {"sample_weight": sample.masses, "qid": vars(sample).get("queries")}
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
         if scorer is None:
             return _score_loss(knowing, sample, test, F)
         shell = copy(knowing)
         vars(shell).update(_raw_scores=lambda _: F, _accepts=AsTheyAre)
-        given = dict.fromkeys(names, sample.masses[test])
+        given = {name: values[test] for name, values in told.items() if name in takes}
         remedy = "give one that rates such predictions, called with (estimator, X, y), or `make_scorer` of a metric"
         with refusing("scoring", f"found {scoring!r:.100}", remedy, (AttributeError, TypeError, ValueError)):
             return float(scorer(shell, sample.X[np.flatnonzero(test)], sample.given[test], **given))

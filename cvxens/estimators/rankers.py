@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, final
+from operator import attrgetter
+from typing import Any, ClassVar, Never, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,15 +13,14 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import column_or_1d
 
 from cvxens import validation
-from cvxens.colgen import Formulation, Oracle
-from cvxens.colgen.oracles import Rows
-from cvxens.errors import refusing
+from cvxens.colgen import Formulation
+from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import Predictor, estimator, with_callbacks
 from cvxens.estimators.constraints import refuse_bounds
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.losses import Hinge
-from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge
+from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge, take_differences
 from cvxens.problems.penalties import L1
 from cvxens.types import Array, Data, Given
 
@@ -32,13 +32,11 @@ MOST_LISTED = 100_000
 class RankedSample(Weighted):
     """A training sample of a ranking."""
 
-    pairs: GradedPairs
-    grades: Array  # (n_samples,)
+    grades: Array  # (n_kept,)
+    queries: NDArray[np.intp]  # (n_kept,), of each the number of its query
 
-    @property
-    def outcomes(self) -> tuple[str, Array]:
-        """The name and the values of what a table of rules gives the mean of: the grades."""
-        return "mean", self.grades
+    of_samples: ClassVar[tuple[str, ...]] = ("grades", "queries")
+    given = property(attrgetter("grades"))
 
     @property
     def lists_pairs(self) -> bool:
@@ -51,21 +49,28 @@ class RankedSample(Weighted):
     ) -> Self:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         read, grades = accepts.read_targets(estimator, X, y, reset=reset)
-        pairs = GradedPairs.from_grades(grades, read_queries(qid, len(grades)))
-        return cls(**keep_weighted(estimator, read, np.ones(len(grades)), grades=grades), pairs=pairs)
+        queries = read_queries(qid, len(grades))
+        rows = np.unique(GradedPairs.from_grades(grades, queries).rows)
+        # samples without pairs play no part
+        weights = np.isin(np.arange(len(grades)), rows).astype(np.float64)
+        return cls(**keep_weighted(estimator, read, weights, grades=grades, queries=queries))
+
+    @cached_property
+    def pairs(self) -> GradedPairs:
+        """The pairs of other grades of a query."""
+        return GradedPairs.from_grades(self.grades, self.queries)
 
     @cached_property
     def combinations(self) -> csr_array:
         """The matrix from samples to the differences of the pairs, or to copies of samples in the groups of these."""
-        parts = self.pairs.list_all()[:2] if self.lists_pairs else [self.pairs.rows]
-        rows, n_rows = np.stack(parts, axis=1), len(parts[0])
-        values = np.tile([1.0, -1.0][: rows.shape[1]], n_rows)
-        starts = np.arange(n_rows + 1) * rows.shape[1]
-        return csr_array((values, rows.ravel(), starts), (n_rows, len(self.places)))
+        rows, n_samples = self.pairs.rows, len(self.weights)
+        if self.lists_pairs:
+            return take_differences(*self.pairs.list_all()[:2], n_samples)
+        return csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), (len(rows), n_samples))
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of pairs, or of copies of samples, back to the samples: what all of them pull at one."""
-        return np.asarray(self.combinations.T @ u)
+        return super().spread(self.combinations.T @ u)
 
 
 def read_queries(qid: Given, n_samples: int) -> NDArray[np.intp]:
@@ -81,21 +86,9 @@ def read_queries(qid: Given, n_samples: int) -> NDArray[np.intp]:
     return found
 
 
-@final
-@estimator
-class LPBoostRanker(Ensemble, Predictor):
-    """Boosting of a ranking: min sum_j |w_j| + C mean of max(0, 1 - (f(x_p) - f(x_q))) over pairs, over weak learners.
-
-    The pairs are of one query and of other grades, p the higher one; the mean is over the pairs of a query, and then
-    over queries. It is LPBoost, or the ranking SVM (Joachims 2002) with an l1 penalty, and a bound on one less the area
-    under the curve where there are two grades. Many pairs are never listed: the binary digits of grades make groups of
-    two sides, and sorting the scores of a group finds its loss, so that a step takes O(n log n). Few of the weak
-    learners are in the ensemble.
-
-    Parameters
-    ----------
-    C : float
-        The price of a unit of slack of all pairs, on average.
+@dataclass(eq=False, repr=False)
+class Ranker(Ensemble, Predictor):
+    """A ranking by column generation: scores that order the samples of every query by their grades.
 
     Attributes
     ----------
@@ -103,23 +96,9 @@ class LPBoostRanker(Ensemble, Predictor):
         0: differences of scores have no intercept.
     dual_weights_ : ndarray of shape (n_samples,)
         u, what pulls every sample up, or down below 0: the weights of the pairs that it is to win, less the others'.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> grades, wards = y // 80, X[:, 1] > 0
-    >>> model = LPBoostRanker(C=10).fit(X, grades, qid=wards)
-    >>> model.certificate_.holds(1e-3), model.certificate_.proven, model.score(X, grades, qid=wards) > 0.75
-    (True, True, True)
     """
 
     _kind_of_sample: ClassVar[type[Any]] = RankedSample
-    source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
-
-    C: float = 100.0
-    _: KW_ONLY
-    oracle: str | OracleFactory = "stumps"
 
     def _merges(self) -> bool:
         return False
@@ -158,12 +137,8 @@ class LPBoostRanker(Ensemble, Predictor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X, y, qid
             As in `fit`.
-        y : array-like of shape (n_samples,)
-            Grades.
-        qid : array-like of shape (n_samples,), optional
-            The query of each sample.
 
         Returns
         -------
@@ -174,9 +149,51 @@ class LPBoostRanker(Ensemble, Predictor):
         validation.same_length("y", grades, len(f))
         return GradedPairs.from_grades(grades, read_queries(qid, len(f))).concordance(f)
 
-    def _state(self, sample: RankedSample) -> Formulation:
+    def _rate(self) -> object:
+        return Ranker.score
+
+    def _check(self, sample: Any) -> None:
         found = "for a ranking, whose loss is of pairs"
         refuse_bounds(self.constraints, {"scores"}, found, "give shapes, which hold everywhere")
+        super()._check(sample)
+
+
+@final
+@estimator
+class LPBoostRanker(Ranker):
+    """Boosting of a ranking: min sum_j |w_j| + C mean of max(0, 1 - (f(x_p) - f(x_q))) over pairs, over weak learners.
+
+    The pairs are of one query and of other grades, p the higher one; the mean is over the pairs of a query, and then
+    over queries. It is LPBoost, or the ranking SVM (Joachims 2002) with an l1 penalty, and a bound on one less the area
+    under the curve where there are two grades. Many pairs are never listed: the binary digits of grades make groups of
+    two sides, and sorting the scores of a group finds its loss, so that a step takes O(n log n). Few of the weak
+    learners are in the ensemble.
+
+    Parameters
+    ----------
+    C : float
+        The price of a unit of slack of all pairs, on average.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> grades, wards = y // 80, X[:, 1] > 0
+    >>> model = LPBoostRanker(C=10).fit(X, grades, qid=wards)
+    >>> model.certificate_.holds(1e-3), model.certificate_.proven, model.score(X, grades, qid=wards) > 0.75
+    (True, True, True)
+    """
+
+    source: ClassVar[str] = "DBS02; Joachims 2002; Freund, Iyer, Schapire & Singer 2003"
+
+    C: float = 100.0
+    _: KW_ONLY
+    oracle: str | OracleFactory = "stumps"
+
+    def _open_path(self, search: object, others: object) -> Never:
+        raise InvalidInput("C", "found a search of a price of a mean", "use GridSearchCV, or AdditiveRanker")
+
+    def _state(self, sample: RankedSample) -> Formulation:
         pairs, C = sample.pairs, self._price(sample)
         if sample.lists_pairs:
             return Formulation(Hinge(C * pairs.list_all()[2]), L1(), scores=True)
@@ -184,6 +201,3 @@ class LPBoostRanker(Ensemble, Predictor):
         # flows are compiled before the clock of `max_time` starts
         loss.violation(loss.repair(np.zeros(len(pairs.y)), None))
         return Formulation(loss, L1())
-
-    def _oracle(self, sample: Any, formulation: Formulation, **more: Any) -> Oracle:
-        return Rows(super()._oracle(sample, formulation, **more), sample.combinations)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
-from functools import partial
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
@@ -48,7 +47,7 @@ def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
     return HuberError(t, width, C / width)
 
 
-def make_deviance(t: Array, C: Array, _: None, power: int = 1) -> Loss:
+def make_deviance(t: Array, C: Array, power: float) -> Loss:
     """Return half the deviance of means exp(f), whose slopes at a constant are C on average, as those of squares."""
     return Deviance(t, power, C * np.average(t, weights=C) ** (power - 1) / measure_deviation(t, C))
 
@@ -65,17 +64,16 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str, Callable[..
         "",
     ),
     "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile", metrics.mean_pinball_loss, "alpha"),
-    "poisson": (make_deviance, "", metrics.mean_poisson_deviance, ""),
-    "gamma": (partial(make_deviance, power=2), "", metrics.mean_gamma_deviance, ""),
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), (make_deviance, "power", metrics.mean_tweedie_deviance, "power")),
 }
 """The losses of regressors by their names, from targets, prices and the parameter that each has, and the metric that
 chooses a price, with the name that the parameter has in it."""
 
 
 def find_parameter(model: BaseEstimator) -> float | None:
-    """Return the parameter of the loss of a regressor, of several quantiles the first."""
+    """Return the parameter of the loss of a regressor, of several quantiles the first; two powers have names."""
     name = LOSSES[model.loss][1]
-    given = model.get_params(deep=False).get(name)
+    given = {"poisson": 1.0, "gamma": 2.0}.get(model.loss, model.get_params(deep=False).get(name))
     return np.ravel(given)[0] if name == "quantile" else given
 
 

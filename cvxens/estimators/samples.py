@@ -185,6 +185,10 @@ class Weighted:
     """The fields of a subclass that have an entry for each sample."""
     strata: ClassVar[Any] = None
     """The labels, of which folds have as many of each as the sample has; None where folds are any."""
+    given: ClassVar[Any] = None
+    """The targets as they were given, (n_kept,), some of which every fold trains on; None where there are no folds."""
+    combinations: ClassVar[Any] = None
+    """The matrix from the samples to the rows that a loss is of; None where these are the samples."""
 
     def tell_apart(self, given: object) -> Self:
         """Return the sample with what its samples are told apart by beside their features."""
@@ -195,6 +199,11 @@ class Weighted:
     def known(self) -> dict[str, Any]:
         """The fitted attributes that the sample says by itself."""
         return {}
+
+    @property
+    def outcomes(self) -> tuple[str, Array]:
+        """The name and the values of what a table of rules gives the mean of: the targets."""
+        return "mean", self.given
 
     def _take(self, rows: NDArray[np.intp], **others: object) -> Self:
         """Return the kept samples of these numbers, with other values of some fields."""
@@ -238,12 +247,8 @@ class TargetSample(Weighted):
 
     targets: Array  # (n_kept,)
 
-    @property
-    def outcomes(self) -> tuple[str, Array]:
-        """The name and the values of what a table of rules gives the mean of: the targets."""
-        return "mean", self.targets
-
     of_samples: ClassVar[tuple[str, ...]] = ("targets",)
+    given = property(attrgetter("targets"))
 
     @classmethod
     def read(
@@ -251,12 +256,8 @@ class TargetSample(Weighted):
     ) -> TargetSample:
         """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         read, targets = accepts.read_targets(estimator, X, y, reset=reset)
-        return cls(**keep_weighted(estimator, read, check_weights(sample_weight, read), targets=targets))
-
-    @property
-    def given(self) -> Array:
-        """The targets of the samples, (n_kept,)."""
-        return self.targets
+        weights = validation.weights("sample_weight", sample_weight, len(targets))
+        return cls(**keep_weighted(estimator, read, weights, targets=targets))
 
 
 @dataclass(frozen=True)
@@ -279,7 +280,7 @@ class Sample(Weighted):
         except TypeError as error:
             found = f"found labels without an order ({error})"
             raise InvalidInput("y", found, "give all numbers or all words") from None
-        masses = check_weights(sample_weight, read)
+        masses = validation.weights("sample_weight", sample_weight, len(given))
         weights = masses * class_factors(vars(estimator).get("class_weight"), given, masses)
         classes, labels = np.unique(given[weights > 0], return_inverse=True)
         if len(classes) < 2:
@@ -334,14 +335,6 @@ def keep_weighted(
 def label(formulation: Formulation, sample: Any) -> Array | None:
     """Return the labels of a sample as a formulation wants them; None for one on scores, which holds targets."""
     return None if formulation.on_scores else sample.signs
-
-
-def check_weights(sample_weight: Given, X: Matrix) -> Array:
-    """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
-    n_samples = X.shape[0]
-    return (
-        np.ones(n_samples) if sample_weight is None else validation.weights("sample_weight", sample_weight, n_samples)
-    )
 
 
 def class_factors(class_weight: object, y: Labels, masses: Array) -> Array:

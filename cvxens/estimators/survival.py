@@ -14,7 +14,7 @@ from cvxens.colgen import Formulation, Run
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Attributes, Predictor, estimator
 from cvxens.estimators.ensembles import Ensemble
-from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights, keep_weighted
+from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.types import Array, Data, Given
@@ -87,7 +87,7 @@ class SurvivalSample(Weighted):
         if times.min() < 0:
             remedy = "give times of 0 or above, and whether there was an event in a field of its own, as `fit` says"
             raise InvalidInput("y", f"found the time {times.min():g}", remedy)
-        weights = check_weights(sample_weight, read)
+        weights = validation.weights("sample_weight", sample_weight, len(times))
         if not events[weights > 0].any():
             raise InvalidInput("y", "found no event of positive weight", "give samples with one or more")
         return cls(**keep_weighted(estimator, read, weights, times=times, events=events))
@@ -194,12 +194,8 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-        y : structured array of shape (n_samples,), or array-like of times
-            As in `fit`.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors; a pair counts as the product of its two.
+        X, y, sample_weight
+            As in `fit`; a pair counts as the product of its two weights.
 
         Returns
         -------
@@ -211,7 +207,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         times = validation.finite_array("y", times, ndim=1)
         validation.same_length("y", times, len(f))
         events = np.ones(len(f), bool) if events is None else events
-        return find_concordance(events, times, f, check_weights(sample_weight, f[:, np.newaxis]))
+        return find_concordance(events, times, f, validation.weights("sample_weight", sample_weight, len(f)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -28,19 +28,10 @@ from typing import Any
 from cvxens import hypotheses, trees
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
+from cvxens.estimators import constraints
 from cvxens.estimators.base import Learner
 from cvxens.estimators.boosting import Coded
 from cvxens.estimators.classifiers import soft_margin
-from cvxens.estimators.constraints import (
-    ClassLoss,
-    Concave,
-    Convex,
-    EqualMeanScores,
-    FeatureBudget,
-    GroupLoss,
-    Interactions,
-    Monotone,
-)
 from cvxens.estimators.expansions import PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.price_search import PriceSearchCV
@@ -53,16 +44,17 @@ from cvxens.solvers import LeastSquaresExperts
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import Dates, Feature, Numerals, TableColumn, TableEncoder
 
-MODULES_OF_RECORDS = (hypotheses, finite, kernel, logic, perceptron, radial, stumps, tree_ensemble, trees)
-"""Those of hypotheses and kernels, all of whose records are trusted but for the following."""
+MODULES_OF_RECORDS = (constraints, hypotheses, finite, kernel, logic, perceptron, radial, stumps, tree_ensemble, trees)
+"""Those of constraints, hypotheses and kernels, all of whose records are trusted but for the following."""
 
 OF_OTHERS = {
+    constraints.Spent,
     hypotheses.FittedClassifier,
     hypotheses.TabulatedColumn,
     tree_ensemble.SklearnTrees,
     tree_ensemble.TreeMatrix,
 }
-"""Records that hold what is not of ours: classifiers, data and forests."""
+"""Records that hold what is not of ours: classifiers, data and forests; and one of a run."""
 
 OTHERS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Coded, Feature, PartialSVM),
@@ -72,7 +64,6 @@ OTHERS: tuple[Any, ...] = (
     *(_take_values, hypotheses._unlike, soft_margin, absolute_errors),
     *(Formulation, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
-    *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget, Monotone, Convex, Concave, Interactions),
     *(*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)),
 )
 """Records and functions in the attributes and parameters of estimators; formulations of the losses for margins."""

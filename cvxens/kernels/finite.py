@@ -142,9 +142,8 @@ class WeakLearner(InnerProduct):
             raise InvalidInput("columns", f"found {len(columns)} columns", "give at least one, all of them callable")
         weights = np.full(len(columns), 1 / len(columns)) if self.weights is None else self.weights
         weights = validation.weights("weights", weights, len(columns), "column")
-        object.__setattr__(self, "columns", columns)
-        object.__setattr__(self, "weights", as_tuple(weights / weights.sum()))
-        object.__setattr__(self, "mass", validation.positive("mass", self.mass))
+        mass = validation.positive("mass", self.mass)
+        vars(self).update(columns=columns, weights=as_tuple(weights / weights.sum()), mass=mass)
 
     @classmethod
     def from_kernel(cls, kernel: Kernel, n: int, random_state: RandomState = None) -> WeakLearner:

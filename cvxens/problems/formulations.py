@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from cvxens import validation
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, name_residuals
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
@@ -640,13 +640,12 @@ class RhoSVM(KernelProblem):
         z, from_u = (self.y * products.scores(v)[0] for v in (c, self.y * u))
         # of inseparable classes rho and all margins are 0, up to the rounding of products of the size of K
         size = max(float(np.abs(z).max()), 1e-3 * float(np.abs(self.K).max()), np.finfo(float).tiny)
-        return {
-            "primal feasibility": excess(rho - z) / size,
-            "dual feasibility": max(excess(-u), abs(float(u.sum()) - 1)),
-            "complementary slackness": float(np.abs(u * (z - rho)).max()) / size,
-            "stationarity": float(np.abs(z - from_u).max()) / size,
-            "pricing slack": 0.0,
-        }
+        return name_residuals(
+            primal=excess(rho - z) / size,
+            dual=max(excess(-u), abs(float(u.sum()) - 1)),
+            slackness=float(np.abs(u * (z - rho)).max()) / size,
+            stationarity=float(np.abs(z - from_u).max()) / size,
+        )
 
 
 @final
@@ -830,13 +829,8 @@ class SVMDual(KernelProblem):
         """Evaluate box and balance, and complementary slackness; stationarity holds as w is built from u."""
         products, u = Products(self.gram) if products is None else products, point["u"]
         f, _ = products.scores(self.y * u)
-        return {
-            "primal feasibility": max(self.loss.violation(u), imbalance(u, self.y)),
-            "dual feasibility": 0.0,
-            "complementary slackness": self.loss.slackness(self.y * (f + point["b"]), u),
-            "stationarity": 0.0,
-            "pricing slack": 0.0,
-        }
+        missed, z = max(self.loss.violation(u), imbalance(u, self.y)), self.y * (f + point["b"])
+        return name_residuals(primal=missed, slackness=self.loss.slackness(z, u))
 
     def certify(self, solution: Claimed | HasMultipliers = None, /, **arrays: Given) -> Certificate:
         """Certify u and b, given by name, or by a record that has them; else as any problem does."""
@@ -878,6 +872,7 @@ class EntropyProjection(Problem):
     source = "TK07 (7), (10)"
     aliases: ClassVar[Mapping[str, str]] = {"u": "alpha"}
     size: ClassVar[float] = 0.0
+    maximise = False
     rho = Parameter(validation.number)
 
     def __init__(self, K: ArrayLike, y: ArrayLike, alpha_t: ArrayLike, rho: float, *, equality: bool = True) -> None:
@@ -889,10 +884,6 @@ class EntropyProjection(Problem):
         self.q: Array = self.y * q
         self.equality = equality
         self.rho = rho
-
-    @property
-    def maximise(self) -> bool:
-        return False
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -993,13 +984,12 @@ class EntropyProjection(Problem):
         size = max(float(np.abs(self.q).max()), abs(self.rho))
         excess, projected = float(self.q @ alpha) - self.rho, self.project(eta)
         missed = abs(excess) if self.equality else max(excess, 0.0)
-        return {
-            "primal feasibility": max(float(-alpha.min()), abs(float(alpha.sum()) - 1), missed / size, 0.0),
-            "dual feasibility": 0.0 if self.equality else max(0.0, -eta * size),
-            "complementary slackness": 0.0 if self.equality else abs(eta * excess),
-            "stationarity": float(np.abs(alpha - projected).max() / projected.max()),
-            "pricing slack": 0.0,
-        }
+        return name_residuals(
+            primal=max(float(-alpha.min()), abs(float(alpha.sum()) - 1), missed / size, 0.0),
+            dual=0.0 if self.equality else max(0.0, -eta * size),
+            slackness=0.0 if self.equality else abs(eta * excess),
+            stationarity=float(np.abs(alpha - projected).max() / projected.max()),
+        )
 
     def infeasibility(self) -> None:
         """Prove nothing: `admit` leaves no projection without a feasible point."""

@@ -107,6 +107,8 @@ class Loss(ABC):
     is_searched : bool
         True if its bounds are conic proofs near u that are searched for, by `prove` and `repair`, and multipliers at a
         kink are known by the model alone.
+    per_sample : str
+        The name of its targets or prices; "" where it has none.
     curvature : callable, optional
         Of a smooth sum over samples: the (generalised) second derivatives as a function of u.
     hessian : callable, optional
@@ -127,6 +129,7 @@ class Loss(ABC):
     is_margin: bool = False
     falls: bool = False
     is_searched: bool = False
+    per_sample: str = ""
     curvature: Callable[[Array], Array] | None = None
     hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
     smoothed: Callable[[float], Any] | None = None
@@ -204,7 +207,7 @@ class Loss(ABC):
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """The shape of the targets or prices that it holds per sample; () where it fits any number of samples."""
-        return ()
+        return np.shape(vars(self)[self.per_sample]) if self.per_sample else ()
 
     @property
     def linear_dual(self) -> LinearDual | None:
@@ -479,11 +482,8 @@ class SumOverSamples(BoundedSlopes):
 
     falls = True
     cap: ClassVar[float]
+    per_sample = "C"
     C: Scalar
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return np.shape(self.C)
 
     @property
     def bounds(self) -> tuple[float | Array, float | Array]:
@@ -692,12 +692,9 @@ class CVaR(WithSlacks):
     2.5
     """
 
+    per_sample = "D"
     D: float | Array
     C: float = 1.0
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return np.shape(self.D)
 
     @property
     def linear_dual(self) -> LinearDual:
@@ -734,9 +731,7 @@ class HardMargin(WithSlacks):
     (0.0, inf)
     """
 
-    @property
-    def linear_dual(self) -> LinearDual:
-        return LinearDual((Hinges(1.0, 1.0, inf),))
+    linear_dual = LinearDual((Hinges(1.0, 1.0, inf),))
 
     def model(self, z: cp.Expression) -> Term:
         return Term(cp.Constant(0.0), (z >= 1,))
@@ -778,11 +773,8 @@ class CappedSimplex(BoundedSlopes):
 
     is_margin = True
     falls = True
+    per_sample = "D"
     D: Scalar
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return np.shape(self.D)
 
     @property
     def unit(self) -> float | Array:
@@ -871,8 +863,7 @@ class EntropicMinimumMargin(CappedSimplex):
     Parameters
     ----------
     D : float or ndarray of shape (n_samples,)
-        Price of a unit of slack, D = 1/(nu n_samples); of every sample its own in an array. The sum over the samples
-        is at least 1.
+        As of `SoftMinimumMargin`.
     eta : float
         Above 0; the larger, the nearer to LPBoost.
 
@@ -957,12 +948,9 @@ class SquaredError(Loss):
     """
 
     on_scores = True
+    per_sample = "L"
     C: Scalar
     L: Array
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.L.shape
 
     def model(self, z: cp.Expression) -> Term:
         squares = cp.square(self.L - z)
@@ -1144,6 +1132,7 @@ class Offset(Loss):
     0.5
     """
 
+    per_sample = "offset"
     loss: Loss
     offset: Array
 
@@ -1152,10 +1141,6 @@ class Offset(Loss):
         object.__setattr__(self, "offset", validation.finite_array("offset", self.offset))
         # what the loss is, and functions of u alone, stay what they are where its margins are shifted
         self._take(self.loss, "on_scores", "any_shape", "falls", "curvature", "hessian")
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.offset.shape
 
     def model(self, z: cp.Expression) -> Term:
         return self.loss.model(z + self.offset)

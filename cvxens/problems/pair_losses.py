@@ -156,6 +156,13 @@ def list_pairs(order: Indices, starts: Indices, middles: Indices) -> tuple[Indic
     return first, order[np.repeat(middles, sizes) + place % np.repeat(below, sizes)], sizes
 
 
+def take_differences(first: Indices, second: Indices, n_samples: int) -> csr_array:
+    """Return the matrix (n_pairs, n_samples) that makes differences, first less second, of what samples have."""
+    n_pairs = len(first)
+    places = np.tile(np.arange(n_pairs), 2), np.append(first, second)
+    return csr_array((np.repeat([1.0, -1.0], n_pairs), places), (n_pairs, n_samples))
+
+
 @dataclass(frozen=True, eq=False)
 class PairLoss(OfDifferences):
     """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling.
@@ -172,6 +179,7 @@ class PairLoss(OfDifferences):
         curve.
     """
 
+    per_sample = "y"
     y: Array
     groups: Any = None
     C: float | Array = 1.0
@@ -190,10 +198,6 @@ class PairLoss(OfDifferences):
     def n_groups(self) -> int:
         """The number of groups."""
         return int(self.groups.max()) + 1
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.y.shape
 
     @cached_property
     def positive(self) -> NDArray[np.bool_]:
@@ -227,9 +231,7 @@ class PairLoss(OfDifferences):
             found = f"found {self.n_pairs:,} pairs for a model of each of them"
             raise InvalidInput("y", found, "leave out the master, or give an L1 or SquaredL2 penalty")
         first, second, sizes = list_pairs(*self.sides)
-        rows, signs = np.arange(len(first)), np.ones(len(first))
-        shape = (len(first), len(self.y))
-        D = csr_array((signs, (rows, first)), shape) - csr_array((signs, (rows, second)), shape)
+        D = take_differences(first, second, len(self.y))
         return Term(self._model(D @ z, np.repeat(self.prices, sizes)))
 
     def centre(self, z: Array) -> Array:

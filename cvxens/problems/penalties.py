@@ -298,18 +298,7 @@ class Simplex(Penalty):
     """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
 
     one_sided = True
-
-    @property
-    def total(self) -> float:
-        return 1.0
-
-    @property
-    def least_sum(self) -> float:
-        return 1.0
-
-    @property
-    def largest_sum(self) -> float:
-        return 1.0
+    total = least_sum = largest_sum = 1.0
 
     def model(self, w: cp.Expression) -> Term:
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))

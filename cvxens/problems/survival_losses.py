@@ -62,6 +62,7 @@ class CoxPartialLikelihood(OfDifferences):
     (3.0, array([ 0.667, -0.333, -0.333]))
     """
 
+    per_sample = "times"
     times: Array
     events: Any
     C: float = 1.0
@@ -75,14 +76,7 @@ class CoxPartialLikelihood(OfDifferences):
             raise InvalidInput("events", found, "give True where there was an event, at least once")
         weights: Any = np.ones(len(times)) if self.weights is None else validation.prices("weights", self.weights)
         validation.same_length("weights", weights, len(times))
-        object.__setattr__(self, "times", times)
-        object.__setattr__(self, "events", events)
-        object.__setattr__(self, "C", validation.positive("C", self.C))
-        object.__setattr__(self, "weights", weights)
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.times.shape
+        vars(self).update(times=times, events=events, C=validation.positive("C", self.C), weights=weights)
 
     @cached_property
     def event_times(self) -> Array:

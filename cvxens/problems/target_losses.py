@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp, rel_entr, xlogy
 
 from cvxens import validation
 from cvxens.docstrings import documented
@@ -23,7 +23,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.losses import BoundedSlopes, ClippedSquares, PiecewiseLinear, halve_product
 from cvxens.problems.modelling import Term, cp
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array
 
 __all__ = ["AbsoluteError", "Deviance", "EpsilonInsensitive", "HuberError", "Pinball"]
@@ -41,17 +41,13 @@ class SumOverTargets(BoundedSlopes):
     """
 
     on_scores = True
+    per_sample = "t"
     t: Array
     C: float | Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "t", validation.finite_array("t", self.t, ndim=1))
-        object.__setattr__(self, "C", validation.prices("C", self.C))
+        vars(self).update(t=validation.finite_array("t", self.t, ndim=1), C=validation.prices("C", self.C))
         validation.same_length("C", np.atleast_1d(self.C), len(self.t) if np.ndim(self.C) else None)
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.t.shape
 
 
 class SumOfHinges(PiecewiseLinear, SumOverTargets):
@@ -218,20 +214,22 @@ class HuberError(ClippedSquares, SumOverTargets):
 @documented
 @dataclass(frozen=True, eq=False)
 class Deviance(SumOverTargets):
-    """C times half the deviance of targets t from means exp(z), for counts (Poisson) or for amounts above 0 (gamma).
+    """C times half the deviance of targets t from means exp(z), of a variance as ``mean^power`` (Tweedie 1984).
 
-    Of counts it is ``C sum_i exp(z_i) - t_i z_i - (t_i - t_i ln t_i)``, of amounts ``C sum_i t_i exp(-z_i) + z_i - 1 -
-    ln t_i``: the negative log-likelihood less that of the best means, z_i = ln t_i. Both are ``sum rates e^(k z) -
-    sizes (1 + k z - k ln t)``, with k = 1, sizes C t and rates C, or k = -1, C and C t. With ``v = sizes - k u >= 0``
-    the dual value is ``sum v - v ln(v/rates) - sizes (1 - k ln t)``.
+    With a = 2 - power and b = power - 1 it is ``C sum_i e^(a z_i)/a + t_i e^(-b z_i)/b - t_i^a (1/a + 1/b)``, 0 at the
+    best means, z_i = ln t_i. Of counts (Poisson), b = 0, it is ``C sum_i e^z_i - t_i z_i - (t_i - t_i ln t_i)``, of
+    amounts (gamma), a = 0, ``C sum_i t_i e^(-z_i) + z_i - 1 - ln t_i``. With v and w >= 0 the slopes of what rises and
+    what falls, ``u = w - v``, the dual value is the largest ``sum v (1 - ln(v/C))/a + w (1 - ln(w/(C t)))/b`` less the
+    last terms; slopes that are constant add nothing.
 
     Parameters
     ----------
     t : array-like of shape (n_samples,)
-        Counts, 0 or more, not all 0, which need not be whole; or amounts, above 0. Of rates, counts over exposures, C
-        is in proportion to the exposures.
-    power : int
-        1 for counts, whose variance is as the mean, 2 for amounts, whose variance is as its square.
+        Counts or amounts, 0 or more, not all 0, which need not be whole; above 0 where the power is 2. Of rates, counts
+        over exposures, C is in proportion to the exposures.
+    power : float
+        1 for counts, whose variance is as the mean, 2 for amounts, whose variance is as its square, or between them,
+        for amounts some of which are 0.
 
     Examples
     --------
@@ -241,67 +239,99 @@ class Deviance(SumOverTargets):
     """
 
     t: Array
-    power: int = 1
+    power: float = 1
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if validation.number("power", self.power) not in {1, 2}:
-            raise InvalidInput("power", f"found {self.power!r}", "give 1 for counts, 2 for amounts")
         check_amounts("t", self.t, self.power)
 
     @property
-    def parts(self) -> tuple[int, Array, Array]:
-        """The k, the sizes and the rates."""
-        k, (C, own) = 3 - 2 * self.power, np.broadcast_arrays(self.C, self.C * self.t)
-        return (k, own, C) if k > 0 else (k, C, own)
+    def parts(self) -> list[tuple[float, Array]]:
+        """The k other than 0, and the rates, of the exponentials ``rates e^(k z) / |k|``."""
+        found = (2 - self.power, self.C), (1 - self.power, self.C * self.t)
+        return [(k, np.broadcast_to(rates, self.t.shape)) for k, rates in found if k]
+
+    @property
+    def pull(self) -> Array:
+        """Minus the slopes of what is linear in z."""
+        return np.broadcast_to({1.0: self.C * self.t, 2.0: -self.C}.get(self.power, 0.0), self.t.shape)
+
+    @property
+    def at_best(self) -> list[Array]:
+        """Minus the terms at the best means."""
+        sizes = self.C * self.t ** (2 - self.power)
+        return [*(-sizes / abs(k) for k, _ in self.parts), xlogy(self.pull, self.t)]
 
     @property
     def bounds(self) -> tuple[float | Array, float | Array]:
-        k, sizes, _ = self.parts
-        return (-inf, sizes) if k > 0 else (-sizes, inf)
+        largest = np.where(self.t > 0, inf, 0.0)
+        return (self.pull, inf) if self.power == 2 else (-inf, self.pull if self.power == 1 else largest)
 
     def model(self, z: cp.Expression) -> Term:
-        k, sizes, rates = self.parts
-        best = sizes - k * xlogy(sizes, self.t)
-        return Term(cp.sum(cp.multiply(rates, cp.exp(k * z)) - cp.multiply(k * sizes, z) - best))
+        rises = [cp.multiply(rates / abs(k), cp.exp(k * z)) for k, rates in self.parts]
+        return Term(cp.sum(sum(rises) - cp.multiply(self.pull, z) + sum(self.at_best)))
+
+    def grow(self, z: Array) -> list[Array]:
+        """Return the slopes of the exponentials, ``rates e^(k z)``; 0 where the rate is."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return [np.where(rates > 0, rates * np.exp(k * z), 0.0) for k, rates in self.parts]
 
     def terms(self, z: Array) -> Array:
-        """Return the exponentials and three terms of the sizes: at the best means these cancel."""
-        k, sizes, rates = self.parts
-        return np.stack([rates * np.exp(k * z), -k * sizes * z, -sizes, k * xlogy(sizes, self.t)])
+        """Return the exponentials, the linear term and those at the best means, where they cancel."""
+        rises = [v / abs(k) for (k, _), v in zip(self.parts, self.grow(z), strict=True)]
+        return np.stack([*rises, -self.pull * z, *self.at_best])
+
+    def rounding(self, z: Array) -> float:
+        """Add what the rounding of exponents makes."""
+        return super().rounding(z) + EPSILON * float(np.sum(np.abs(z) * self.grow(z)))
+
+    def split(self, u: Array) -> list[Array]:
+        """Return the slopes of the exponentials at the z of these multipliers."""
+        if len(self.parts) == 1:
+            return [np.maximum(np.sign(k) * (self.pull - u), 0) for k, _ in self.parts]
+        sizes = self.C * np.where(self.t > 0, self.t, 1.0) ** (2 - self.power)
+        # of r = u / sizes = e^(-b x) - e^(a x) the smaller part is e^(-(1 - c) |x|), c that of a, b of the larger one
+        c = np.where(u < 0, 2 - self.power, self.power - 1)
+        least = np.where(self.t > 0, sizes * np.exp((c - 1) * find_way(np.abs(u) / sizes, c)), 0.0)
+        return [least + np.maximum(-u, 0), least + np.maximum(u, 0)]
 
     def dual_terms(self, u: Array) -> Array:
-        (k, sizes, rates), v = self.parts, np.maximum(self.curvature(u), 0)
-        return np.stack([v, -xlogy(v, v / rates), -sizes, k * xlogy(sizes, self.t)])
+        split = list(zip(self.parts, self.split(u), strict=True))
+        entropies = [-rel_entr(v, rates) / abs(k) for (k, rates), v in split]
+        return np.stack([*(v / abs(k) for (k, _), v in split), *entropies, *self.at_best])
 
     def multipliers(self, z: Array) -> Array:
-        k, sizes, rates = self.parts
-        with np.errstate(over="ignore"):
-            return k * (sizes - rates * np.exp(k * z))
+        signs = [np.sign(k) for k, _ in self.parts]
+        return self.pull - np.sum([sign * v for sign, v in zip(signs, self.grow(z), strict=True)], axis=0)
 
     def curvature(self, u: Array) -> Array:
-        """Return ``v = rates e^(k z) = sizes - k u``."""
-        k, sizes, _ = self.parts
-        return sizes - k * u
-
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Clip v at 0; with an intercept scale it to the sum of the sizes."""
-        (k, sizes, _), v = self.parts, np.maximum(self.curvature(u), 0)
-        if y is None:
-            return k * (sizes - v)
-        total = float(v.sum())
-        return k * (sizes - v * (float(sizes.sum()) / total)) if total > 0 else np.zeros(u.shape)
+        """Return ``sum |k| rates e^(k z)``."""
+        return np.sum([abs(k) * v for (k, _), v in zip(self.parts, self.split(u), strict=True)], axis=0)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the b under which v adds up to the sum of the sizes."""
-        k, sizes, rates = self.parts
-        return np.asarray(k * (np.log(sizes.sum()) - logsumexp(k * f, b=rates)))
+        """Return the b at which ``C e^((1 - power) f) (t - e^(f + b))`` adds up to 0."""
+        C = np.broadcast_to(self.C, f.shape)
+        return np.asarray(logsumexp((1 - self.power) * f, b=C * self.t) - logsumexp((2 - self.power) * f, b=C))
 
 
-def check_amounts(argument: str, t: Array, power: int) -> None:
-    """Raise unless targets can have means that are exponentials."""
-    if t.min(initial=inf) < 0 or not (t.any() if power == 1 else t.all()):
+def find_way(s: Array, c: Array) -> Array:
+    """Return the y >= 0 at which ``e^(c y) (1 - e^-y) = s``, for each s >= 0 and its c above 0 and below 1."""
+    # the y of c = 1 is below it, and the logarithm of the equation is concave: from there Newton's steps go up
+    s = np.maximum(s, TINY)
+    y, way = np.log1p(s), np.full(s.shape, inf)
+    while (way > 4 * EPSILON * y).any():
+        with np.errstate(over="ignore"):
+            way = (np.log(s) - c * y - np.log(-np.expm1(-y))) / (c + 1 / np.expm1(y))
+        y = y + np.maximum(way, 0.0)
+    return y
+
+
+def check_amounts(argument: str, t: Array, power: float) -> None:
+    """Raise unless the power of a deviance is from 1 to 2, and targets can have means that are exponentials."""
+    if not 1 <= validation.number("power", power) <= 2:
+        raise InvalidInput("power", f"found {power!r}", "give 1 for counts, 2 for amounts, or a number between them")
+    if t.min(initial=inf) < 0 or not (t.all() if power == 2 else t.any()):
         found = f"found {t.min():g}, the least" if t.any() else "found nothing but 0, whose best means are 0 too"
-        remedy = "give counts of 0 or more, and one above 0" if power == 1 else "give amounts above 0"
+        remedy = "give amounts above 0" if power == 2 else "give numbers of 0 or more, and one above 0"
         raise InvalidInput(argument, found, remedy)

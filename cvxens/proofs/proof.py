@@ -390,12 +390,12 @@ def prove_kernel(
     scales : sequence of float, optional
         At least 0, of the first: ``-sum_d scales_d |x_d - x'_d|``, with the doubles that they are; by default all 1.
     layout : Layout, optional
-        Where the numbers stand in the data file; by default as `Proof.save` writes it.
+        As for `prove`.
 
     Returns
     -------
     Proof
-        Checked once by the checker's own functions.
+        As of `prove`.
 
     Raises
     ------
@@ -596,14 +596,8 @@ def prove_inseparable(
     ----------
     formulation : Formulation
         One with the loss HardMargin, such as ``formulations.hard_margin()``.
-    X : array-like of shape (n_samples, n_features)
-        The features, finite; for a pool the values of its hypotheses.
-    y : array-like of shape (n_samples,)
-        Labels, -1 and +1.
-    over : {"stumps and constant", "stumps", "pool", "one-sided pool"}
-        The set that the proof is over, as for `prove`.
-    layout : Layout, optional
-        Where the numbers stand in the data file; by default as `Proof.save` writes it.
+    X, y, over, layout
+        As for `prove`.
 
     Returns
     -------

@@ -99,9 +99,8 @@ class AdditiveKernel(KernelMap):
     def of(cls, X: Data | BinnedFeatures, scale: ArrayLike | None = None) -> AdditiveKernel:
         """Sort a sample, or take one that is sorted, `BinnedFeatures`; `scale` is 1 or shaped (n_features,)."""
         features = X if isinstance(X, BinnedFeatures) else BinnedFeatures(X)
-        n_features = features.n_features
-        scale = np.ones(n_features) if scale is None else validation.weights("scale", scale, n_features, "feature")
-        return cls(features.X, features.order, features.values, scale)
+        scales = validation.weights("scale", scale, features.n_features, "feature")
+        return cls(features.X, features.order, features.values, scales)
 
     @classmethod
     def sort(cls, X: Numbers, scale: Array, offsets: Array | float = 0.0) -> AdditiveKernel:
@@ -281,10 +280,8 @@ class AdditiveSVM(SVMDual):
     ----------
     kernel : AdditiveKernel
         On the training sample.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    C : ndarray of shape (n_samples,)
-        Upper bounds of the multipliers, above 0.
+    y, C : ndarray of shape (n_samples,)
+        As of `SVMDual`.
 
     Examples
     --------

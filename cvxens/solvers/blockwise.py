@@ -348,10 +348,8 @@ class KernelSVM(MachineOverRows, SVMDual):
     ----------
     rows : KernelRows
         The kernel on the sample.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    C : ndarray of shape (n_samples,)
-        Upper bounds of the multipliers, above 0.
+    y, C : ndarray of shape (n_samples,)
+        As of `SVMDual`.
 
     Examples
     --------

@@ -18,13 +18,6 @@ from cvxens.trees import Feature
 X = np.random.default_rng(0).normal(size=(24, 3)).round(1)
 
 
-def assert_best(priced, X, s, largest):
-    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
-    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
-    for column in priced.columns:
-        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
-
-
 def every_column(X, pair_cost):
     """The values of all hypotheses, one of h and -h, by loops: steps, lines and ramps, and trees over their cost."""
     places = [[(a + b) / 2 for a, b in zip(np.unique(x)[:-1], np.unique(x)[1:], strict=True)] for x in X.T]
@@ -42,6 +35,14 @@ def every_column(X, pair_cost):
     return np.stack([*columns, ones], axis=1)
 
 
+def assert_answers(priced, largest, X, s):
+    """The best edge is the largest of all, which the bound exceeds by rounding alone, and edges are sums."""
+    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
+    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
+    for column in priced.columns:
+        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
@@ -52,7 +53,7 @@ def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
     H = every_column(X, 1.5)
     priced = AdditiveTerms(X, pair_cost=1.5).price(s)
     largest = np.abs(H.T @ s).max()
-    assert_best(priced, X, s, largest)
+    assert_answers(priced, largest, X, s)
 
 
 def test_the_optimum_is_that_over_a_list_of_all():
@@ -111,7 +112,7 @@ def test_of_a_sample_with_gaps_and_levels_answers_are_those_of_a_list_of_all(see
     largest = np.abs(np.nan_to_num(np.array(columns)) @ s).max()
     X = np.column_stack([x, sky])
     priced = AdditiveTerms(X, features=[Feature("x"), Feature("sky", ("a", "b", "c"))], pairs=False).price(s)
-    assert_best(priced, X, s, largest)
+    assert_answers(priced, largest, X, s)
 
 
 @pytest.mark.parametrize("signs", [None, [0, 1, 0]])
@@ -129,6 +130,6 @@ def test_pairs_of_levels_are_those_of_their_places_by_mean_outcomes(signs):
         both = AdditiveTerms(X, outcomes=t, **given).price(s)
         alone = AdditiveTerms(X, pairs=False, **given).price(s).columns[0].edge
         pairs, cost = (DepthTwoTrees(places), 2) if signs is None else (PairRules(places, signs=signs), 1)
-        assert_best(both, X, s, max(alone, pairs.price(s).columns[0].edge / cost))
+        assert_answers(both, max(alone, pairs.price(s).columns[0].edge / cost), X, s)
         others = AdditiveTerms(X, outcomes=t, **given).price(s, [column.hypothesis for column in both.columns])
         assert {column.hypothesis for column in both.columns}.isdisjoint(c.hypothesis for c in others.columns)

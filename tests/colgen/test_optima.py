@@ -80,6 +80,7 @@ LOSSES = {
     "squared": lambda C: SquaredError(C, T),
     "poisson": lambda C: Deviance(COUNTS, C=C),
     "gamma": lambda C: Deviance(COUNTS + 0.5, 2, C),
+    "tweedie": lambda C: Deviance(COUNTS, 1.5, C),
     "huberized": lambda C: HuberizedHinge(C, 0.5),
     "cvar": lambda C: CVaR(C / 6, 3.0),
     "hinge": Hinge,

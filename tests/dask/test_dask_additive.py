@@ -10,24 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import InfiniteEnsembleSVC
 from cvxens.dask import DaskInfiniteEnsembleSVC, additive
-from cvxens.dask.additive import (
-    AdditiveSearch,
-    AdditiveVote,
-    Knots,
-    NearKink,
-    SteepHinge,
-    SVMOverRows,
-    bound_form,
-    evaluate_along,
-    integrate,
-    interpolate,
-    measure_variance,
-    merge_settled,
-    sort_rows,
-    sum_by_knots,
-    sum_floats,
-    sum_moments,
-)
 from cvxens.dask.tallies import to_float
 from cvxens.dask.votes import Multipliers, choose_reach, of_shard
 from cvxens.limits import limit_time
@@ -40,7 +22,7 @@ def one_shard(n, d=2, **options):
     X, y = two_classes(n, d)
     sample = sharded(X, y, **options)
     (shard,) = sample.workers.compute(sample.shards)
-    return X, sample, shard, Knots.from_sample(sample)
+    return X, sample, shard, additive.Knots.from_sample(sample)
 
 
 def assert_brackets(certificate, alone):
@@ -64,9 +46,9 @@ def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monk
         s[0] -= s.sum()
         sample = sharded(X[:, np.newaxis], np.where(np.arange(600) % 2, 1.0, -1.0))
         (shard,) = sample.workers.compute(sample.shards)
-        several = [Knots.from_sample(sample, n_steps) for n_steps in (32, 64, 256)]
-        sums = [sum_moments(shard.values, shard.codes, knots, s) for knots in several]
-        (first, off_1), (second, off_2), (third, off_3) = map(bound_form, sums, several)
+        several = [additive.Knots.from_sample(sample, n_steps) for n_steps in (32, 64, 256)]
+        sums = [additive.sum_moments(shard.values, shard.codes, knots, s) for knots in several]
+        (first, off_1), (second, off_2), (third, off_3) = map(additive.bound_form, sums, several)
         assert first > second > third > 0
         assert 0.5 * first > off_1 > 2 * off_2 > 4 * off_3
         coarse, fine = several[::2]
@@ -74,21 +56,23 @@ def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monk
         assert most == 300 or set(fine.values[0]) <= set(X)
         G = rng.normal(size=coarse.values.shape)
         carried = coarse.carry(fine, G)
-        scores = [interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in ((fine, carried), (coarse, G))]
+        scores = [
+            additive.interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in ((fine, carried), (coarse, G))
+        ]
         assert np.allclose(*scores, atol=1e-12)
     # places of values that are the least numbers apart, in bins of some of them
     sample = sharded(5e-324 * np.arange(600.0)[:, np.newaxis], np.where(np.arange(600) % 2, 1.0, -1.0))
     (shard,) = sample.workers.compute(sample.shards)
-    knots, places = Knots.from_sample(sample, 1024), np.arange(600.0)
+    knots, places = additive.Knots.from_sample(sample, 1024), np.arange(600.0)
     G = np.interp(knots.values, 5e-324 * places, places)
-    assert np.array_equal(interpolate(shard.values, shard.codes, knots, G, 0.0), places)
+    assert np.array_equal(additive.interpolate(shard.values, shard.codes, knots, G, 0.0), places)
 
 
 @pytest.mark.parametrize("far", [1.0, 1e15])
 def test_a_wide_step_without_weight_takes_nothing_off_the_bound(far):
     X, y = two_classes(60, 2)
     X[:2] = [[far, 0.0], [-far, 0.0]]
-    search = AdditiveSearch(sharded(X, y, [9]), 0.3, 1e-3, [])
+    search = additive.AdditiveSearch(sharded(X, y, [9]), 0.3, 1e-3, [])
     X *= search.knots.scales
     # multipliers that balance, but for rounding
     u = np.where(y > 0, 0.3 * (y < 0).mean(), 0.3 * (y > 0).mean())
@@ -101,7 +85,9 @@ def test_a_wide_step_without_weight_takes_nothing_off_the_bound(far):
 
 def test_the_default_price_is_that_of_one_machine():
     X, y = two_classes(50, 3)
-    assert 4 / measure_variance(sharded(X, y, [9])) == pytest.approx(InfiniteEnsembleSVC().fit(X, y).C_, rel=1e-9)
+    assert 4 / additive.measure_variance(sharded(X, y, [9])) == pytest.approx(
+        InfiniteEnsembleSVC().fit(X, y).C_, rel=1e-9
+    )
 
 
 @settings(max_examples=15)
@@ -114,8 +100,8 @@ def test_the_form_of_the_kernel_is_bounded_from_above_and_nearly_met(seed, n, n_
     s[0] -= s.sum()
     # few knots, so that much is inside of steps
     knots = make_knots([np.unique(np.quantile(own, np.arange(n_bins + 1) / n_bins)) for own in X.T])
-    sums = sum_moments(np.ascontiguousarray(X.T), np.zeros((2, n), np.uint8), knots, s)
-    bound, vague = bound_form(sums, knots)
+    sums = additive.sum_moments(np.ascontiguousarray(X.T), np.zeros((2, n), np.uint8), knots, s)
+    bound, vague = additive.bound_form(sums, knots)
     v = s / 2.0**40
     form = float(v @ AdditiveKernel.of(X).product(v)) * 2.0**80
     ranges = np.ptp(X, axis=0).sum()
@@ -129,17 +115,17 @@ def make_knots(lists):
     counts = np.array([len(own) for own in lists])
     values = np.stack([np.append(own, np.full(counts.max() - len(own), own[-1])) for own in lists])
     last = np.repeat(counts[:, np.newaxis] - 2, 256, axis=1)
-    return Knots(values, counts, np.zeros_like(last), last, np.ones(len(lists)))
+    return additive.Knots(values, counts, np.zeros_like(last), last, np.ones(len(lists)))
 
 
 def test_scores_and_edges_by_knots_are_adjoint():
     X, _, shard, knots = one_shard(300)
     rng = np.random.default_rng(0)
     G, s = rng.normal(size=knots.values.shape), rng.integers(-(2**40), 2**40, 300)
-    scores = interpolate(shard.values, shard.codes, knots, G, 0.0)
+    scores = additive.interpolate(shard.values, shard.codes, knots, G, 0.0)
     expected = sum(np.interp(X[:, j], knots.values[j, :count], G[j, :count]) for j, count in enumerate(knots.counts))
     assert np.allclose(scores, expected, atol=1e-12)
-    edges = sum_by_knots(shard.values, shard.codes, knots, s)
+    edges = additive.sum_by_knots(shard.values, shard.codes, knots, s)
     assert float((edges * G).sum()) == pytest.approx(float(scores @ s), rel=1e-9)
     assert edges.sum() == 2 * s.sum()
 
@@ -148,11 +134,11 @@ def test_multipliers_of_margins_fall_from_the_price_to_0_and_those_of_settled_ro
     _, _, shard, _ = one_shard(40, weights=np.linspace(0.5, 1.5, 40))
     z = np.linspace(-1, 3, 40)
     for width in (0.0, 1.0):
-        u = of_shard(SteepHinge(2.0, width), shard).multipliers(z) / (2.0 * shard.weights)
+        u = of_shard(additive.SteepHinge(2.0, width), shard).multipliers(z) / (2.0 * shard.weights)
         assert (u[z < 1 - width / 2] == 1).all()
         assert (u[z >= 1 + width / 2] == 0).all()
         assert (np.diff(u) <= 0).all()
-    signed = Multipliers(None, SteepHinge(2.0), (0.5, 1.0), -40).round(shard, np.full(40, 1.5))
+    signed = Multipliers(None, additive.SteepHinge(2.0), (0.5, 1.0), -40).round(shard, np.full(40, 1.5))
     assert signed.tolist() == np.where(shard.y > 0, 1.5 * 2.0**40, -0.75 * 2.0**40).tolist()
 
 
@@ -160,8 +146,12 @@ def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_
     _, _, shard, knots = one_shard(60)
     rng = np.random.default_rng(0)
     G, V = rng.normal(size=(2, *knots.values.shape))
-    at, change, steps = AdditiveVote(knots, G, 0.1), AdditiveVote(knots, V, 0.3), np.array([1.0, 0.25])
-    losses, counts = evaluate_along(shard, at, change, Hinge(0.7), steps)
+    at, change, steps = (
+        additive.AdditiveVote(knots, G, 0.1),
+        additive.AdditiveVote(knots, V, 0.3),
+        np.array([1.0, 0.25]),
+    )
+    losses, counts = additive.evaluate_along(shard, at, change, Hinge(0.7), steps)
     (_, z), (_, dz) = at.margins(shard), change.margins(shard)
     for step, own, of_levels in zip(steps, losses, counts, strict=True):
         ahead = z + step * dz
@@ -187,7 +177,7 @@ def test_a_problem_over_some_rows_beside_settled_ones_is_solved_to_its_optimum(s
     settled = np.where(fixed, y * known.u, 0.0)
     others = Others(given_f, float(settled.sum()))
     alone = float(known.u[fixed].sum() - settled @ whole.kernel.product(settled) / 2)
-    part = SVMOverRows(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
+    part = additive.SVMOverRows(whole.kernel.among(np.flatnonzero(free)), y[free], whole.C[free], others, alone)
     assert part.is_feasible
     with limit_time(np.inf) as clock:
         search = ProximalSearch(part, 1e-8, np.inf, clock)
@@ -209,14 +199,14 @@ def test_functions_of_settled_rows_and_of_those_in_doubt_are_the_whole_expansion
     X, _, shard, knots = one_shard(40, 3)
     s = np.random.default_rng(0).normal(size=40)
     s -= s.mean()
-    rows = NearKink(np.arange(40, dtype=np.uint64), shard.values, shard.codes, shard.y, shard.weights)
+    rows = additive.NearKink(np.arange(40, dtype=np.uint64), shard.values, shard.codes, shard.y, shard.weights)
     in_doubt = np.arange(40) >= 30
-    settled, doubt = (sum_floats(rows, knots, np.where(own, s, 0.0)) for own in (~in_doubt, in_doubt))
+    settled, doubt = (additive.sum_floats(rows, knots, np.where(own, s, 0.0)) for own in (~in_doubt, in_doubt))
     for edges, own in ((settled + doubt, s), (settled, np.where(in_doubt, 0.0, s))):
-        scores = interpolate(shard.values, shard.codes, knots, integrate(knots, edges), 0.0)
+        scores = additive.interpolate(shard.values, shard.codes, knots, additive.integrate(knots, edges), 0.0)
         assert np.allclose(scores, AdditiveKernel.of(X * knots.scales).product(own), atol=1e-10)
     known = AdditiveKernel.of(X * knots.scales).product(s)
-    assert np.allclose(sort_rows(rows, knots.scales).product(s), known, atol=1e-12)
+    assert np.allclose(additive.sort_rows(rows, knots.scales).product(s), known, atol=1e-12)
 
 
 def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
@@ -224,9 +214,9 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
     found = []
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
-        at, firsts = AdditiveSearch(sample, 0.5, 1e-3, [])._multipliers(), [0, *ends]
+        at, firsts = additive.AdditiveSearch(sample, 0.5, 1e-3, [])._multipliers(), [0, *ends]
         told = additive.split_shard, at, 1.5, 3
-        found.append(sample.map_reduce(*told, each=firsts, combine=partial(merge_settled, 3)))
+        found.append(sample.map_reduce(*told, each=firsts, combine=partial(additive.merge_settled, 3)))
     (sums, rows), *others = found
     assert rows.y.tolist().count(1.0) == rows.y.tolist().count(-1.0) == 3
     assert sums[2].sum() == 40

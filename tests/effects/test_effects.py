@@ -20,26 +20,11 @@ from cvxens import (
     LPBoostClassifier,
     LPBoostRegressor,
     RhoSVC,
+    hypotheses,
 )
 from cvxens.colgen import oracles
 from cvxens.effects import Effects
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import (
-    AND,
-    Among,
-    Branch,
-    Constant,
-    Formula,
-    Indicator,
-    Interval,
-    LevelStump,
-    LinearForm,
-    Ramp,
-    Rule,
-    Scaled,
-    Staircase,
-    Stump,
-)
 
 N_FEATURES = 4
 NAMES = [f"x[{j}]" for j in range(N_FEATURES)]
@@ -184,45 +169,45 @@ def test_shapley_values_are_those_of_all_sets_of_features(fitted):
 cut = st.sampled_from([-0.5, 0.0, 0.5, 1.0, 2.5])
 feature = st.integers(0, N_FEATURES - 1)
 sign = st.sampled_from([-1, 1])
-stumps = st.builds(Stump, feature, cut, sign)
+stumps = st.builds(hypotheses.Stump, feature, cut, sign)
 intervals = st.builds(
-    lambda f, ends: Interval(f, *ends),
+    lambda f, ends: hypotheses.Interval(f, *ends),
     feature,
     st.sampled_from([(-np.inf, 0.5), (0.0, 1.0), (0.5, np.inf), (0.5, 2.5)]),
 )
-rules = st.builds(Rule, st.lists(intervals, max_size=3, unique_by=lambda i: i.feature).map(tuple), sign)
+rules = st.builds(hypotheses.Rule, st.lists(intervals, max_size=3, unique_by=lambda i: i.feature).map(tuple), sign)
+branches = partial(st.builds, hypotheses.Branch)
 weak_learners = st.one_of(
     stumps,
     rules,
-    st.builds(Constant, sign),
-    st.builds(Branch, stumps, stumps, stumps),
-    st.builds(Branch, stumps, stumps, st.builds(Branch, stumps, stumps, st.builds(Constant, sign))),
-    st.builds(Ramp, feature, cut, st.sampled_from([-1, 0, 1]), st.sampled_from([0.5, -2.0])),
-    st.builds(Indicator, feature, cut, st.sampled_from([1.0, 0.3])),
-    st.builds(Staircase, feature, st.just((-0.5, 1.0)), st.just((0.5, -1.0))),
-    st.builds(LinearForm, st.just((0, 2)), st.just((0.5, -1.0))),
-    st.builds(Scaled, rules, st.just(-1.0)),
-    st.builds(Scaled, stumps, st.just(0.7)),
-    st.builds(Formula, st.just(AND), st.tuples(stumps, stumps), sign),
+    st.builds(hypotheses.Constant, sign),
+    branches(stumps, stumps, stumps),
+    branches(stumps, stumps, branches(stumps, stumps, st.builds(hypotheses.Constant, sign))),
+    st.builds(hypotheses.Ramp, feature, cut, st.sampled_from([-1, 0, 1]), st.sampled_from([0.5, -2.0])),
+    st.builds(hypotheses.Indicator, feature, cut, st.sampled_from([1.0, 0.3])),
+    st.builds(hypotheses.Staircase, feature, st.just((-0.5, 1.0)), st.just((0.5, -1.0))),
+    st.builds(hypotheses.LinearForm, st.just((0, 2)), st.just((0.5, -1.0))),
+    st.builds(hypotheses.Scaled, rules, st.just(-1.0)),
+    st.builds(hypotheses.Scaled, stumps, st.just(0.7)),
+    st.builds(hypotheses.Formula, st.just(hypotheses.AND), st.tuples(stumps, stumps), sign),
 )
 
 
 missing = st.sampled_from([-1, 0, 1])
 levels = st.sampled_from([(), (0,), (1, 2)])
 conditions = st.one_of(
-    st.builds(Among, feature, levels, st.just(()), st.booleans(), st.booleans()),
-    st.builds(Interval, feature, st.just(0.5), st.just(np.inf), st.booleans()),
+    st.builds(hypotheses.Among, feature, levels, st.just(()), st.booleans(), st.booleans()),
+    st.builds(hypotheses.Interval, feature, st.just(0.5), st.just(np.inf), st.booleans()),
 )
 learners_of_gaps = st.one_of(
-    st.builds(Stump, feature, cut, sign, missing),
-    st.builds(LevelStump, feature, levels, sign, missing),
-    st.builds(
-        Branch,
-        st.one_of(st.builds(LevelStump, feature, st.just((1, 2)), sign, missing), st.builds(Stump, feature, cut, sign)),
-        st.builds(Stump, feature, cut, sign, st.sampled_from([-1, 1])),
-        st.builds(LevelStump, feature, st.just(()), sign, st.just(1)),
+    st.builds(hypotheses.Stump, feature, cut, sign, missing),
+    st.builds(hypotheses.LevelStump, feature, levels, sign, missing),
+    branches(
+        st.builds(hypotheses.LevelStump, feature, st.just((1, 2)), sign, missing) | stumps,
+        st.builds(hypotheses.Stump, feature, cut, sign, st.sampled_from([-1, 1])),
+        st.builds(hypotheses.LevelStump, feature, st.just(()), sign, st.just(1)),
     ),
-    st.builds(Rule, st.lists(conditions, max_size=2, unique_by=lambda i: i.feature).map(tuple), sign),
+    st.builds(hypotheses.Rule, st.lists(conditions, max_size=2, unique_by=lambda i: i.feature).map(tuple), sign),
 )
 
 
@@ -284,7 +269,7 @@ def test_what_is_no_sum_of_few_features_is_refused(model, data):
 
 def test_a_model_of_a_constant_has_no_effects(data):
     X, _ = data
-    effects = Effects.from_terms([(Constant(-1), np.array([2.0]))], np.array([0.5]), NAMES, X=X)
+    effects = Effects.from_terms([(hypotheses.Constant(-1), np.array([2.0]))], np.array([0.5]), NAMES, X=X)
     assert effects.terms == ()
     assert effects(X).tolist() == [-1.5] * len(X)
     assert effects.shapley_values(X).tolist() == np.zeros(X.shape).tolist()

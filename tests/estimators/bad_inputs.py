@@ -157,6 +157,7 @@ PARAMETERS = {
     "delta": NOT_POSITIVE,
     "loss": NOT_A_NAME,
     "quantile": [0, 1, -0.1, 1.1, np.nan, np.inf, "half", True, [], [0.5, 2.0], 0.5j],
+    "power": [0.9, 2.1, -1, np.nan, np.inf, "half", True, [1.5], None],
     "max_rounds": NOT_WHOLE,
     "constraints": [
         *["equal", 3, ["sex"], [None], {"sex": 0.1}, EqualMeanScores(0), [EqualMeanScores(0, -1.0)]],

@@ -11,6 +11,7 @@ from cvxens import estimators
 
 QUICK = {
     "AdditiveClassifier": {"C": 0.5},
+    "AdditiveRanker": {"C": 0.5},
     "AdditiveRegressor": {"C": 0.5},
     "AdaBoostClassifier": {"n_rounds": 5},
     "AdaBoostECCClassifier": {"n_rounds": 5},

@@ -16,26 +16,7 @@ from estimator_samples import two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cvxens import (
-    AdaBoostClassifier,
-    AdditiveClassifier,
-    CGEnsClassifier,
-    CGEnsSLSClassifier,
-    ClassLoss,
-    ColumnGenerationClassifier,
-    ColumnGenerationSurvival,
-    EqualMeanScores,
-    InfiniteEnsembleSVC,
-    InfiniteEnsembleSVR,
-    LPBoostClassifier,
-    LPBoostRanker,
-    LPBoostRegressor,
-    MultiBoostClassifier,
-    PartialSVMEnsembleClassifier,
-    RegAdaBoostClassifier,
-    RhoSVC,
-    limits,
-)
+import cvxens
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, masters, oracles
 from cvxens.colgen.loop import _Columns
 from cvxens.kernels import Gaussian
@@ -50,25 +31,25 @@ SIGNS = np.where(Y == "yes", 1.0, -1.0)
 TIGHT = {"tol": 1e-9}
 
 LIMITED = {
-    "LPBoost": LPBoostClassifier(nu=0.2, columns_per_round=1, **TIGHT),
-    "LPBoost by cvxpy": LPBoostClassifier(nu=0.2, solver="reference", columns_per_round=1, **TIGHT),
-    "LPBoost of perceptrons": LPBoostClassifier(oracle="perceptrons", nu=0.2, max_columns=100, random_state=0),
-    "LPBoost of Fourier features": LPBoostClassifier(oracle="fourier", nu=0.2, max_columns=100, random_state=0),
-    "LPBoost of trees": LPBoostClassifier(oracle="trees", nu=0.2, max_columns=5),
-    "CGEns": CGEnsClassifier(C=10.0, **TIGHT),
-    "CGEns-SLS": CGEnsSLSClassifier(**TIGHT),
-    "logistic": ColumnGenerationClassifier(**TIGHT),
-    "MultiBoost": MultiBoostClassifier(**TIGHT),
-    "AdaBoost": AdaBoostClassifier(n_rounds=50),
-    "AdaBoost of trees": AdaBoostClassifier(oracle="trees", n_rounds=5),
-    "SVM, additive": InfiniteEnsembleSVC(solver="additive", **TIGHT),
-    "SVM, blockwise": InfiniteEnsembleSVC("perceptron", C=10.0, solver="blockwise", **TIGHT),
-    "SVM, cvxpy": InfiniteEnsembleSVC(solver="reference", **TIGHT),
-    "rho-SVM": RhoSVC(**TIGHT),
-    "RegAdaBoost": RegAdaBoostClassifier(**TIGHT),
-    "RegAdaBoost as printed": RegAdaBoostClassifier(solver="boosting", tol=1e-2),
-    "partial SVMs": PartialSVMEnsembleClassifier(**TIGHT),
-    "additive": AdditiveClassifier(**TIGHT),
+    "LPBoost": cvxens.LPBoostClassifier(nu=0.2, columns_per_round=1, **TIGHT),
+    "LPBoost by cvxpy": cvxens.LPBoostClassifier(nu=0.2, solver="reference", columns_per_round=1, **TIGHT),
+    "LPBoost of perceptrons": cvxens.LPBoostClassifier(oracle="perceptrons", nu=0.2, max_columns=100, random_state=0),
+    "LPBoost of Fourier features": cvxens.LPBoostClassifier(oracle="fourier", nu=0.2, max_columns=100, random_state=0),
+    "LPBoost of trees": cvxens.LPBoostClassifier(oracle="trees", nu=0.2, max_columns=5),
+    "CGEns": cvxens.CGEnsClassifier(C=10.0, **TIGHT),
+    "CGEns-SLS": cvxens.CGEnsSLSClassifier(**TIGHT),
+    "logistic": cvxens.ColumnGenerationClassifier(**TIGHT),
+    "MultiBoost": cvxens.MultiBoostClassifier(**TIGHT),
+    "AdaBoost": cvxens.AdaBoostClassifier(n_rounds=50),
+    "AdaBoost of trees": cvxens.AdaBoostClassifier(oracle="trees", n_rounds=5),
+    "SVM, additive": cvxens.InfiniteEnsembleSVC(solver="additive", **TIGHT),
+    "SVM, blockwise": cvxens.InfiniteEnsembleSVC("perceptron", C=10.0, solver="blockwise", **TIGHT),
+    "SVM, cvxpy": cvxens.InfiniteEnsembleSVC(solver="reference", **TIGHT),
+    "rho-SVM": cvxens.RhoSVC(**TIGHT),
+    "RegAdaBoost": cvxens.RegAdaBoostClassifier(**TIGHT),
+    "RegAdaBoost as printed": cvxens.RegAdaBoostClassifier(solver="boosting", tol=1e-2),
+    "partial SVMs": cvxens.PartialSVMEnsembleClassifier(**TIGHT),
+    "additive": cvxens.AdditiveClassifier(**TIGHT),
 }
 
 
@@ -83,7 +64,7 @@ def ticks(monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return float(now)
 
-    monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=look))
+    monkeypatch.setattr(cvxens.limits, "time", SimpleNamespace(perf_counter=look))
     return state
 
 
@@ -111,12 +92,12 @@ def test_whenever_time_is_up_there_is_a_certified_state(name, looks, ticks):
 
 
 OTHERS = {
-    "side constraints": (LPBoostClassifier(C=0.5, constraints=[ClassLoss("yes", 0.5)], **TIGHT), Y),
-    "equal means": (CGEnsClassifier(C=1.0, constraints=[EqualMeanScores(1, at_most=0.1)], **TIGHT), Y),
-    "regression": (LPBoostRegressor(**TIGHT), X[:, 0]),
-    "regression machine": (InfiniteEnsembleSVR("perceptron", **TIGHT), X[:, 0]),
-    "ranking": (LPBoostRanker(**TIGHT), X[:, 0].round()),
-    "survival": (ColumnGenerationSurvival(**TIGHT), np.exp(X[:, 0])),
+    "side constraints": (cvxens.LPBoostClassifier(C=0.5, constraints=[cvxens.ClassLoss("yes", 0.5)], **TIGHT), Y),
+    "equal means": (cvxens.CGEnsClassifier(C=1.0, constraints=[cvxens.EqualMeanScores(1, at_most=0.1)], **TIGHT), Y),
+    "regression": (cvxens.LPBoostRegressor(**TIGHT), X[:, 0]),
+    "regression machine": (cvxens.InfiniteEnsembleSVR("perceptron", **TIGHT), X[:, 0]),
+    "ranking": (cvxens.LPBoostRanker(**TIGHT), X[:, 0].round()),
+    "survival": (cvxens.ColumnGenerationSurvival(**TIGHT), np.exp(X[:, 0])),
 }
 """Of other targets, and under constraints, with targets."""
 
@@ -191,10 +172,10 @@ def test_ctrl_c_at_any_moment_leaves_a_certified_state(name, look, ticks):
 
 
 def test_ctrl_c_before_a_fit_leaves_it_as_it_was(ticks):
-    model, ticks.interrupt_at = LPBoostClassifier(), 0
+    model, ticks.interrupt_at = cvxens.LPBoostClassifier(), 0
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
-    assert vars(model) == vars(LPBoostClassifier())
+    assert vars(model) == vars(cvxens.LPBoostClassifier())
 
 
 @pytest.mark.parametrize("name", ["rho-SVM", "RegAdaBoost", "partial SVMs"])
@@ -233,7 +214,9 @@ def test_columns_to_begin_with_enter_as_far_as_there_is_time(limit, ticks):
     assert 0 < len(entered) <= limit
 
 
-@pytest.mark.parametrize("estimator", [RhoSVC(), RegAdaBoostClassifier(), PartialSVMEnsembleClassifier()])
+@pytest.mark.parametrize(
+    "estimator", [cvxens.RhoSVC(), cvxens.RegAdaBoostClassifier(), cvxens.PartialSVMEnsembleClassifier()]
+)
 def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
     # additive kernels are met whatever the rank, but by the ensemble
     estimator = clone(estimator).set_params(kernel=Gaussian(0.3))
@@ -244,7 +227,7 @@ def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
     assert not low.certificate_.holds(low.tol)
     whole = clone(estimator).fit(X, Y).certificate_
     # TK07's algorithm ends as printed, by its steps, and not by a gap
-    assert whole.holds(low.tol) or isinstance(estimator, PartialSVMEnsembleClassifier)
+    assert whole.holds(low.tol) or isinstance(estimator, cvxens.PartialSVMEnsembleClassifier)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +280,7 @@ def test_no_step_is_begun_that_might_take_longer_than_what_is_left(ticks):
         while pace.allows_step():
             steps += 1
             for _ in range(4):
-                limits.time.perf_counter()
+                cvxens.limits.time.perf_counter()
         # every step takes six looks: four, and two of the pace's own
         assert steps == 3
 

@@ -10,17 +10,10 @@ import pandas as pd
 import pytest
 from estimator_samples import assert_optimal, three_classes, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import metrics
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import (
-    hinge_loss,
-    log_loss,
-    mean_absolute_error,
-    mean_pinball_loss,
-    mean_poisson_deviance,
-    mean_squared_error,
-)
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.svm import SVC
 
@@ -55,8 +48,8 @@ MODELS = [AdditiveClassifier(oracle="stumps"), LPBoostClassifier(), CGEnsClassif
 def mean_loss(model, A, y):
     """The log loss where there are probabilities, else the hinge loss."""
     if hasattr(model, "predict_proba"):
-        return log_loss(y, model.predict_proba(A))
-    return hinge_loss(y, model.decision_function(A))
+        return metrics.log_loss(y, model.predict_proba(A))
+    return metrics.hinge_loss(y, model.decision_function(A))
 
 
 def assert_scores_are_those_of(models, search, sample, folds, error, atol):
@@ -88,10 +81,10 @@ def test_scores_are_those_of_fits_to_each_fold_at_each_price(model, monkeypatch)
 
 
 ERRORS = {
-    "squared": mean_squared_error,
-    "absolute": mean_absolute_error,
-    "quantile": partial(mean_pinball_loss, alpha=0.8),
-    "poisson": mean_poisson_deviance,
+    "squared": metrics.mean_squared_error,
+    "absolute": metrics.mean_absolute_error,
+    "quantile": partial(metrics.mean_pinball_loss, alpha=0.8),
+    "poisson": metrics.mean_poisson_deviance,
 }
 
 

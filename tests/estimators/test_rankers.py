@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from cvxens import LPBoostRanker
+from cvxens import AdditiveRanker, LPBoostRanker, PriceSearchCV
 from cvxens.errors import InvalidInput
-from cvxens.estimators import rankers
+from cvxens.estimators import prices, rankers
 from cvxens.problems.pair_losses import GradedPairs
 
 RANDOM = np.random.default_rng(0)
@@ -61,27 +61,48 @@ def test_every_pair_of_grades_is_in_one_group(rows):
     assert found.concordance(scores) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("most", [rankers.MOST_LISTED, 0], ids=["pairs listed", "pairs sorted"])
+@pytest.mark.parametrize("most", [rankers.MOST_LISTED, 0, None], ids=["pairs listed", "pairs sorted", "exponential"])
 @pytest.mark.parametrize("grades", [GRADES, GRADES > 2], ids=["four grades", "two grades"])
 @pytest.mark.parametrize("queries", [QUERIES, None], ids=["three queries", "one query"])
 def test_the_optimum_is_that_over_all_stumps_and_pairs(monkeypatch, most, grades, queries):
     monkeypatch.setattr(rankers, "MOST_LISTED", most)
-    model = LPBoostRanker(C=5.0, tol=1e-7).fit(X, grades, qid=queries)
     known = np.zeros(30) if queries is None else queries
     pairs = list_pairs(grades, known)
     above, below = np.array(pairs).T
+    # the price of an additive one is of every sample in a pair
+    kind, C = (AdditiveRanker, 5.0 / len({*above, *below})) if most is None else (LPBoostRanker, 5.0)
+    model = kind(C=C, oracle="stumps", tol=1e-7).fit(X, grades, qid=queries)
     H = all_stumps(X)[:, :-1]
     w = cp.Variable(H.shape[1])
-    prices = [5.0 / sum(known[i] == known[k] for i, _ in pairs) / len({known[i] for i, _ in pairs}) for k, _ in pairs]
-    slack = cp.pos(1 - (H[above] - H[below]) @ w)
-    optimum = cp.Problem(cp.Minimize(cp.norm1(w) + cp.sum(cp.multiply(prices, slack)))).solve(solver="CLARABEL")
+    costs = [5.0 / sum(known[i] == known[k] for i, _ in pairs) / len({known[i] for i, _ in pairs}) for k, _ in pairs]
+    behind = (H[below] - H[above]) @ w
+    slack = cp.exp(behind) if most is None else cp.pos(1 + behind)
+    optimum = cp.Problem(cp.Minimize(cp.norm1(w) + cp.sum(cp.multiply(costs, slack)))).solve(solver="CLARABEL")
     assert_optimal(model.certificate_, optimum, tol=1e-7, rel=1e-6)
     f = model.predict(X)
-    assert 5 * mean_of(np.maximum(1 - (f[above] - f[below]), 0), pairs, known) + np.abs(
-        model.weights_
-    ).sum() == pytest.approx(optimum, rel=1e-6)
+    differences = f[below] - f[above]
+    paid = np.exp(differences) if most is None else np.maximum(1 + differences, 0)
+    assert 5 * mean_of(paid, pairs, known) + np.abs(model.weights_).sum() == pytest.approx(optimum, rel=1e-6)
     # what pulls the samples makes the bound: no stump gains more than its weight costs
-    assert np.abs(model.dual_weights_ @ H).max() == pytest.approx(1.0, abs=1e-5)
+    assert np.abs(model.dual_weights_ @ H).max() == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("queries", [np.arange(30) // 3, None], ids=["ten queries", "one query"])
+def test_a_price_is_chosen_by_the_pairs_in_order_of_folds_of_whole_queries(queries, monkeypatch):
+    monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))
+    model = AdditiveRanker(oracle="stumps").fit(X, GRADES, qid=queries)
+    sample = rankers.RankedSample.read(model, X, GRADES, model._accepts(), qid=queries)
+    rows, row = np.flatnonzero(sample.shares), len(model.cv_results_["params"]) // 2
+    for k, both in enumerate(prices.make_folds(None, sample)):
+        fold, held_out = (rows[part] for part in both)
+        asked, told = (None if queries is None else queries[part] for part in (fold, held_out))
+        assert queries is None or not {*asked} & {*told}
+        C = model.cv_results_["param_C"][row] * (len(rows) / len(fold)) ** 0.5
+        alone = AdditiveRanker(C=C, oracle="stumps", tol=1e-6).fit(X[fold], GRADES[fold], qid=asked)
+        found = alone.score(X[held_out], GRADES[held_out], qid=told)
+        assert model.cv_results_[f"split{k}_test_score"][row] == pytest.approx(found, abs=0.05)
+    again = PriceSearchCV(AdditiveRanker(oracle="stumps")).fit(X, GRADES, qid=queries)
+    assert again.cv_results_["param_C"] == pytest.approx(model.cv_results_["param_C"])
 
 
 def test_two_grades_of_one_query_are_the_area_under_the_curve():

@@ -10,7 +10,7 @@ from estimator_samples import assert_optimal
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import GammaRegressor, PoissonRegressor
+from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.svm import SVR
 
 from cvxens import (
@@ -86,12 +86,19 @@ def test_the_optimum_is_that_over_all_stumps(name):
         assert model.predict(NEW).shape == (50,)
 
 
-@pytest.mark.parametrize(("loss", "power", "peer"), [("poisson", 1, PoissonRegressor), ("gamma", 2, GammaRegressor)])
+Tweedie = partial(TweedieRegressor, power=1.5)
+PEERS = [("poisson", 1, PoissonRegressor), ("gamma", 2, GammaRegressor), ("tweedie", 1.5, Tweedie)]
+
+
+@pytest.mark.parametrize(("loss", "power", "peer"), PEERS)
 def test_means_of_counts_and_amounts(loss, power, peer):
     t, e = np.floor(np.exp(T)) + (power == 2), 1.0 + np.arange(30) % 3
     model, unit = AdditiveStumps(loss, C=0.3, tol=1e-7).fit(X, t), t.mean() ** (power - 1) / measure_deviation(t, e**0)
-    at_best = {1: t - xlogy(t, t), 2: 1 + np.log(np.maximum(t, 1))}[power]
-    costs = {1: lambda F: cp.exp(F) - cp.multiply(t, F), 2: lambda F: cp.multiply(t, cp.exp(-F)) + F}[power]
+    at_best, costs = {
+        1: (t - xlogy(t, t), lambda F: cp.exp(F) - cp.multiply(t, F)),
+        1.5: (4 * t**0.5, lambda F: 2 * cp.exp(F / 2) + 2 * cp.multiply(t, cp.exp(-F / 2))),
+        2: (1 + np.log(np.maximum(t, 1)), lambda F: cp.multiply(t, cp.exp(-F)) + F),
+    }[power]
     optimum = enumerate_all(lambda F: (0.3 * unit * cp.sum(costs(F) - at_best), []))
     assert_optimal(model.certificate_, optimum, tol=1e-7, rel=1e-6)
     # effects add up to the logarithm of the mean, as the label of pictures says, and units only multiply it
@@ -108,7 +115,7 @@ def test_means_of_counts_and_amounts(loss, power, peer):
     linear = peer(alpha=0.2, tol=1e-9, max_iter=1000).fit(X, t, e)
     assert_allclose(np.exp(run.decision_function(X)), linear.predict(X), rtol=1e-4)
     for bad in (t - 9, 0 * t, *([t - 1] if power == 2 else [])):
-        with pytest.raises(InvalidInput, match=r"^y: found .*; give (counts|amounts)"):
+        with pytest.raises(InvalidInput, match=r"^y: found .*; give (numbers|amounts)"):
             AdditiveStumps(loss).fit(X, bad)
     assert AdditiveStumps(loss).fit(X, np.eye(30)[0] + (power == 2)).predict(NEW).min() > 0
 

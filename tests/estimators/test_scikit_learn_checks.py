@@ -25,6 +25,7 @@ SHORT = {
     "AdaBoostECCClassifier": {"n_rounds": 10},
     "AdaBoostMHClassifier": {"n_rounds": 10},
     "AdditiveClassifier": {"C": 1.0, "pairs": False},
+    "AdditiveRanker": {"C": 1.0, "pairs": False},
     "AdditiveRegressor": {"C": 1.0, "pairs": False},
     "CGEnsClassifier": {"tol": 0.01},
     "LPBoostRanker": {"C": 10.0},

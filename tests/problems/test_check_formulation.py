@@ -51,7 +51,7 @@ LOSSES = [
     Pinball(random.normal(size=8), 0.3, 2.0),
     EpsilonInsensitive(random.normal(size=8), 0.1, 0.5),
     HuberError(random.normal(size=8), 0.5, 0.7),
-    *(Deviance(np.arange(8.0) + power // 2, power, 0.5) for power in (1, 2)),
+    *(Deviance(np.arange(8.0) + (power == 2), power, 0.5) for power in (1, 1.6, 2)),
     PairwiseHinge(np.array([1.0, -1.0, 1.0, -1.0, -1.0])),
     PairwiseExponential(np.array([1.0, -1.0, 1.0, -1.0, -1.0])),
     PairwiseSquaredHinge(np.array([1.0, -1.0, 1.0, -1.0, -1.0])),

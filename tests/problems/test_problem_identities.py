@@ -8,22 +8,8 @@ from problem_cases import dense, solved
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
+from cvxens import problems
 from cvxens.kernels import MiddleStump, Perceptron, SimplifiedStump, Stump
-from cvxens.problems import (
-    SLSSVM,
-    EntropyProjection,
-    HardMarginBoosting,
-    InfiniteSVM,
-    LPBoost,
-    RegularizedExpLoss,
-    RegularizedLeastSquares,
-    Signed,
-    SoftMarginBoosting,
-    StumpColumns,
-    SVMDual,
-    SVMPrimal,
-    simplex_codes,
-)
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=5)
@@ -52,7 +38,7 @@ def test_a_point_is_worth_the_same_under_every_stump_kernel(seed, C):
     u, b = random.uniform(0, C, len(y)), float(random.normal())
     wide = Stump(low=X.min(axis=0) - 1, high=X.max(axis=0) + 3)(X)
     kernels = [Stump()(X), wide, SimplifiedStump()(X), Stump()(X) + 7.0, Stump()(X) - 50.0]
-    certificates = [SVMDual(K, y, C).certify(u=u, b=b) for K in kernels]
+    certificates = [problems.SVMDual(K, y, C).certify(u=u, b=b) for K in kernels]
     for other in certificates[1:]:
         assert other.primal == pytest.approx(certificates[0].primal, rel=1e-9, abs=1e-9)
         assert other.dual == pytest.approx(certificates[0].dual, rel=1e-9, abs=1e-9)
@@ -62,7 +48,7 @@ def test_a_point_is_worth_the_same_under_every_stump_kernel(seed, C):
 @given(seed=seeds)
 def test_the_stump_kernels_give_one_classifier(seed):
     X, y = sample(seed)
-    problems = [SVMDual(K, y, 0.4) for K in (Stump()(X), SimplifiedStump()(X), Stump()(X) - 3.0)]
+    problems = [problems.SVMDual(K, y, 0.4) for K in (Stump()(X), SimplifiedStump()(X), Stump()(X) - 3.0)]
     solutions = [solved(problem) for problem in problems]
     scores = [
         problem.K @ (y * solution.variables["u"]) + solution.duals["b"]
@@ -81,7 +67,7 @@ def test_the_stump_kernels_give_one_classifier(seed):
 def test_the_infinite_svm_on_the_cells_of_stumps_is_the_stump_kernel_svm(seed, C):
     X, y = sample(seed)
     kernel = Stump(low=X.min(axis=0) - 0.5, high=X.max(axis=0) + 0.25)
-    infinite, finite = InfiniteSVM(kernel.cells(X), y, C), SVMDual(kernel(X), y, C)
+    infinite, finite = problems.InfiniteSVM(kernel.cells(X), y, C), problems.SVMDual(kernel(X), y, C)
     primal, dual = solved(infinite), solved(finite)
     assert primal.objective == pytest.approx(-dual.objective, rel=1e-6)
     assert infinite.certify(primal, u=dual.variables["u"]).holds(1e-6)
@@ -94,7 +80,7 @@ def test_weights_over_scale_are_edges_signed_by_y(seed):
     """LL08 Theorem 7 with the y_i that its printed proof drops: w(a)/r(a) = sum_i u_i y_i h_a(x_i)."""
     X, y = sample(seed)
     cells = Stump().cells(X)
-    solution = solved(InfiniteSVM(cells, y, 0.5))
+    solution = solved(problems.InfiniteSVM(cells, y, 0.5))
     stumps = np.where(X[:, cells.features] >= cells.thresholds, 1.0, -1.0)
     edges = stumps.T @ (y * solution.duals["u"])
     np.testing.assert_allclose(solution.variables["w"] / cells.scale, edges, atol=1e-4)
@@ -108,13 +94,13 @@ def test_the_infinite_svm_on_perceptron_cells_tends_to_the_perceptron_kernel_svm
     y = np.array([1.0, -1.0] * 4)
     X = random.normal(size=(8, 2)) + 0.5 * y[:, None]
     kernel = Perceptron(radius=4.0)
-    optimum = -solved(SVMDual(kernel(X), y, 1.0)).objective
+    optimum = -solved(problems.SVMDual(kernel(X), y, 1.0)).objective
     errors = []
     for n_directions in (3, 60, 2000):
         cells = kernel.cells(X, n_directions, random_state=0)
         sampled = cells.scores(cells.edges(np.eye(len(y))))
-        infinite = solved(InfiniteSVM(cells, y, 1.0)).objective
-        assert infinite == pytest.approx(-solved(SVMDual(sampled, y, 1.0)).objective, rel=1e-6)
+        infinite = solved(problems.InfiniteSVM(cells, y, 1.0)).objective
+        assert infinite == pytest.approx(-solved(problems.SVMDual(sampled, y, 1.0)).objective, rel=1e-6)
         errors.append(abs(infinite - optimum) / optimum)
     assert errors[2] < 0.03 < errors[0]
     assert errors[2] < errors[1] < errors[0]
@@ -124,9 +110,9 @@ def test_the_infinite_svm_on_perceptron_cells_tends_to_the_perceptron_kernel_svm
 @given(seed=seeds, C=st.sampled_from([0.02, 0.5]))
 def test_the_middle_stump_kernel_svm_is_the_svm_over_middle_stumps(seed, C):
     X, y = sample(seed)
-    kernel = -solved(SVMDual(MiddleStump(X)(X), y, C)).objective
+    kernel = -solved(problems.SVMDual(MiddleStump(X)(X), y, C)).objective
     for constant in (False, True):
-        primal = solved(SVMPrimal(StumpColumns(X, constant=constant), y, C))
+        primal = solved(problems.SVMPrimal(problems.StumpColumns(X, constant=constant), y, C))
         assert primal.objective == pytest.approx(kernel, rel=1e-6)
 
 
@@ -144,7 +130,7 @@ def test_p4_and_lpboost_are_one_model(seed, C):
     H, y = hypotheses(seed)
     U = p4(H, y, C)
     assume(0.999 * C * len(y) > U)
-    soft, boost = SoftMarginBoosting(H, y, C), LPBoost(H, y, C / U)
+    soft, boost = problems.SoftMarginBoosting(H, y, C), problems.LPBoost(H, y, C / U)
     solution = solved(boost)
     assert solution.objective == pytest.approx(1 / U, rel=1e-6)
     assert solved(soft).objective == pytest.approx(U, rel=1e-6)
@@ -159,15 +145,17 @@ def test_p4_and_lpboost_are_one_model(seed, C):
 @given(seed=seeds)
 def test_over_all_stumps_the_sparse_link_gives_the_linear_program_of_all_columns(seed):
     X, y = sample(seed)
-    columns = Signed(StumpColumns(X))
+    columns = problems.Signed(problems.StumpColumns(X))
     H = dense(columns)
-    assert solved(SoftMarginBoosting(columns, y, 0.3)).objective == pytest.approx(p4(H, y, 0.3), rel=1e-6)
-    assert solved(LPBoost(columns, y, 0.3)).objective == pytest.approx(solved(LPBoost(H, y, 0.3)).objective, rel=1e-6)
+    assert solved(problems.SoftMarginBoosting(columns, y, 0.3)).objective == pytest.approx(p4(H, y, 0.3), rel=1e-6)
+    assert solved(problems.LPBoost(columns, y, 0.3)).objective == pytest.approx(
+        solved(problems.LPBoost(H, y, 0.3)).objective, rel=1e-6
+    )
 
 
 def test_two_classes_need_one_output_and_agree_with_least_squares_in_an_array():
     H, y = hypotheses(5)
-    flat, column = SLSSVM(H, y, 0.7), SLSSVM(H, y[:, None], 0.7)
+    flat, column = problems.SLSSVM(H, y, 0.7), problems.SLSSVM(H, y[:, None], 0.7)
     assert flat.L.shape == (len(y), 1)
     solution = solved(flat)
     assert solution.objective == pytest.approx(solved(column).objective, rel=1e-9)
@@ -180,7 +168,7 @@ def entropy_problem(seed, *, equality):
     K = Stump()(X) + 0.5 * np.eye(len(y))
     alpha_t = np.random.default_rng(seed).dirichlet(np.full(len(y), 3.0))
     q = y * (K @ (y * alpha_t))
-    return EntropyProjection(K, y, alpha_t, float(q @ alpha_t), equality=equality)
+    return problems.EntropyProjection(K, y, alpha_t, float(q @ alpha_t), equality=equality)
 
 
 @few
@@ -227,7 +215,7 @@ def test_where_p4_takes_no_weights_lpboost_at_the_mapped_price_takes_the_best_me
     C = 0.9 / largest
     U = p4(H, y, C)
     assert pytest.approx(n * C) == U
-    assert solved(LPBoost(H, y, C / U)).objective == pytest.approx(largest / n, rel=1e-6)
+    assert solved(problems.LPBoost(H, y, C / U)).objective == pytest.approx(largest / n, rel=1e-6)
     assert largest / n < 1 / U
 
 
@@ -235,29 +223,31 @@ def test_prices_at_which_nothing_is_worth_its_weight():
     H, y = hypotheses(0)
     n = len(y)
     largest = (H.T @ y).max()
-    soft = SoftMarginBoosting(H, y, 0.9 / largest)
+    soft = problems.SoftMarginBoosting(H, y, 0.9 / largest)
     solution = solved(soft)
     assert solution.objective == pytest.approx(n * 0.9 / largest, rel=1e-6)
     np.testing.assert_allclose(solution.variables["w"], 0, atol=1e-6)
-    tiny = SVMPrimal(H, y, 1e-5)
+    tiny = problems.SVMPrimal(H, y, 1e-5)
     assert tiny.solve().objective == pytest.approx(1e-5 * n, rel=1e-3)
 
 
 def test_lpboost_goes_from_the_mean_to_the_minimum_margin():
     H, y = hypotheses(4)
-    mean = LPBoost(H, y, 1 / len(y))
+    mean = problems.LPBoost(H, y, 1 / len(y))
     assert solved(mean).objective == pytest.approx((H.T @ y).max() / len(y), rel=1e-6)
     separable = np.column_stack([H, 0.5 * y])
-    hard = solved(LPBoost(separable, y, 1.0)).objective
-    assert hard == pytest.approx(1 / solved(HardMarginBoosting(separable, y)).objective, rel=1e-6)
+    hard = solved(problems.LPBoost(separable, y, 1.0)).objective
+    assert hard == pytest.approx(1 / solved(problems.HardMarginBoosting(separable, y)).objective, rel=1e-6)
 
 
 def test_p4_at_a_high_price_is_p3_and_the_infinite_svm_on_a_matrix_is_p1():
     H, y = hypotheses(4)
     separable = np.column_stack([H, 0.5 * y])
-    hard = solved(HardMarginBoosting(separable, y)).objective
-    assert solved(SoftMarginBoosting(separable, y, 100.0)).objective == pytest.approx(hard, rel=1e-6)
-    assert solved(InfiniteSVM(H, y, 0.3)).objective == pytest.approx(solved(SVMPrimal(H, y, 0.3)).objective, rel=1e-9)
+    hard = solved(problems.HardMarginBoosting(separable, y)).objective
+    assert solved(problems.SoftMarginBoosting(separable, y, 100.0)).objective == pytest.approx(hard, rel=1e-6)
+    assert solved(problems.InfiniteSVM(H, y, 0.3)).objective == pytest.approx(
+        solved(problems.SVMPrimal(H, y, 0.3)).objective, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("C", [10.0, 1e4, 1e7])
@@ -268,10 +258,10 @@ def test_slack_of_rounding_size_at_a_high_price_is_spared(C):
     machine = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, y)
     u = np.zeros(len(y))
     u[machine.support_] = np.abs(machine.dual_coef_[0])
-    problem = SVMDual(K, y, C)
+    problem = problems.SVMDual(K, y, C)
     assert problem.certify(u=u, b=machine.intercept_).relative_gap < 1e-6
     cells = Stump().cells(X)
-    infinite = InfiniteSVM(cells, y, C).certify(w=cells.edges(y * u), b=machine.intercept_, u=u)
+    infinite = problems.InfiniteSVM(cells, y, C).certify(w=cells.edges(y * u), b=machine.intercept_, u=u)
     assert infinite.relative_gap < 1e-6
     z = y * (K @ (y * u) + machine.intercept_)
     assert C * np.maximum(1 - z, 0).sum() > 1e-9 * C
@@ -279,7 +269,7 @@ def test_slack_of_rounding_size_at_a_high_price_is_spared(C):
 
 
 def test_slack_worth_its_price_stays():
-    problem = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=0.1)
+    problem = problems.SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=0.1)
     w = 0.2
     certificate = problem.certify(w=[w], b=0.0, u=[0.1, 0.1])
     assert certificate.primal == pytest.approx(w**2 / 2 + 0.1 * 2 * (1 - w))
@@ -290,15 +280,15 @@ def test_slack_worth_its_price_stays():
 def test_heavy_and_light_penalties():
     X, y = sample(1)
     K = Stump()(X) + np.eye(len(y))
-    assert RegularizedExpLoss(K, y, 1e5).solve().objective == pytest.approx(1.0, abs=1e-4)
-    assert RegularizedLeastSquares(K, y, 1e5).solve().objective == pytest.approx(1.0, abs=1e-4)
-    light = RegularizedLeastSquares(K, y, 1e-9).solve()
+    assert problems.RegularizedExpLoss(K, y, 1e5).solve().objective == pytest.approx(1.0, abs=1e-4)
+    assert problems.RegularizedLeastSquares(K, y, 1e5).solve().objective == pytest.approx(1.0, abs=1e-4)
+    light = problems.RegularizedLeastSquares(K, y, 1e-9).solve()
     np.testing.assert_allclose(K @ light.variables["c"], y, atol=1e-6)
 
 
 @pytest.mark.parametrize("k", range(2, 9))
 def test_simplex_codes_are_the_corners_of_a_regular_simplex(k):
-    codes = simplex_codes(k)
+    codes = problems.simplex_codes(k)
     assert codes.shape == (k, k - 1)
     expected = np.full((k, k), -1 / (k - 1))
     np.fill_diagonal(expected, 1.0)

@@ -231,7 +231,7 @@ CALLS = [
     (lambda: Deviance([1.0, -1.0]), "t", "found -1, the least"),
     (lambda: Deviance([0.0, 0.0]), "t", "found nothing but 0"),
     (lambda: Deviance([0.0, 1.0], 2), "t", "found 0, the least"),
-    (lambda: Deviance([1.0, 2.0], 1.5), "power", "found 1.5"),
+    (lambda: Deviance([1.0, 2.0], 0.5), "power", "found 0.5"),
     *(
         (lambda events=events: CoxPartialLikelihood([1.0, 2.0], events), "events")
         for events in ([False] * 2, [1.0, 0.0])

@@ -43,10 +43,8 @@ class QuantileStumps:
         +1 for stumps that rise with the feature alone, -1 for those that fall, 0 for both, as by default.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the quantiles; by default 1.
-    features : sequence of Feature, optional
-        What the columns are, as for `Stumps`.
-    missing : {"side", "zero"}
-        What stumps are where the value is missing, as for `Stumps`.
+    features, missing
+        As for `Stumps`.
 
     Examples
     --------

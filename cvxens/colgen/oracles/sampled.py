@@ -389,12 +389,10 @@ class Fourier(SampledOracle):
         Number of gradient steps on theta and kappa that each returned feature gets; its edge never falls.
     resample : bool
         True if every call samples a new pool.
-    columns_per_round : int
-        The largest number of columns that are returned.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the median distance; by default 1.
-    random_state : int, Generator or None
-        Seed; the same seed gives the same columns, call after call.
+    columns_per_round, random_state
+        As of `Perceptrons`.
 
     Raises
     ------

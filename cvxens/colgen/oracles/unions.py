@@ -113,9 +113,8 @@ class Union:
         self.sample = others[0].sample
         if tables and others is not tables:
             self.sample = TabledSample(self.sample, np.asarray(tables[0].sample))
-        self.columns_per_round = (
-            None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
-        )
+        most = columns_per_round
+        self.columns_per_round = None if most is None else validation.whole("columns_per_round", most)
         self.negations = all(declared(oracle, "negations") for oracle in oracles)
 
     @property
@@ -324,7 +323,7 @@ class Rows(OracleOver):
 
     source = "Joachims 2002; Quadrianto et al. 2009"
 
-    def __init__(self, oracle: Oracle, D: Any) -> None:
+    def __init__(self, oracle: Oracle, D: object) -> None:
         super().__init__(oracle)
         self.D = csr_array(D if issparse(D) else validation.finite_array("D", D, ndim=2), dtype=np.float64)
         n_samples = np.shape(oracle.sample)[0]
@@ -391,16 +390,10 @@ class AdditiveTerms(Union):
         The features of a pair are of one group; by default any two. An empty collection is for no pairs.
     forbidden : collection of groups of features
         No pair has two features of such a group.
-    signs : array-like of shape (n_features,), optional
-        +1 for terms that rise with the feature alone, -1 for those that fall, 0 for both, as by default.
     columns_per_round : int, optional
         At most so many columns are returned; by default all that were found.
-    sample_weight : array-like of shape (n_samples,), optional
-        How much of the sample each row is, above 0, for quantiles and standard deviations; by default 1.
-    features : sequence of Feature, optional
-        What the columns are, as for `Stumps`.
-    missing : {"side", "zero"}
-        What steps are where the value is missing, as for `Stumps`.
+    signs, sample_weight, features, missing
+        As for `QuantileStumps`; the weights also count in standard deviations.
     outcomes : array-like of shape (n_samples,), optional
         Numbers by whose means levels are in order in pairs; by default that is the order of their codes.
 
