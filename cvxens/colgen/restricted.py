@@ -107,7 +107,6 @@ class Restricted:
         before, shifts = self.n_columns, np.zeros(len(columns))
         # its view of the columns would have them copied
         self._problem = None
-        self._kept.make_room(len(columns))
         for place, column in enumerate(columns):
             row = np.asarray(column.kept)[np.newaxis]
             if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):
@@ -178,7 +177,7 @@ class Restricted:
         found = problem.complete(point, Products(problem.linear_map, precise=False), rescale=rescale)
         w, u, edges = found.w, self.balance(found.u), found.edges
         # rounding of edges is as large
-        if float(np.abs(u - found.u).sum()) > 1e-12 * float(np.abs(u).sum()):
+        if float(np.abs(u - found.u).sum()) > 1e-15 * u.size * float(np.abs(u).sum()):
             edges = problem.H.edges(self.y * u)
         threshold = problem.penalty.threshold(w, edges if self.formulation.nonnegative else np.abs(edges))
         closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if self.formulation.nonnegative else None

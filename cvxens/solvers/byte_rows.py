@@ -74,13 +74,7 @@ class GrowingRows:
             added = as_bytes(added)
             # once in float64, always so
             self._room = self._room.astype(np.int8 if added.dtype == np.int8 else np.float64, copy=False)
-        self.make_room(len(added))
-        self._room[self.n_rows : self.n_rows + len(added)] = added
-        self.n_rows += len(added)
-
-    def make_room(self, n_rows: int) -> None:
-        """Make room at once for so many rows more, which come one by one."""
-        if (needed := self.n_rows + n_rows) > len(self._room):
+        if (needed := self.n_rows + len(added)) > len(self._room):
             # by an eighth at least, so that copying costs O(1) per row
             n_room = max(needed, self.n_rows + self.n_rows // 8, 32)
             try:
@@ -89,6 +83,8 @@ class GrowingRows:
             except ValueError:
                 # somebody has a view
                 self._room = np.pad(self._room, ((0, n_room - len(self._room)), (0, 0)))
+        self._room[self.n_rows : needed] = added
+        self.n_rows = needed
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Remove the rows that are not marked, in place."""

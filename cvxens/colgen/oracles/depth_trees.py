@@ -207,14 +207,11 @@ def _rank_places(
         if k in opened:
             found.append((size, (k + 1, *opened[k])))
             continue
-        form = forms[k]
-        a, b = (-1, 0, int(above[k])), (-1, 0, int(below[k]))
-        if form == 0:
-            # opposite signs
-            a, b = (
-                (*half[:2], edge) for half, edge in ((a, above[k] - below[k]), (b, -1 if above[k] >= below[k] else 1))
-            )
-        a, b = (up[k, :3].tolist() if form >= 2 else a), (down[k, :3].tolist() if form in (1, 3) else b)
+        form, difference = forms[k], int(above[k] - below[k])
+        # two constants have opposite signs, as have a number and its complement
+        totals = (difference, ~difference) if form == 0 else (int(above[k]), int(below[k]))
+        a = up[k, :3].tolist() if form >= 2 else [-1, 0, totals[0]]
+        b = down[k, :3].tolist() if form in (1, 3) else [-1, 0, totals[1]]
         sign = 1 if a[2] >= 0 else -1
         found.append((size, (k + 1, *a[:2], *b[:2], sign if b[2] >= 0 else -sign, sign)))
     return largest, found
