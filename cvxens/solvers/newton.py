@@ -686,9 +686,10 @@ class SparseProblem:
         pull = (self.y * U).sum(axis=0) if self.intercept else None
         d, db, slope, prices = self.penalty.minimise_model(at.W, at.b, edges, pull, differentiate, damping, held)
         moved = np.flatnonzero(d.any(axis=1))
-        # of many rows a copy takes longer than their product with zeros
-        few = 3 * len(moved) < len(d)
-        dF = (self.rows[moved].T @ d[moved] if few else self.rows.T @ d) + db
+        # a few at a time, whose copy stays in the cache
+        few = max(2**18 // len(self.y), 1)
+        parts = (moved[k : k + few] for k in range(0, len(moved), few))
+        dF = sum((self.rows[part].T @ d[part] for part in parts), np.zeros(at.F.shape)) + db
 
         def move(t: float) -> SparsePoint:
             return SparsePoint(at.W + t * d, at.b + t * db, at.F + t * dF)
