@@ -105,14 +105,14 @@ class Restricted:
     def add(self, columns: Sequence[Column]) -> Array:
         """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""
         before, shifts = self.n_columns, np.zeros(len(columns))
-        self._kept.make_room(len(columns))
+        # its view of the columns would have them copied
+        self._problem = None
         for place, column in enumerate(columns):
             row = np.asarray(column.kept)[np.newaxis]
             if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):
                 row, shifts[place] = np.subtract(row, shift), shift
             self._kept.add(row)
         self.centres = np.append(self.centres, shifts)
-        self._problem = None
         return self.rows[before:]
 
     def shift(self, point: Point) -> Point:
@@ -176,7 +176,8 @@ class Restricted:
             point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
         found = problem.complete(point, Products(problem.linear_map, precise=False), rescale=rescale)
         w, u, edges = found.w, self.balance(found.u), found.edges
-        if not np.array_equal(u, found.u):
+        # rounding of edges is as large
+        if float(np.abs(u - found.u).sum()) > 1e-15 * u.size * float(np.abs(u).sum()):
             edges = problem.H.edges(self.y * u)
         threshold = problem.penalty.threshold(w, edges if self.formulation.nonnegative else np.abs(edges))
         closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if self.formulation.nonnegative else None

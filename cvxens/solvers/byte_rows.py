@@ -70,25 +70,21 @@ class GrowingRows:
 
     def add(self, added: NDArray[Any]) -> None:
         """Add rows (n_added, n_samples)."""
-        needed, kind = self.n_rows + len(added), self._room.dtype
-        if kind == np.int8 and added.dtype != np.int8:
+        if self._room.dtype == np.int8 and added.dtype != np.int8:
             added = as_bytes(added)
-            kind = np.dtype(np.int8 if added.dtype == np.int8 else np.float64)
-        # once in float64, always so; room grows by a half, so that copying costs O(1) per row
-        if needed > len(self._room) or kind != self._room.dtype:
-            self._move(max(needed, self.n_rows + self.n_rows // 2, 32), kind)
+            # once in float64, always so
+            self._room = self._room.astype(np.int8 if added.dtype == np.int8 else np.float64, copy=False)
+        if (needed := self.n_rows + len(added)) > len(self._room):
+            # by an eighth at least, so that copying costs O(1) per row
+            n_room = max(needed, self.n_rows + self.n_rows // 8, 32)
+            try:
+                # where memory is mapped, nothing is copied
+                self._room.resize((n_room, self._room.shape[1]))
+            except ValueError:
+                # somebody has a view
+                self._room = np.pad(self._room, ((0, n_room - len(self._room)), (0, 0)))
         self._room[self.n_rows : needed] = added
         self.n_rows = needed
-
-    def make_room(self, n_rows: int) -> None:
-        """Make room at once for so many rows more, which come one by one."""
-        if (needed := self.n_rows + n_rows) > len(self._room):
-            self._move(max(needed, self.n_rows + self.n_rows // 2), self._room.dtype)
-
-    def _move(self, n_rows: int, kind: np.dtype[Any]) -> None:
-        room = np.empty((n_rows, self._room.shape[1]), kind)
-        room[: self.n_rows] = self.values
-        self._room = room
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Remove the rows that are not marked, in place."""

@@ -305,7 +305,7 @@ class QuadraticModel:
             descend(self.B, R, V, self.size, self.low)
             if V.shape[1] == 1:
                 # steps along the way multiply what is rounded off
-                R = at_W + self.B[0] @ (V - W)
+                R = at_W + self._times(V - W, slice(None))
             support = np.flatnonzero(V.any(axis=1) | ((self.size == 0) & (self.low < 0)))
             # of many rows a solution takes as long as 100 sweeps, and while signs change few steps there are whole
             is_worth = len(support) <= 100 or V.shape[1] > 1 or np.array_equal(signs, np.sign(V))
@@ -348,7 +348,7 @@ class QuadraticModel:
         inside = np.ix_(support, support)
         k, n_outputs = slope.shape
         if n_outputs == 1:
-            return solve_definite(self.B[0][inside], 0.0, slope[:, 0])[:, np.newaxis]
+            return solve_definite(self.B[0][inside].astype(np.float64), 0.0, slope[:, 0])[:, np.newaxis]
         second, each = np.zeros((n_outputs, k, n_outputs, k)), np.arange(k)
         for t in range(n_outputs):
             second[t, :, t] = self.B[t % len(self.B)][inside]
@@ -356,13 +356,13 @@ class QuadraticModel:
         second[:, each, :, each] += (self.size[support] / np.where(norms > 0, norms, 1.0))[:, None, None] * bend
         return solve_definite(second.reshape(n_outputs * k, -1), 0.0, slope.T.ravel()).reshape(n_outputs, k).T
 
-    def _times(self, ahead: Array, support: NDArray[np.intp]) -> Array:
+    def _times(self, ahead: Array, support: NDArray[np.intp] | slice) -> Array:
         """Return B_t d_t for every output, of a change d on the support."""
         if len(self.B) == 1:
             # a copy of the columns takes longer than their product
-            d = np.zeros((len(self.B[0]), ahead.shape[1]))
+            d = np.zeros((len(self.B[0]), ahead.shape[1]), self.B.dtype)
             d[support] = ahead
-            return np.asarray(self.B[0] @ d)
+            return np.asarray(self.B[0] @ d, np.float64)
         return np.stack([B[:, support] @ d for B, d in zip(self.B, ahead.T, strict=True)], axis=1)
 
     def _is_solved(self, V: Array, R: Array) -> bool:
@@ -625,14 +625,14 @@ class KeptCurvature:
             # models of many entries are not that exact, and single precision takes half of the time
             kind = np.float32 if rows.size > 2**18 else np.float64
             # the room of the last curvatures serves
-            self.scaled = self.scaled if self.scaled.values.dtype == kind else GrowingRows(len(roots), kind)
+            if self.products.dtype != kind or not self.products.size:
+                self.scaled, self.products = GrowingRows(len(roots), kind), np.zeros((0, 0), kind)
             self.scaled.n_rows = 0
         self.places = np.pad(self.places, (0, len(rows) - len(self.places)), constant_values=-1)
         new, first = j[self.places[j] < 0], self.scaled.n_rows
         if not first:
             self.scaled.add(roots[np.newaxis])
         self.places[new] = self.scaled.n_rows + np.arange(len(new))
-        self.scaled.make_room(len(new))
         for row in new.tolist():
             # a copy of all would take longer than their products
             self.scaled.add((rows[row] * roots)[np.newaxis])
@@ -644,7 +644,7 @@ class KeptCurvature:
         found = np.sum(map_parts(X, lambda part: X[first:, part] @ X[:, part].T), axis=0)
         self.products[first : len(X), : len(X)], self.products[: len(X), first : len(X)] = found, found.T
         at = np.append(self.places[j], 0) if intercept else self.places[j]
-        B = self.products[np.ix_(at, at)]
+        B = self.products[at, : len(X)].take(at, axis=1)
         if X.dtype == np.float32:
             # rounding costs definiteness 3e-7 of the largest (1,000 columns of 10,000 x 20)
             B.ravel()[:: len(B) + 1] += 1e-5 * float(B.diagonal().max())
@@ -686,9 +686,10 @@ class SparseProblem:
         pull = (self.y * U).sum(axis=0) if self.intercept else None
         d, db, slope, prices = self.penalty.minimise_model(at.W, at.b, edges, pull, differentiate, damping, held)
         moved = np.flatnonzero(d.any(axis=1))
-        # of many rows a copy takes longer than their product with zeros
-        few = 3 * len(moved) < len(d)
-        dF = (self.rows[moved].T @ d[moved] if few else self.rows.T @ d) + db
+        # a few at a time, whose copy stays in the cache
+        few = max(2**18 // len(self.y), 1)
+        parts = (moved[k : k + few] for k in range(0, len(moved), few))
+        dF = sum((self.rows[part].T @ d[part] for part in parts), np.zeros(at.F.shape)) + db
 
         def move(t: float) -> SparsePoint:
             return SparsePoint(at.W + t * d, at.b + t * db, at.F + t * dF)

@@ -17,7 +17,6 @@ from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import solve_cones
-from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.pair_losses import PairLoss
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
@@ -120,6 +119,8 @@ class NewtonMaster(FastMaster):
         # multipliers, which may take long, are for the first solution
         none = np.zeros((len(y), *self.restricted.outputs))
         self.W, self.b = np.zeros((0, n_outputs)), np.zeros(n_outputs)
+        self.F: Array | None = None
+        self.edges = self.W  # under the last multipliers that they were evaluated for; inf of new columns
         if formulation.intercept:
             self.b = np.ravel(self.loss.best_intercept(none, self.restricted.y))
         # the first of the needs that is met says by which names the terms are asked
@@ -159,6 +160,7 @@ class NewtonMaster(FastMaster):
     def add(self, columns: Sequence[Column]) -> None:
         added = self.restricted.add(columns)
         self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
+        self.edges = np.vstack([self.edges, np.full((len(added), self.W.shape[1]), np.inf)])
         if self.sided is not None:
             self.slopes = self.restricted.problem.H.edges((self.restricted.y * self.sided.pulls).T).T
 
@@ -169,8 +171,9 @@ class NewtonMaster(FastMaster):
             return self.restricted.start()
         minimise = {"linear_dual": self._minimise_hinges, "curvature": self._minimise_smooth}
         way = minimise.get(self.way.loss, self._step) if self.way.penalty == "ridge" else self._step
-        point = way(self.tolerance.next(self.restricted.n_columns))
-        return replace(self.restricted.evaluate(point), exact=self.tolerance.is_exact)
+        solution = self.restricted.evaluate(way(self.tolerance.next(self.restricted.n_columns)))
+        self.edges = np.asarray(solution.edges).reshape(self.W.shape)
+        return replace(solution, exact=self.tolerance.is_exact)
 
     def _minimise_hinges(self, tol: float) -> Point:
         unit, n_copies = self.stack.unit, len(self.stack.signs)
@@ -199,7 +202,8 @@ class NewtonMaster(FastMaster):
             solution = restricted.problem.solve()
             return {"w": solution.variables["w"], "u": solution.duals["u"]}
         problem = self._state_problem(smooth)
-        at = over = under = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b), smooth)
+        F = problem.rows.T @ self.W + self.b if self.F is None or self.kept is None else self.F
+        at = over = under = self._evaluate(SparsePoint(self.W, self.b, F), smooth)
         # from warm starts a handful is usual, or a few for each width
         for _ in range(200):
             gap = over.objective - under.bound
@@ -240,7 +244,7 @@ class NewtonMaster(FastMaster):
                 break
         # new columns move scores further than the last steps did
         self.width = min(WIDEST, self.width / SHARPER)
-        self.W, self.b, outputs = over.point.W, over.point.b, restricted.problem.outputs
+        self.W, self.b, self.F, outputs = over.point.W, over.point.b, over.point.F, restricted.problem.outputs
         best = {"w": self.W.reshape(-1, *outputs), "b": self.b.reshape(outputs), "u": under.u}
         is_short = over.objective - under.bound > tol * abs(over.objective)
         if is_short and self.sided and pace.allows_step():
@@ -313,7 +317,14 @@ class NewtonMaster(FastMaster):
             point = SparsePoint(point.W, point.b + b, point.F + b)
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = smooth.multipliers(z)
-        edges = problem.H.edges(y * u)
+        rows, s = self.restricted.rows, y * u
+        if self.kept is not None and rows.size > 2**18 and not self.tolerance.is_exact:
+            # others have edges below the limit, and are looked at once a round
+            near = np.flatnonzero(point.W.any(axis=1) | (np.abs(self.edges[:, 0]) > 0.95 * self.sizes.size))
+            self.edges[near, 0] = [rows[j] @ s for j in near.tolist()]
+            edges = self.edges[:, 0].copy()
+        else:
+            edges = problem.H.edges(s)
         value = loss.value(z)
         rounded = 0.0 if smooth is loss else value - smooth.value(z)
         # multipliers of the loss are in the domain of its conjugate, but for y'u = 0; those of a neighbour up to
@@ -326,12 +337,9 @@ class NewtonMaster(FastMaster):
         # rounding of edges is as large
         if float(np.abs(u - repaired).sum()) > 1e-12 * float(np.abs(u).sum()):
             of_repaired = problem.H.edges(y * repaired)
-        # no column is outside
-        largest = row_sizes(of_repaired, problem.penalty.row_norm, one_sided=problem.nonnegative).max()
-        sizes = of_repaired if problem.nonnegative else np.abs(of_repaired)
-        known = Edges(float(largest), float((of_repaired**2).sum()), lambda: sizes, -np.inf)
         objective = value + self.penalty.value(point.W.reshape(-1, *problem.outputs))
-        bound = problem.bound(repaired, known)
+        # no column is outside
+        bound = problem.bound(repaired, problem.linear_map.summarise(y * repaired, of_repaired, problem.nonnegative))
         U, edges = u.reshape(point.F.shape), edges.reshape(point.W.shape)
         return _State(point, U, edges, objective, rounded, u if self.sided is None else repaired, bound)
 
