@@ -391,7 +391,7 @@
   function drawPair(pair) {
     const [xs, ys] = pair.edges;
     const marks = pair.edges.map((ends, axis) => pair.levels[axis]?.map((_, code) => code) ?? ticks(ends[0], ends.at(-1)));
-    const mark = (axis, value) => (pair.levels[axis] ? shorten(pair.levels[axis][value], 7) : format(value, 3));
+    const mark = (axis, value) => (pair.levels[axis] ? shorten(pair.levels[axis][value], 6) : format(value, 3));
     const values = pair.tables[state.output];
     const largest = Math.max(...values.flat().map(Math.abs), 1e-300);
     const [x, y] = [scale([xs[0], xs.at(-1)], [LEFT, W - RIGHT]), scale([ys[0], ys.at(-1)], [BOTTOM, TOP])];
