@@ -48,15 +48,15 @@ def test_a_point_is_worth_the_same_under_every_stump_kernel(seed, C):
 @given(seed=seeds)
 def test_the_stump_kernels_give_one_classifier(seed):
     X, y = sample(seed)
-    problems = [problems.SVMDual(K, y, 0.4) for K in (Stump()(X), SimplifiedStump()(X), Stump()(X) - 3.0)]
-    solutions = [solved(problem) for problem in problems]
+    posed = [problems.SVMDual(K, y, 0.4) for K in (Stump()(X), SimplifiedStump()(X), Stump()(X) - 3.0)]
+    solutions = [solved(problem) for problem in posed]
     scores = [
         problem.K @ (y * solution.variables["u"]) + solution.duals["b"]
-        for problem, solution in zip(problems, solutions, strict=True)
+        for problem, solution in zip(posed, solutions, strict=True)
     ]
     for solution in solutions:
         assert solution.objective == pytest.approx(solutions[0].objective, rel=1e-6)
-        for problem in problems:
+        for problem in posed:
             assert problem.certify(solution).holds(1e-6)
     for f in scores[1:]:
         np.testing.assert_allclose(f - f.mean(), scores[0] - scores[0].mean(), atol=2e-4)
