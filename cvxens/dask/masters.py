@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.colgen.masters.newton_masters import SHARPER, WIDEST
-from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
+from cvxens.colgen.protocols import Column, Incumbent, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import add, join, to_float
@@ -190,14 +190,16 @@ class ShardedRestricted:
             "pricing slack": self.penalty.pricing_slack(np.array([factor * priced.best_edge])),
         }
 
-    def rounding(self, solution: MasterSolution, u: Multipliers, priced: Priced) -> float:
-        """Bound what rounding can have done to a solution's objective and to the dual value at u.
+    def rounding(self, incumbent: Incumbent) -> float:
+        """Bound what rounding can have done to an incumbent's objective and to the dual value at its u.
 
         Edges are exact. A score is a sum of at most one term for each feature and of a running sum of the weights; each
         loss and dual value is off by a few roundings of its own size; and a balance y'u = 0 that is missed by d units
         is made good by moving multipliers by d together.
         """
-        w, cap = solution.w, self.loss.cap
+        solution, priced, cap = incumbent.solution, incumbent.priced, self.loss.cap
+        u: Any = incumbent.u
+        w = solution.w
         terms = 2 * len(w) + self.sample.shape[1] + 4
         off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
         _, totals = self.sample.map_reduce(sum_edges, u, self.stumps.places)

@@ -68,7 +68,7 @@ const choose = (selector, at) => {
   box.value = String(at);
   box.dispatchEvent(new Event("change"));
 };
-out.scores = [0, 1].map((k) => { choose("#sample", k); return value(); });
+out.scores = [0, 3].map((k) => { choose("#sample", k); return value(); });
 one("#shapley").click();
 out.shapley = [one("#shapley").checked, value(), all("#waterfall .label").map((label) => label.textContent)];
 choose("#output", 1);
