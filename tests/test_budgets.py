@@ -5,8 +5,8 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58315,
-    "code": 33695,
+    "lines": 58314,
+    "code": 33694,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 78,
@@ -16,7 +16,7 @@ HOUSE = {
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
-FIT = {"files": 27, "functions": 392, "lines": 1386, "parameters": 14, "classes": 4}
+FIT = {"files": 27, "functions": 390, "lines": 1382, "parameters": 14, "classes": 4}
 """Of `LPBoostClassifier().fit`, from its call to its return; classes and parameters are those of the estimator."""
 
 
