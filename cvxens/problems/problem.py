@@ -556,11 +556,11 @@ class Problem:
             return 0.0
         missed, summary = self._measure_imbalance(s), self.linear_map.summarise(s, edges, one_sided)
         nominal, shrunk = self.bound(u, summary), u * self.penalty.shrink(summary)
-        # a loss may be bounded at multipliers that are as far from these, and so may their edges be
+        # a loss may be bounded at multipliers that are as far from these: so may their edges be, and so is their sum
         off = loss.displacement(shrunk)
-        worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed + off))
+        worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed + 2 * off))
         change = abs(nominal - worst) if np.isfinite(nominal) and np.isfinite(worst) else np.inf
-        return change + loss.dual_rounding(u) + missed * (magnitude / size)
+        return change + loss.dual_rounding(u) + (missed + off) * (magnitude / size)
 
     def _measure_imbalance(self, s: Array) -> float:
         """Return the largest |sum of s| over the outputs where an intercept wants it to be 0, with one rounding."""
