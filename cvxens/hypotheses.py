@@ -388,7 +388,7 @@ class Interval(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, ...]:
-        """Its thresholds."""
+        """The thresholds between which the values are, but for infinite ones."""
         return tuple(end for end in (self.low, self.high) if isfinite(end))
 
     def __str__(self) -> str:

@@ -162,8 +162,12 @@ def time_left() -> float:
 
 def was_cut() -> bool:
     """Return True if a loop has ended because of the limit: what comes after it is to be brief."""
-    deadline = _DEADLINE.get()
-    return deadline is not None and deadline.cut
+    return (_DEADLINE.get() or Deadline()).cut
+
+
+def find_reason() -> Ending:
+    """Return why there is no time left: a limit of time has passed, or Ctrl-C has ended it."""
+    return (_DEADLINE.get() or Deadline()).ending
 
 
 def time_is_up() -> bool:
@@ -189,21 +193,18 @@ def find_ending(search: Callable[[], Ending]) -> Ending:
 
     Examples
     --------
-    >>> def search():
-    ...     raise TimeUp
     >>> with limit_time(inf) as deadline:
     ...     deadline.interrupt()
-    ...     find_ending(search).name
+    ...     find_ending(check_time).name
     'INTERRUPTED'
     """
-    deadline = _DEADLINE.get() or Deadline()
     try:
         ending = search()
     except KeyboardInterrupt:
         return Ending.INTERRUPTED
     except TimeUp:
-        return deadline.ending
-    return deadline.ending if ending is Ending.MAX_TIME else ending
+        return find_reason()
+    return find_reason() if ending is Ending.MAX_TIME else ending
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from cvxens.certificates import Certificate, Round
 from cvxens.colgen.loop import Run
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.protocols import Column
-from cvxens.limits import Ending
+from cvxens.limits import Ending, find_reason
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.duality import as_rows
 from cvxens.problems.maps import ColumnMap
@@ -58,5 +58,5 @@ def solve_over_all(formulation: Formulation, oracle: QuantileStumps, tol: float)
     ]
     seconds = perf_counter() - start
     row = Round(certificate.primal, certificate.dual, certificate.relative_gap, len(columns), seconds)
-    ending = Ending.OPTIMAL if certificate.holds(tol) else Ending.MAX_TIME
+    ending = Ending.OPTIMAL if certificate.holds(tol) else find_reason()
     return Run(certificate, columns, found.w, found.point["b"], found.u, (row,), ending)

@@ -199,9 +199,8 @@ class ShardedRestricted:
         """
         solution, priced, cap = incumbent.solution, incumbent.priced, self.loss.cap
         u: Any = incumbent.u
-        w = solution.w
-        terms = 2 * len(w) + self.sample.shape[1] + 4
-        off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
+        terms = 2 * len(solution.w) + self.sample.shape[1] + 4
+        off = terms * EPSILON * (float(np.abs(solution.w).sum()) + abs(float(solution.b)))
         _, totals = self.sample.map_reduce(sum_edges, u, self.stumps.places)
         size = u.real(totals[1] - totals[0])
         # losses fall by at most their prices a unit; others by their multipliers, and more a little further on

@@ -43,7 +43,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Place, Trusted, load_as, save_model
-from cvxens.limits import Ending, Pace, TimeUp, heed_interrupts, limit_time
+from cvxens.limits import Ending, Pace, TimeUp, find_reason, heed_interrupts, limit_time
 from cvxens.proofs import Layout, Proof
 from cvxens.types import Array, Attempt, Data, Given, Labels, Matrix
 
@@ -157,7 +157,7 @@ class Rounds:
         try:
             while done < n_steps and not self.stopped:
                 if not pace.allows_step() and done:
-                    self.ending = Ending.MAX_TIME
+                    self.ending = find_reason()
                     return
                 # a step that there is not leaves its round open, and `rounds_of` closes it as nothing
                 self.begin()
@@ -168,7 +168,7 @@ class Rounds:
         except StopIteration:
             return
         except TimeUp:
-            self.ending = Ending.MAX_TIME
+            self.ending = find_reason()
         except KeyboardInterrupt:
             if not done:
                 raise

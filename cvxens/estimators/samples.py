@@ -296,7 +296,7 @@ class Sample(Weighted):
 
     @property
     def outcomes(self) -> tuple[str, Array]:
-        """What levels are ordered by, and its name: 1 for the most frequent class, 0 for others; 1 or 0 for a class."""
+        """The name and the values of what has a mean for every class alike: 1 for the most frequent one, else 0."""
         return "share", (self.labels == np.bincount(self.labels, self.weights).argmax()).astype(np.float64)
 
     @property

@@ -31,7 +31,7 @@ DIFFERENCE = np.where(HALF, 1 / HALF.sum(), -1 / (~HALF).sum())
 PULLS = y * np.stack([DIFFERENCE, -DIFFERENCE])
 
 
-def held(eps, loss=Hinge(0.3)):  # noqa: B008
+def held(eps, loss):
     pulls = PULLS * (y if loss.on_scores else 1.0)
     return SideLoss(loss, pulls, np.zeros_like(pulls), np.full(2, eps))
 

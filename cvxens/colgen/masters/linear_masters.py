@@ -401,7 +401,7 @@ class InteriorPointMaster(FastMaster):
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
         dual: LinearDual = self.loss.linear_dual
         scale = self.loss.limit_prices(y, intercept=formulation.intercept) if len(dual.limits) else np.zeros(0)
-        scale /= float(np.max(dual.hinges[0].prices))
+        scale /= max(float(np.max(part.prices)) for part in dual.hinges)
         stack = stack_dual(formulation, y, scale)
         price, rows = float(stack.upper.max()), ProgramRows(len(y), stack.signs, stack.pulls)
         objective: MaxSum | MinLimit
