@@ -318,7 +318,7 @@ class DaskQuantileStumps:
     sample : ShardedSample
         The sample.
     n_thresholds, columns_per_round : int
-        As of that.
+        As of `QuantileStumps`.
 
     Examples
     --------
@@ -329,8 +329,8 @@ class DaskQuantileStumps:
     ...     da.from_array(X, chunks=(60, 1)), da.from_array(y, chunks=60), workers=Workers()
     ... )
     >>> priced = DaskQuantileStumps(sample, n_thresholds=3).price(np.where(X[:, 0] < 60, -1.0, 1.0))
-    >>> print(priced.columns[0].hypothesis, priced.columns[0].edge)
-    x[0] >= 49.5 -> +1 80.0
+    >>> print(*(f"{column.hypothesis} {column.edge}" for column in priced.columns), sep="; ")
+    x[0] >= 49.5 -> +1 80.0; x[0] >= 74.5 -> +1 70.0; x[0] >= 24.5 -> +1 30.0; always -> -1 20.0
     """
 
     negations = True

@@ -293,7 +293,7 @@ class Deviance(SumOverTargets):
         sizes = self.C * np.where(self.t > 0, self.t, 1.0) ** (2 - self.power)
         # of r = u / sizes = e^(-b x) - e^(a x) the smaller part is e^(-(1 - c) |x|), c that of a, b of the larger one
         c = np.where(u < 0, 2 - self.power, self.power - 1)
-        least = np.where(self.t > 0, sizes * np.exp((c - 1) * find_way(np.abs(u) / sizes, c)), 0.0)
+        least = np.where(self.t > 0, sizes * np.exp((c - 1) * find_distance(np.abs(u) / sizes, c)), 0.0)
         return [least + np.maximum(-u, 0), least + np.maximum(u, 0)]
 
     def dual_terms(self, u: Array) -> Array:
@@ -315,7 +315,7 @@ class Deviance(SumOverTargets):
         return np.asarray(logsumexp((1 - self.power) * f, b=C * self.t) - logsumexp((2 - self.power) * f, b=C))
 
 
-def find_way(s: Array, c: Array) -> Array:
+def find_distance(s: Array, c: Array) -> Array:
     """Return the y >= 0 at which ``e^(c y) (1 - e^-y) = s``, for each s >= 0 and its c above 0 and below 1."""
     # the y of c = 1 is below it, and the logarithm of the equation is concave: from there Newton's steps go up
     s = np.maximum(s, TINY)
