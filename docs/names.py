@@ -7,7 +7,7 @@ import csv
 from inspect import getdoc, isfunction
 
 from cvxens import estimators, kernels, solvers
-from cvxens.cli.names import FILE, read_names
+from cvxens.cli.reports import FILE, read_names
 from cvxens.colgen import masters, oracles
 from cvxens.problems import FORMULATIONS
 from cvxens.solvers import additive

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from cvxens.cli import run_command
-from cvxens.cli.names import print_names
 from cvxens.cli.options import json_option, progress_bar, write_json
+from cvxens.cli.reports import print_names
 from reproduction import ALL, EXPERIMENTS, Cell, Failure, Plan, Store, of_paper, tasks_of
 from reproduction.pages import write_pages
 from reproduction.reports import describe_experiments, print_cells, print_plan

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from cvxens.cli.names import Entry, make_console
-from cvxens.cli.reports import MOST_NOTES, start_table
+from cvxens.cli.reports import MOST_NOTES, Entry, make_console, start_table
 from reproduction import Cell, Experiment, Plan
 from reproduction.experiment import WITHIN
 from reproduction.pages import count_verdicts

@@ -518,7 +518,7 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
 @click.command("list")
 def list_all() -> None:
     """List estimators, formulations, kernels, oracles, masters and solvers, with their sources."""
-    from cvxens.cli.names import print_names, read_names
+    from cvxens.cli.reports import print_names, read_names
 
     print_names(read_names())
 

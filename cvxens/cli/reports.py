@@ -1,19 +1,32 @@
-"""Tables and sentences for people: certificates, cross-checks, and columns."""
+"""What is printed for people: certificates, cross-checks, columns, and the names of `cvxens list`.
+
+The names are kept in a file, as the rooms themselves load every numerical library before they say them: `python
+docs/names.py` in a checkout writes it anew, from the docstrings and sources of what the rooms export.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from math import isinf, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.console import Console
+from rich.table import Column, Table
 from rich.text import Text
-from sklearn.base import BaseEstimator
 
-from cvxens.certificates import Certificate
-from cvxens.cli.names import make_console
-from cvxens.crosscheck import Row, Sample, Side
-from cvxens.report import describe_proofs
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from cvxens.certificates import Certificate
+    from cvxens.crosscheck import Row, Sample, Side
+
+FILE = Path(__file__).with_name("names.tsv")
+Entry: TypeAlias = tuple[str, str, str]
+"""A name, what it is, and its source."""
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""
@@ -66,6 +79,8 @@ def _describe_side(side: Side) -> Text:
 
 def print_certificates(certificates: Sequence[Certificate], model: BaseEstimator) -> None:
     """Print every certificate, under the classes of its sub-problem where there are several."""
+    from cvxens.report import describe_proofs
+
     out = make_console()
     for (title, _), certificate in zip(describe_proofs(certificates, model, ""), certificates, strict=True):
         if title:
@@ -75,6 +90,8 @@ def print_certificates(certificates: Sequence[Certificate], model: BaseEstimator
 
 def proofs(certificates: Sequence[Certificate], model: BaseEstimator, over: str, tol: float | None = None) -> list[str]:
     """Return a line per certificate of a fitted model; as `describe_proofs`."""
+    from cvxens.report import describe_proofs
+
     told = describe_proofs(certificates, model, over, tol)
     return [f"{name}: {sentence}" if name else sentence for name, sentence in told]
 
@@ -97,3 +114,29 @@ def print_columns(columns: Sequence[Mapping[str, object]]) -> None:
     for column in columns:
         table.add_row(*(Text(str(column[key])) for key in ("name", "kind", "distinct", "missing", "values", "use")))
     make_console().print(table)
+
+
+def make_console() -> Console:
+    """Return standard output, at least as wide as the tables: a narrow terminal wraps lines, and loses nothing."""
+    return Console(width=max(Console().width, 128))
+
+
+def print_names(groups: Mapping[str, Sequence[Entry]]) -> None:
+    """Print one table per group, under its title."""
+    out = make_console()
+    for title, entries in groups.items():
+        columns = [Column(heading, overflow="fold") for heading in ("name", "what it is", "source")]
+        table = Table(*columns, title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
+        for name, what, source in entries:
+            table.add_row(Text(name, "bold"), Text(what), Text(source, "dim"))
+        out.print(table)
+
+
+def read_names() -> dict[str, list[Entry]]:
+    """Read every group from the file."""
+    with FILE.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.reader(lines, delimiter="\t"))[1:]
+    return {
+        title: [(name, what, source) for _, name, what, source in group]
+        for title, group in groupby(rows, key=lambda row: row[0])
+    }

@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 from cvxens import estimators, kernels, problems, solvers
-from cvxens.cli.names import read_names
+from cvxens.cli.reports import read_names
 from cvxens.colgen import masters, oracles
 from cvxens.problems import FORMULATIONS, Problem
 from cvxens.solvers import additive
