@@ -561,7 +561,7 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
 
 def find_units(sample: Weighted) -> NDArray[np.intp]:
     """Return the numbers of what folds divide: of the samples, or of their queries where there are several."""
-    names, found = np.unique(vars(sample).get("queries", ()), return_inverse=True)
+    names, found = np.unique(() if sample.queries is None else sample.queries, return_inverse=True)
     return found if len(names) > 1 else np.arange(len(sample.weights))
 
 
@@ -632,7 +632,7 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     vars(knowing).update(sample.known, certificate_=None, estimators_=parts if len(parts) > 1 else [])
     # a scorer, or the metric that it is made of
     takes = list_parameters(getattr(scorer, "_score_func", scorer))
-    told = {"sample_weight": sample.masses, "qid": vars(sample).get("queries")}
+    told = {"sample_weight": sample.masses, "qid": sample.queries}
 
     def score_part(test: NDArray[np.bool_], F: Array) -> float:
         if scorer is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Never, Self, final
@@ -33,7 +33,7 @@ class RankedSample(Weighted):
     """A training sample of a ranking."""
 
     grades: Array  # (n_kept,)
-    queries: NDArray[np.intp]  # (n_kept,), of each the number of its query
+    queries: NDArray[np.intp] = field(kw_only=True)
 
     of_samples: ClassVar[tuple[str, ...]] = ("grades", "queries")
     given = property(attrgetter("grades"))

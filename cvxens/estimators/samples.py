@@ -179,6 +179,7 @@ class Weighted:
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
+    queries: NDArray[np.intp] | None = None  # (n_kept,), of each the number of its query, where there are any
     sensitive: Sensitive | None = None  # (n_kept,), what samples are told apart by beside their features
 
     of_samples: ClassVar[tuple[str, ...]] = ()
