@@ -602,6 +602,8 @@ class KeptCurvature:
     products of new columns alone. Columns are rows of one array, which grows.
     """
 
+    many = 2**18  # entries from which on models are in single precision, and what is near the limit is looked at alone
+
     def __init__(self) -> None:
         self.is_near = True
         """True where those that are kept are not why a step from the point that was followed last gains little."""
@@ -623,7 +625,7 @@ class KeptCurvature:
         roots = np.sqrt(self.D)
         if not len(self.places):
             # models of many entries are not that exact, and single precision takes half of the time
-            kind = np.float32 if rows.size > 2**18 else np.float64
+            kind = np.float32 if rows.size > self.many else np.float64
             # the room of the last curvatures serves
             if self.products.dtype != kind or not self.products.size:
                 self.scaled, self.products = GrowingRows(len(roots), kind), np.zeros((0, 0), kind)

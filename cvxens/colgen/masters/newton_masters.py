@@ -211,7 +211,7 @@ class NewtonMaster(FastMaster):
                 break
             if self.kept is not None:
                 # of few entries products take less time than one more step
-                self.kept.follow(self.loss.curvature(at.U[:, 0]), 0.1 if problem.rows.size > 2**18 else 0.0)
+                self.kept.follow(self.loss.curvature(at.U[:, 0]), 0.1 if problem.rows.size > self.kept.many else 0.0)
             try:
                 point, step, decrease, self.prices = problem.step(
                     at.point, at.U, at.edges, self.damping, self._hold(at.point)
@@ -318,7 +318,7 @@ class NewtonMaster(FastMaster):
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = smooth.multipliers(z)
         rows, s = self.restricted.rows, y * u
-        if self.kept is not None and rows.size > 2**18 and not self.tolerance.is_exact:
+        if self.kept is not None and rows.size > self.kept.many and not self.tolerance.is_exact:
             # others have edges below the limit, and are looked at once a round
             near = np.flatnonzero(point.W.any(axis=1) | (np.abs(self.edges[:, 0]) > 0.95 * self.sizes.size))
             self.edges[near, 0] = [rows[j] @ s for j in near.tolist()]
