@@ -75,10 +75,10 @@ def refusing(
         raise raised(argument, f"{found} ({getattr(error, 'strerror', None) or error})", remedy) from None
 
 
-def writing(argument: str, path: object) -> AbstractContextManager[None]:
+def writing(argument: str, path: object, *, raised: type[InvalidInput] = InvalidInput) -> AbstractContextManager[None]:
     """Name the argument and the file where that cannot be written."""
-    found = f"found {str(path)!r}, which cannot be written"
-    return refusing(argument, found, "name another file", (OSError, ValueError))
+    found, remedy = f"found {str(path)!r}, which cannot be written", "make room, or name another file"
+    return refusing(argument, found, remedy, (OSError, ValueError), raised=raised)
 
 
 class NotSeparable(CvxensError):

@@ -94,8 +94,7 @@ def read_file(path: Path) -> bytes:
 def write_whole(argument: str, path: Path, content: bytes, ending: str = "partial") -> None:
     """Replace a file; whatever happens, the old one or the new one is there, whole. `DataFileError` if it cannot be."""
     partial = path.with_name(f".{path.name}.{ending}")  # of its own, where processes may write a file at a time
-    found, remedy = f"found that {path} cannot be written", "make room, or name another file"
-    with refusing(argument, found, remedy, (OSError, ValueError), raised=DataFileError):
+    with writing(argument, path, raised=DataFileError):
         try:
             with partial.open("wb") as file:
                 file.write(content)

@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_in_the_end(capsys, tmp_path, monkeypatch):
     status, out, err = run(capsys, "crosscheck", csv, "--formulation", "SLSSVM", "--json", tmp_path / "report.json")
     assert status == 2
     assert "1 of 1 agree" in out
-    assert "report.json', which cannot be written (No space left on device); name another file" in err
+    assert "report.json', which cannot be written (No space left on device); make room, or name another" in err
 
 
 def test_without_onnx(capsys, folder, monkeypatch):
