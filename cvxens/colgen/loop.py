@@ -975,21 +975,26 @@ class Search:
             if least > min(1e6, total) * max_edge:
                 raise Infeasible(solution.u / size, least / size, max_edge / size)
             return
-        size = float(solution.u.sum())
-        # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
-        known = (*last.columns, *last.priced.columns)
-        largest = np.array([float(np.abs(column.values).max()) for column in known])
-        edges = _measure_edges(np.array([column.edge_under(solution.s) for column in known]), solution)
-        # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas); what is rounding of one column
-        # may be an edge of another one, in other units
-        max_edge, rounding = last.priced.edge_bound / size, edge_rounding(len(solution.u), 1.0)
-        if max_edge <= rounding * largest.max(initial=0.0) and (edges <= rounding * size * largest).all():
-            prover = None
-            if (statement := state_set(self.formulation, self.oracle)) is not None:
-                prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
-                if "pool" in statement.over and _in_mixed_units(statement.X) and not _has_proof(prover):
+        known, priced, prover = (*last.columns, *last.priced.columns), last.priced, None
+        is_proof = _is_farkas(known, solution, priced)
+        if (statement := state_set(self.formulation, self.oracle)) is not None:
+            prover = partial(prove_inseparable, self.formulation, statement.X, self.signs, over=statement.over)
+            sizes = np.abs(statement.X).max(axis=0)
+            # a solver's multipliers are off by its digits, and rounding of one column may be an edge of another: exact
+            # numbers tell which it is
+            if not is_proof or ("pool" in statement.over and sizes.max() > 1e3 * sizes[sizes > 0].min(initial=inf)):
+                try:
+                    numerators, denominator = prover().multipliers
+                except InvalidInput:
+                    # none of what is false, or takes more digits than exact solutions have
                     return
-            raise NotSeparable(solution.u / size, max_edge, prover)
+                u = self.restrict().balance(np.array([value / denominator for value in numerators]))
+                solution = replace(solution, u=u, s=self.signs * u)
+                priced = price_beside(self.oracle, self.start, solution)
+                is_proof = _is_farkas(known, solution, priced)
+        if is_proof:
+            size = float(solution.u.sum())
+            raise NotSeparable(solution.u / size, priced.edge_bound / size, prover)
 
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
@@ -1009,18 +1014,14 @@ class Search:
         return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 
 
-def _in_mixed_units(H: Array) -> bool:
-    """Return whether rounding of one column may be an edge of another, so that exact numbers alone tell which it is."""
-    sizes = np.abs(H).max(axis=0)
-    return bool(sizes.max() > 1e3 * sizes[sizes > 0].min(initial=inf))
-
-
-def _has_proof(prover: Callable[[], Proof]) -> bool:
-    """Return whether there is a proof: not of what is false, or takes more digits than exact solutions have."""
-    try:
-        return bool(prover())
-    except InvalidInput:
-        return False
+def _is_farkas(known: Sequence[Column], solution: MasterSolution, priced: Priced) -> bool:
+    """Return whether u >= 0 has no edge above 0, but for rounding: then LL08 P3 has no solution (Farkas)."""
+    # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
+    largest = np.array([float(np.abs(column.values).max()) for column in known])
+    edges = _measure_edges(np.array([column.edge_under(solution.s) for column in known]), solution)
+    # what is rounding of one column may be an edge of another one, in other units
+    limits = edge_rounding(len(solution.u), 1.0) * float(solution.u.sum()) * largest
+    return bool(priced.edge_bound <= limits.max(initial=0.0) and (edges <= limits).all())
 
 
 def state_set(formulation: Formulation, oracle: Oracle) -> Statement | None:
@@ -1048,7 +1049,7 @@ def price_beside(
     columns = _Columns(oracle, solution)
     entered = columns.enter(_distinct(start), found, solution)
     edges = np.array([column.edge_under(solution.s) for column in entered])
-    closed = None if solution.is_free else edges.reshape(len(edges), -1).min(axis=1) > 0
+    closed = None if solution.is_free else as_rows(edges).min(axis=1, initial=inf) > 0
     solution = replace(solution, edges=edges, excluded=closed)
     return columns.raise_bounds(columns.price(solution), solution)
 

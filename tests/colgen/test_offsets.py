@@ -6,7 +6,7 @@ from math import fsum, inf
 import numpy as np
 import pytest
 from brute_force import assert_optimum, linear_program
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.smoothing import InOut, stabilised
@@ -147,6 +147,7 @@ def test_hard_margins_that_can_be_reached_are_never_said_not_to_be(size):
     assert not_separable(DenseColumns(table), labels, False, False) is None
 
 
+@example(98510, False, HighsMaster)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([HighsMaster, CvxpyMaster]))
 @pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 def test_not_separable_is_said_only_with_a_proof(seed, intercept, master):
