@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
-from cvxens import InfiniteEnsembleSVC
+from cvxens import InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_twonorm
@@ -51,7 +51,7 @@ middle = SVC(C=0.003, kernel=MiddleStump(X)).fit(X, y)
 infinite = InfiniteEnsembleSVC(C=0.3, kernel="stump", tol=1e-6).fit(X, y)
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-BoundaryDisplay.from_run(boosted, X, y, ax=axes[0])
+BoundaryDisplay.from_estimator(LPBoostClassifier(C=1.0).fit(X, y), X, y, ax=axes[0])
 BoundaryDisplay.from_estimator(middle, X, y, ax=axes[1])
 BoundaryDisplay.from_estimator(infinite, X, y, ax=axes[2])
 used = np.count_nonzero(boosted.weights > 1e-9)

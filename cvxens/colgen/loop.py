@@ -269,10 +269,10 @@ class _Columns:
         Twice the same hypothesis under two names, or h and -h with free weights, would halve a penalty on squares.
         """
         for column in self.entered[self._n_seen :]:
-            self._values_seen.add(hash_values(column.kept)[0])
+            self._values_seen.add(hash_values(column.packed)[0])
         new = []
         for column in columns:
-            own, negated = hash_values(column.kept)
+            own, negated = hash_values(column.packed)
             if own not in self._values_seen and not (free and negated in self._values_seen):
                 new.append(column)
                 self._values_seen.add(own)
@@ -362,7 +362,7 @@ class _Columns:
             return self.entered, -inf
         if solution.s.ndim == 1 or not self.entered:
             return tuple(compress(self.entered, excluded)), -inf
-        hashes = [hash_values(column.kept) for column in self.entered]
+        hashes = [hash_values(column.packed) for column in self.entered]
         inside = {of_values for of_values, _ in hashes}
         opposite = _measure_edges(-self._find_edges(solution), solution)
         outside = np.array(
@@ -392,7 +392,7 @@ class _Columns:
             largest = float(np.maximum(largest, _measure_edges(edges, solution)[0]))
             if column.edge <= solution.threshold or column.hypothesis in self.hypotheses:
                 # it will not enter, and answers may be kept for long
-                vars(column).pop("kept", None)
+                vars(column).pop("packed", None)
         return largest
 
     def _check_bounds(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:
@@ -431,7 +431,7 @@ def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
 def _check_values(column: Column, n_samples: int, argument: str) -> Column:
     """Evaluate a hypothesis on the sample; InvalidInput unless that gives a finite number for each, and it hashes."""
     try:
-        values, _ = np.asarray(column.kept), hash(column.hypothesis)
+        values, _ = column.values, hash(column.hypothesis)
         if values.shape == (n_samples,) and np.isfinite(values).all():
             return column
         found = f"with values of shape {values.shape} for {n_samples} samples, or not finite"
@@ -708,7 +708,7 @@ def column_generation(
                 if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
                     begin = InteriorPointMaster.begin_with_stumps
                 master = partial(fastest_master_over, oracle)
-            restrict = partial(Restricted, formulation, signs, in_bytes=True)
+            restrict = partial(Restricted, formulation, signs, listed=True)
             if formulation.holds_own_terms:
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
             search = Search(formulation, oracle, signs, master, restrict, first, checkpoint, callback, begin)

@@ -28,7 +28,7 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, TabulatedColumn, negate
 from cvxens.problems.duality import edge_of, row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.solvers.byte_rows import as_bytes
+from cvxens.solvers.byte_rows import Packed, pack
 from cvxens.types import Array, Data
 
 
@@ -136,18 +136,18 @@ class Column:
     def with_values(cls, hypothesis: Hypothesis, sample: Data, edge: float, values: Array) -> Self:
         """Return a column whose values an oracle knows already."""
         column = cls(hypothesis, sample, edge)
-        vars(column)["kept"] = as_bytes(values)
+        vars(column)["packed"] = pack(values)
         return column
 
     @property
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,)."""
-        return np.asarray(self.kept, np.float64 if getattr(self.kept, "dtype", None) == np.int8 else None)
+        return np.asarray(self.packed[0]) * self.packed[1]
 
     @cached_property
-    def kept(self) -> Array | NDArray[np.int8]:
-        """The same values, in bytes if they are small integers; evaluated once, when first asked for."""
-        return as_bytes(evaluate(self.hypothesis, self.sample))
+    def packed(self) -> Packed:
+        """The same values, in bytes and their unit where that loses nothing; evaluated once, when asked for."""
+        return pack(evaluate(self.hypothesis, self.sample))
 
     def edge_under(self, s: Array) -> Array:
         """Evaluate the edge under signed weights, output by output."""
@@ -471,7 +471,7 @@ class BothSigns(OracleOver):
         rising, falling = (ask(self.oracle, signed, exclude, **options) for signed in (s, -s))
         found = sorted([*rising.columns, *falling.columns], key=lambda column: column.edge)
         # of those with the same values, or their negatives, the last one stays, whose edge is the largest
-        best = {min(hash_values(column.kept)): column for column in found}
+        best = {min(hash_values(column.packed)): column for column in found}
         return Priced(
             sorted(best.values(), key=lambda column: -column.edge),
             max(rising.edge_bound, falling.edge_bound),
@@ -544,10 +544,10 @@ def _rank(columns: Mapping[Hypothesis, Column]) -> list[Column]:
     return sorted(columns.values(), key=lambda column: -column.edge)
 
 
-def hash_values(kept: Array | NDArray[np.int8]) -> tuple[int, int]:
+def hash_values(packed: Packed) -> tuple[int, int]:
     """Return hashes of a hypothesis's values on the sample as a column keeps them, and of its negation's."""
-    values = np.asarray(kept)
-    # equal values are kept alike: small integers in bytes, others with 0.0 for -0.0
-    if values.dtype != np.int8 or values.min() == -128:
-        values = as_bytes(np.asarray(values, np.float64) + 0.0)
-    return hash(values.tobytes()), hash((0 - values).tobytes())
+    values, unit = np.asarray(packed[0]), packed[1]
+    # equal values are kept alike: those that are no bytes with 0.0 for -0.0
+    if values.dtype != np.int8:
+        values = values.astype(np.float64) + 0.0
+    return hash((values.tobytes(), unit)), hash(((0 - values).tobytes(), unit))

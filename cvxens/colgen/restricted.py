@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 from warnings import warn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING
@@ -29,7 +28,7 @@ from cvxens.problems.linear_dual import Stack
 from cvxens.problems.maps import ColumnMap
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import FEASIBLE, Products
-from cvxens.solvers.byte_rows import ByteColumns, GrowingRows
+from cvxens.solvers.byte_rows import GrowingRows, ListedRows, RowColumns, Rows
 from cvxens.types import Array, Point
 
 SHARE = 0.3
@@ -54,10 +53,10 @@ class Restricted:
     Points are evaluated by plain products, two for each; what rounding does to them is measured by `rounding` alone.
     """
 
-    def __init__(self, formulation: Formulation, y: Array, *, in_bytes: bool = False) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, in_bytes: bool = False, listed: bool = False) -> None:
         self.formulation = formulation
         self.y = y
-        self._kept = GrowingRows(len(y), np.int8 if in_bytes else np.float64)
+        self._kept = ListedRows(len(y)) if listed else GrowingRows(len(y), np.int8 if in_bytes else np.float64)
         self.centres = np.zeros(0)
         self._problem: Problem | None = None
         self._held: tuple[Array, Array] | None = None
@@ -67,7 +66,7 @@ class Restricted:
 
     @property
     def n_columns(self) -> int:
-        return self._kept.n_rows
+        return len(self.centres)
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -75,9 +74,9 @@ class Restricted:
         return () if self.formulation.outputs is None else (self.formulation.outputs,)
 
     @property
-    def rows(self) -> NDArray[Any]:
+    def rows(self) -> Rows:
         """The columns, less their centres, as rows (n_columns, n_samples), in bytes or float64."""
-        return self._kept.values
+        return self._kept if isinstance(self._kept, ListedRows) else self._kept.values
 
     @property
     def H(self) -> Array:
@@ -98,8 +97,8 @@ class Restricted:
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
         rows = self.rows[:n_columns]
-        if rows.dtype == np.int8 and rows.size > WORTH_BYTES:
-            return ByteColumns(rows)
+        if isinstance(rows, ListedRows) or (rows.dtype == np.int8 and rows.size > WORTH_BYTES):
+            return RowColumns(rows)
         return DenseColumns(rows.astype(np.float64, copy=False).T)
 
     def add(self, columns: Sequence[Column]) -> Array:
@@ -108,9 +107,9 @@ class Restricted:
         # its view of the columns would have them copied
         self._problem = None
         for place, column in enumerate(columns):
-            row = np.asarray(column.kept)[np.newaxis]
-            if self.formulation.intercept and (shift := float(centres(column.values[np.newaxis])[0])):
-                row, shifts[place] = np.subtract(row, shift), shift
+            row = column.values[np.newaxis]
+            if self.formulation.intercept and (shift := float(centres(row)[0])):
+                row, shifts[place] = row - shift, shift
             self._kept.add(row)
         self.centres = np.append(self.centres, shifts)
         return self.rows[before:]

@@ -54,7 +54,7 @@ from cvxens.estimators.base import (
 )
 from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
-from cvxens.solvers.byte_rows import as_bytes
+from cvxens.solvers.byte_rows import Packed, pack
 from cvxens.types import Array, Data, Labels, Matrix
 from cvxens.validation import RandomState
 
@@ -149,8 +149,8 @@ class CodedColumn(Column):
     pairs: Pairs
 
     @cached_property
-    def kept(self) -> Array | NDArray[np.int8]:
-        return as_bytes(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
+    def packed(self) -> Packed:
+        return pack(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
 
 
 class CodedOracle(OracleOver):

@@ -563,24 +563,6 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
         """The averaged stumps of LL08 Theorem 8 with their weights; as `shape_functions_`."""
         return self._view_additive(lambda model: model.cells)
 
-    def sample_ensemble(self, k: int, random_state: RandomState = None) -> Cells | list[Cells]:
-        """Draw stumps whose average tends to the classifier; of additive kernels only.
-
-        Parameters
-        ----------
-        k : int
-            How many, at least 1.
-        random_state : int, Generator, RandomState or None
-            Seed.
-
-        Returns
-        -------
-        Cells
-            A function from X to scores; a list over the sub-problems where there are several.
-        """
-        random = validation.generator(random_state)
-        return self._view_additive(lambda model: model.cells.sample(k, random))
-
     def _prove(
         self, sample: Sample, u: Any, tol: float | None, max_time: float, lay_out: Callable[[int], Layout]
     ) -> Proof:

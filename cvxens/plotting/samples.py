@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.inspection import DecisionBoundaryDisplay
 
 from cvxens import validation
@@ -174,12 +173,6 @@ class BoundaryDisplay(Display):
         names = name_features(columns, 2)
         return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)
 
-    @classmethod
-    def from_run(cls, run: Run, X: Data, y: ArrayLike, *, grid_resolution: int = 200, ax: Axes | None = None) -> Self:
-        """Draw a run of column generation on a sample with labels -1 and +1; as `from_estimator` otherwise."""
-        WeightedHypotheses.from_run(run)
-        return cls.from_estimator(_RunAsClassifier(run), X, validation.signs(y), grid_resolution=grid_resolution, ax=ax)
-
     def _draw(self, ax: Axes) -> None:
         grid, n_classes = (self.xx0, self.xx1, self.response), len(self.classes)
         if n_classes == 2:
@@ -197,15 +190,3 @@ class BoundaryDisplay(Display):
             ax.scatter(*self.X[self.y == label].T, marker="osD^vP*Xph"[k % 10], label=str(label), **style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         add_legend(ax, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-
-class _RunAsClassifier(ClassifierMixin, BaseEstimator):
-    """A run as scikit-learn sees a fitted classifier; `fit` leaves it as it is."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.classes_ = np.array([-1, 1])
-        self.decision_function = run.decision_function
-
-    def fit(self, X: Data, y: ArrayLike) -> Self:
-        return self

@@ -21,8 +21,7 @@ class                      formulation          loss                 penalty    
 `EntropyProjection` alone, of one multiplicative update of TK07, has another shape.
 
 Without a class of their own, with an l1 penalty: `least_absolute_deviations`, `quantile`, `epsilon_insensitive`,
-`huber` and `poisson` on targets; `cox` on survival times; `huberized_hinge` and `worst_share` on labels; `one_class`,
-`ordinal` and `unlabelled` as examples of how short a formulation on scores is.
+`huber` and `poisson` on targets; `cox` on survival times; `huberized_hinge` and `worst_share` on labels; `one_class`.
 """
 
 from __future__ import annotations
@@ -146,10 +145,11 @@ def simplex_least_squares(L: ArrayLike, C: Prices) -> Formulation:
 
 def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
     """MultiBoost (Shen & Hao 2011): C sum_i sum_{k != y_i} exp(F_k - F_{y_i}) and sum |W|; labels from 0."""
-    classes = _check_levels("labels", labels)
-    n_classes = int(classes.max()) + 1
-    loss = MulticlassExponential(validation.prices("C", C), classes, n_classes)
-    return Formulation(loss, L1(), outputs=n_classes)
+    classes = np.unique(labels)
+    if np.ndim(labels) != 1 or len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):
+        raise InvalidInput("labels", f"found {classes[:5]}", "give whole numbers from 0, two or more, none left out")
+    loss = MulticlassExponential(validation.prices("C", C), np.asarray(labels, np.intp), len(classes))
+    return Formulation(loss, L1(), outputs=len(classes))
 
 
 def least_absolute_deviations(t: Any, C: Prices = 1.0) -> Formulation:
@@ -198,32 +198,6 @@ def one_class(D: Prices) -> Formulation:
     return Formulation(SoftMinimumMargin(_check_caps(D)), Simplex(), nonnegative=True, maximise=True, scores=True)
 
 
-def ordinal(levels: ArrayLike, C: float = 1.0) -> Formulation:
-    """Ordinal regression by all thresholds (Shashua & Levin 2003): for every threshold the hinge of its sides.
-
-    C sum_i sum_k max(0, 1 - s_ik (f_i - theta_k)) and sum |w|, s_ik = 1 where the level of sample i is above k, else
-    -1; ``Run.variables["thresholds"]`` has theta, and the predicted level is the number of thresholds below the score.
-
-    Parameters
-    ----------
-    levels : array-like of int, shape (n_samples,)
-        The level of every sample, from 0, none left out.
-    C : float
-        Price of a unit of slack, above 0.
-    """
-    grades, price = _check_levels("levels", levels), validation.positive("C", C)
-    above = np.where(grades[:, np.newaxis] > np.arange(grades.max()), 1.0, -1.0)
-
-    def loss(z: ArrayLike) -> Any:
-        theta = cp.Variable((1, above.shape[1]), name="thresholds")
-        to_thresholds = (
-            cp.reshape(z, (len(above), 1), order="C") @ np.ones(theta.shape) - np.ones((len(above), 1)) @ theta
-        )
-        return price * cp.sum(cp.pos(1 - cp.multiply(above, to_thresholds)))
-
-    return Formulation(loss, L1(), scores=True)
-
-
 def cox(times: Any, events: ArrayLike, C: float = 1.0) -> Formulation:
     """Proportional hazards (Cox 1972): minus the partial log-likelihood, times C, and sum |w|.
 
@@ -240,43 +214,6 @@ def cox(times: Any, events: ArrayLike, C: float = 1.0) -> Formulation:
         Weight of the loss, above 0.
     """
     return Formulation(CoxPartialLikelihood(times, np.asarray(events, dtype=bool), C), L1())
-
-
-def unlabelled(y: ArrayLike, pairs: ArrayLike, C: float = 1.0, gamma: float = 1.0) -> Formulation:
-    """Samples with and without labels (Belkin, Niyogi & Sindhwani 2006): neighbours are to have scores alike.
-
-    C sum of the hinges of those that have a label, gamma/2 sum over pairs of (f_i - f_j)^2, and sum |w|, an intercept.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1, and 0 where there is none.
-    pairs : array-like of int, shape (n_pairs, 2)
-        Samples that are neighbours.
-    C, gamma : float
-        Above 0.
-    """
-    labels, neighbours = validation.finite_array("y", y, ndim=1), np.asarray(pairs)
-    price, stiffness = validation.positive("C", C), validation.positive("gamma", gamma)
-    known = np.flatnonzero(labels)
-    validation.signs(labels[known])
-    if neighbours.ndim != 2 or neighbours.shape[1] != 2 or neighbours.dtype.kind not in "iu":
-        raise InvalidInput("pairs", f"found shape {neighbours.shape}", "give two numbers of samples a row")
-
-    def loss(z: Any) -> Any:
-        hinges = cp.sum(cp.pos(1 - cp.multiply(labels[known], z[known])))
-        return price * hinges + stiffness / 2 * cp.sum_squares(z[neighbours[:, 0]] - z[neighbours[:, 1]])
-
-    return Formulation(loss, L1(), intercept=True, scores=True)
-
-
-def _check_levels(argument: str, values: ArrayLike) -> NDArray[np.intp]:
-    """Return whole numbers from 0, two or more, none left out."""
-    levels = np.asarray(values)
-    found = np.unique(levels)
-    if levels.ndim != 1 or len(found) < 2 or not np.array_equal(found, np.arange(len(found))):
-        raise InvalidInput(argument, f"found {found[:5]}", "give whole numbers from 0, two or more, none left out")
-    return levels.astype(np.intp)
 
 
 class ColumnProblem(Problem):

@@ -1,4 +1,4 @@
-"""Matrices that grow row by row, kept in bytes as long as all their values are small integers.
+"""Matrices that grow row by row, kept in bytes where their values are small integers.
 
 Stumps, trees and perceptrons answer -1 and +1: eight times as many of their values as of float64 fit into memory and go
 through its bus in a second, and products with float64 vectors lose nothing.
@@ -6,20 +6,20 @@ through its bus in a second, and products with float64 vectors lose nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.limits import map_in_threads, shares_for
-from cvxens.rounding import COMPENSATED, product, sum_error
 from cvxens.types import Array
 
 T = TypeVar("T")
+Packed: TypeAlias = tuple[NDArray[Any], float]
 
 BLOCK = 2048
 """Samples that are handled at a time, so that what is summed over them stays in the cache."""
@@ -28,24 +28,28 @@ WORTH_A_THREAD = 2_000_000
 """Entries of a matrix from which on a product with a vector is worth a second thread."""
 
 
-def as_bytes(values: T) -> T | NDArray[np.int8]:
-    """Return an array as int8 if that loses nothing but signs of zeros, else as it is; -128 has no negation.
+@np.errstate(all="ignore")
+def pack(values: T, *, in_ones: bool = False) -> tuple[T | NDArray[np.int8], float]:
+    """Return an array as int8, and the unit that it counts, if that loses nothing but signs of zeros; else it, and 1.
+
+    That unit is 1 or, unless `in_ones`, the size of the first value; -128 has no negation, and is none.
 
     Examples
     --------
-    >>> as_bytes(np.array([1.0, -1.0])).dtype, as_bytes(np.array([0.5])), as_bytes(np.array([128.0]))
-    (dtype('int8'), array([0.5]), array([128.]))
+    >>> pack(np.array([-0.3, 0.3])), pack(np.array([0.5, 0.3])), pack(np.array([-128.0, 1.0]))
+    ((array([-1,  1], dtype=int8), 0.3), (array([0.5, 0.3]), 1.0), (array([-128.,    1.]), 1.0))
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fi":
-        return values
-    # most that are no bytes show it in the first few
-    for part in (values.ravel()[:16], values):
-        # NaN becomes anything
-        with np.errstate(invalid="ignore"):
-            small = np.clip(part, -127, 127).astype(np.int8)
-        if not np.array_equal(small, part):
-            return values.astype(np.float64) if values.dtype == np.int8 else values
-    return small
+        return values, 1.0
+    for unit in (1.0,) if in_ones or not values.size else (1.0, abs(float(values.flat[0]))):
+        # most that are no bytes show it in the first few; NaN becomes anything
+        for part in (values.ravel()[:16], values):
+            small = np.clip(part / unit, -127, 127).astype(np.int8)
+            if not np.array_equal(small * unit, part):
+                break
+        else:
+            return small, unit
+    return (values.astype(np.float64) if values.dtype == np.int8 else values), 1.0
 
 
 class GrowingRows:
@@ -71,7 +75,7 @@ class GrowingRows:
     def add(self, added: NDArray[Any]) -> None:
         """Add rows (n_added, n_samples)."""
         if self._room.dtype == np.int8 and added.dtype != np.int8:
-            added = as_bytes(added)
+            added, _ = pack(added, in_ones=True)
             # once in float64, always so
             self._room = self._room.astype(np.int8 if added.dtype == np.int8 else np.float64, copy=False)
         if (needed := self.n_rows + len(added)) > len(self._room):
@@ -93,6 +97,55 @@ class GrowingRows:
         self.n_rows = int(np.count_nonzero(kept))
 
 
+class ListedRows:
+    """A growing matrix (n_rows, n_samples), each row of which is kept by itself, in bytes and their unit or in float64.
+
+    Numbers of rows choose as they do of an array: one row, or a copy of several.
+
+    Examples
+    --------
+    >>> rows = ListedRows(2)
+    >>> rows.add(np.array([[0.5, -0.5], [0.3, 2.0]]))
+    >>> rows.shape, rows[1].tolist(), rows[np.array([1, 0])].tolist()
+    ((2, 2), [0.3, 2.0], [[0.3, 2.0], [0.5, -0.5]])
+    """
+
+    def __init__(self, n_samples: int, packed: Iterable[Packed] = ()) -> None:
+        self.n_samples, self.packed = n_samples, list(packed)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of samples."""
+        return len(self.packed), self.n_samples
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return len(self.packed) * self.n_samples
+
+    @property
+    def T(self) -> Array:
+        """The rows as columns of an array, shape (n_samples, n_rows); a copy."""
+        return self[np.arange(len(self))].T
+
+    def add(self, added: Array) -> None:
+        """Add rows (n_added, n_samples)."""
+        self.packed += map(pack, added)
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __getitem__(self, chosen: Any) -> Any:
+        if isinstance(chosen, slice):
+            return ListedRows(self.n_samples, self.packed[chosen])
+        if np.ndim(chosen) == 0:
+            return np.multiply(*self.packed[chosen])
+        return np.array([self[j] for j in chosen.tolist()]).reshape(len(chosen), self.n_samples)
+
+
+Rows: TypeAlias = NDArray[Any] | ListedRows
+
+
 def map_parts(values: NDArray[Any], work: Callable[[slice], T], size: int = 0) -> list[T]:
     """Do the work on slices of at most `size` samples, several at a time; by default as `shares_for` cuts sums."""
     n_samples = values.shape[1]
@@ -108,6 +161,31 @@ def multiply(values: NDArray[Any], v: Array) -> Array:
 def combine(values: NDArray[Any], weights: Array) -> Array:
     """Return A' weights for a matrix A in bytes or float64, and weights (n_rows,)."""
     return np.concatenate(map_parts(values, lambda part: _combine(values[:, part], weights)))
+
+
+def multiply_each(rows: Rows, chosen: NDArray[np.intp], v: Array) -> Array:
+    """Return the products of chosen rows with v (n_samples,)."""
+    packed = [rows.packed[j] if isinstance(rows, ListedRows) else (rows[j], 1.0) for j in chosen.tolist()]
+    return np.array(
+        [unit * (_multiply(row[np.newaxis], v)[0] if row.dtype == np.int8 else row @ v) for row, unit in packed]
+    )
+
+
+def combine_each(rows: Rows, chosen: NDArray[np.intp], weights: Array) -> Array:
+    """Return the sum of chosen rows by weights (n_chosen,) or (n_chosen, n_outputs), shape (n_samples, ...)."""
+    (_, n_samples), dense = rows.shape, weights.reshape(len(chosen), -1)
+    out = np.zeros((n_samples, dense.shape[1]))
+    # a few at a time, whose copy stays in the cache: 2 MB of bytes, or of float64
+    few = max(2**18 // n_samples, 1) * (8 if isinstance(rows, ListedRows) else 1)
+    for k in range(0, len(chosen), few):
+        part, w = chosen[k : k + few], dense[k : k + few]
+        if isinstance(rows, ListedRows):
+            kept, units = zip(*(rows.packed[j] for j in part.tolist()), strict=True)
+            block, w = np.stack(kept), np.array(units)[:, np.newaxis] * w
+        else:
+            block = rows[part]
+        out += _by_output(partial(combine, block), w) if block.dtype == np.int8 else block.T @ w
+    return out.reshape(n_samples, *weights.shape[1:])
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -142,17 +220,17 @@ def _combine(values: NDArray[Any], weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ByteColumns:
-    """Columns H of small integers, as the rows of H', int8: `problems.maps.Columns`.
+class RowColumns:
+    """Columns H as the rows of H', each in bytes or in float64: `problems.maps.Columns`.
 
     Examples
     --------
-    >>> H = ByteColumns(np.array([[1, -1, 1], [1, 1, 0]], np.int8))
+    >>> H = RowColumns(np.array([[1, -1, 1], [1, 1, 0]], np.int8))
     >>> H.scores(np.array([1.0, 3.0])), H.edges(np.array([1.0, 2.0, 4.0])), H.largest
     (array([4., 2., 1.]), array([3., 3.]), 1.0)
     """
 
-    rows: NDArray[np.int8]  # (n_columns, n_samples)
+    rows: Rows  # (n_columns, n_samples)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -160,33 +238,17 @@ class ByteColumns:
 
     @cached_property
     def largest(self) -> float:
-        return float(max(int(self.rows.max(initial=0)), -int(self.rows.min(initial=0))))
+        rows = map(self.rows.__getitem__, range(len(self.rows)))
+        return max((max(float(row.max()), -float(row.min())) for row in rows), default=0.0)
 
     def scores(self, w: Array) -> Array:
-        return _by_output(lambda of_output: combine(self.rows, of_output), w)
+        return combine_each(self.rows, np.arange(len(self.rows)), w)
 
     def edges(self, s: Array) -> Array:
-        return _by_output(lambda of_output: multiply(self.rows, of_output), s)
+        return _by_output(partial(multiply_each, self.rows, np.arange(len(self.rows))), s)
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
         return self.rows.T.astype(np.float64) @ w, []
-
-    def measure_scores(self, w: Array) -> tuple[Array, Array]:
-        """Evaluate H w as precisely as is cheap, and bound the error of every entry."""
-        if self.rows.size <= COMPENSATED:
-            return product(self.rows.T.astype(np.float64), w)
-        return self._bound(self.scores(w), w)
-
-    def measure_edges(self, s: Array) -> tuple[Array, Array]:
-        """Evaluate H's as precisely as is cheap, and bound the error of every entry."""
-        if self.rows.size <= COMPENSATED:
-            return product(self.rows.astype(np.float64), s)
-        return self._bound(self.edges(s), s)
-
-    def _bound(self, values: Array, x: Array) -> tuple[Array, Array]:
-        """Bound the errors of sums of terms h x with |h| at most the largest, in any order."""
-        size = self.largest * np.abs(x).sum(axis=0)
-        return values, np.broadcast_to(sum_error(len(x), 1.0) * size, values.shape)
 
 
 def _by_output(multiply_by: Callable[[Array], Array], x: Array) -> Array:

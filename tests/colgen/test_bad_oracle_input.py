@@ -279,11 +279,8 @@ SENTENCES = [
     ),
     # formulations
     (lambda: formulations.worst_share(0.0, 9), "nu: found 0.0; give a share"),
-    (lambda: formulations.ordinal([0, 2]), "levels: found .*give whole numbers from 0"),
     (lambda: formulations.cox([1.0, 2.0], [0, 0]), "events: found none"),
     (lambda: formulations.cox([1.0, 2.0], [1]), "events: found 1 rows for 2 samples"),
-    (lambda: formulations.unlabelled([0.0, 1.0], [[0, 1]]), "y: found one class only"),
-    (lambda: formulations.unlabelled([-1.0, 1.0], [0, 1]), "pairs: found shape"),
     (lambda: formulations.quantile(T, 2.0), "q: found 2.0"),
     *((lambda eta=eta: formulations.erlpboost(0.2, eta), "eta: found") for eta in (0.0, np.inf)),
     (lambda: formulations.erlpboost(0.0, 1.0), "D: found"),

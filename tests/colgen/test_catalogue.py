@@ -42,20 +42,7 @@ CASES = {
         formulations.worst_share(0.3, N, 40.0),
         lambda f: 40 * cp.sum_largest(cp.pos(1 - cp.multiply(y, f)), 6) / 6,
     ),
-    "ordinal": (
-        formulations.ordinal(LEVELS, 0.7),
-        lambda f: (
-            0.7 * sum(cp.sum(cp.pos(1 - cp.multiply(np.where(k < LEVELS, 1.0, -1.0), f - THETA[k]))) for k in range(2))
-        ),
-    ),
     "cox": (formulations.cox(TIMES, EVENTS), cox),
-    "unlabelled": (
-        formulations.unlabelled(PARTLY, PAIRS, 1.5, 0.4),
-        lambda f: (
-            1.5 * cp.sum(cp.multiply(PARTLY != 0, cp.pos(1 - cp.multiply(PARTLY, f))))
-            + 0.2 * cp.sum_squares(cp.diff(f))
-        ),
-    ),
 }
 LABELLED = {"huberized", "worst"}
 
@@ -66,13 +53,6 @@ def test_each_is_proven_and_equal_to_an_enumeration(name):
     optimum = solve_all(H, 1.0, loss, cp.norm1, intercept=formulation.intercept, tol=1e-10)
     run = assert_optimum(column_generation(formulation, Stumps(X), y if name in LABELLED else None, tol=1e-6), optimum)
     assert bool(run.weights.any())
-
-
-def test_ordinal_levels_are_the_thresholds_below_a_score():
-    run = column_generation(CASES["ordinal"][0], Stumps(X))
-    thresholds = np.sort(run.variables["thresholds"].ravel())
-    predicted = np.searchsorted(thresholds, run.decision_function(X))
-    assert np.abs(predicted - LEVELS).mean() < 0.5
 
 
 @pytest.mark.parametrize("nu", [0.2, 0.5])

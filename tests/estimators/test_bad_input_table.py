@@ -153,7 +153,6 @@ ARGUMENTS = {
     "get_rules": (X, Y),
     "report": ("never_written.html",),
     "score": (X, Y),
-    "sample_ensemble": (3,),
     "save": ("nowhere",),
     "to_frame": (),
     "to_text": (),

@@ -111,16 +111,16 @@ def test_what_an_additive_machine_is_made_of():
     sums = sum(np.interp(x, *shape) for x, shape in zip(NEW.T, model.shape_functions_, strict=True))
     assert_allclose(model.intercept_ + sums, scores, atol=1e-9)
     assert_allclose(model.cells_(NEW), scores, atol=1e-9)
-    drawn = [model.sample_ensemble(2000, seed)(NEW) for seed in range(5)]
+    drawn = [model.cells_.sample(2000, seed)(NEW) for seed in range(5)]
     assert np.abs(np.mean(drawn, axis=0) - scores).mean() < np.abs(scores - model.intercept_).mean() / 5
-    assert_array_equal(drawn[0], model.sample_ensemble(2000, 0)(NEW))
+    assert_array_equal(drawn[0], model.cells_.sample(2000, 0)(NEW))
 
 
 @pytest.mark.parametrize("view", ["shape_functions_", "cells_"])
 def test_other_machines_are_not_additive(view):
     assert not hasattr(fit("perceptron"), view)
     with pytest.raises(AttributeError, match="additive"):
-        fit("perceptron").sample_ensemble(3)
+        getattr(fit("perceptron"), view)
 
 
 def test_class_weights_are_sample_weights():
@@ -156,7 +156,7 @@ def test_the_expansions_of_several_classes():
         scores = model.kernel_[part](sample, vectors) @ coefficients
         assert_allclose(scores + model.intercept_[part], estimator.decision_function(sample), atol=1e-8)
     stumps = InfiniteEnsembleSVC().fit(sample, y)
-    assert len(stumps.shape_functions_) == len(stumps.cells_) == len(stumps.sample_ensemble(3, 0)) == 3
+    assert len(stumps.shape_functions_) == len(stumps.cells_) == 3
 
 
 def test_a_given_matrix_is_its_kernel():

@@ -62,7 +62,7 @@ def trace(**changes):
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda g: BoundaryDisplay.from_run(g.stumps, g.plane, g.y, grid_resolution=10),
+        lambda g: BoundaryDisplay.from_estimator(g.svc, g.plane, g.y, grid_resolution=10),
         lambda g: ConvergenceDisplay.from_run(g.run),
         lambda g: GapDisplay.from_run(g.run),
         lambda g: EffectsDisplay.from_effects(g.effects),
@@ -105,7 +105,6 @@ REFUSED = [
     ("without classes_", lambda g: MarginDisplay.from_estimator(object(), g.X, g.y)),
     ("without effects", lambda g: ShapeDisplay.from_estimator(object())),
     ("found SimpleNamespace without history_", lambda g: GapDisplay.from_estimator(SimpleNamespace())),
-    ("several outputs", lambda g: BoundaryDisplay.from_run(g.two, g.plane, g.y)),
     ("several outputs", lambda g: MarginDisplay.from_run(g.two, g.X, g.y)),
     ("several outputs", lambda g: SelectionDisplay.from_run(g.two)),
     ("several outputs", lambda g: ShapeDisplay.from_run(g.two)),

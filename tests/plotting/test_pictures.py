@@ -63,17 +63,18 @@ def points(ax, k):
     return np.asarray([c for c in ax.collections if c.get_label() in legend_of(ax)][k].get_offsets())
 
 
-def test_the_shading_of_a_run_is_its_scores(plane, ax):
-    X, y, run = plane
-    display = BoundaryDisplay.from_run(run, X, y, grid_resolution=15, ax=ax)
+def test_the_shading_is_the_scores(plane, ax):
+    X, y, _ = plane
+    model = LPBoostClassifier(C=1.0).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y, grid_resolution=15, ax=ax)
     assert_drawn(display, ax)
     grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
-    assert display.response.ravel() == pytest.approx(run.decision_function(grid), abs=1e-12)
+    assert display.response.ravel() == pytest.approx(model.decision_function(grid), abs=1e-12)
     assert ax.collections[0].get_array().tolist() == display.response.tolist()
     low, high = ax.collections[0].get_clim()
     assert low == -high < 0
     assert ax.collections[1].levels.tolist() == [0.0]
-    assert legend_of(ax) == ["-1", "1"]
+    assert legend_of(ax) == ["-1.0", "1.0"]
     assert [points(ax, k).tolist() for k in range(2)] == [X[y == s].tolist() for s in (-1, 1)]
     # the grid covers the sample and little more
     assert (grid.min(axis=0) < X.min(axis=0)).all()
@@ -101,13 +102,12 @@ def test_the_boundary_of_probabilities_is_one_half(plane, model, ax):
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_data_frame_names_the_axes(plane, frame, ax):
-    X, y, run = plane
+    X, y, _ = plane
     named = frame({"width": X[:, 0], "height": X[:, 1]})
-    BoundaryDisplay.from_estimator(SVC().fit(named, y), named, y, grid_resolution=10, ax=ax)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
-    display = BoundaryDisplay.from_run(run, named, y, grid_resolution=10, ax=ax.figure.add_subplot())
+    display = BoundaryDisplay.from_estimator(SVC().fit(named, y), named, y, grid_resolution=10, ax=ax)
     assert display.names == ("width", "height")
     assert display.X.tolist() == X.tolist()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
 
 
 def test_a_model_that_never_decides_is_drawn(ax):

@@ -16,38 +16,64 @@ from cvxens.colgen.protocols import Column
 from cvxens.colgen.restricted import Restricted
 from cvxens.hypotheses import Stump
 from cvxens.limits import limit_threads
+from cvxens.problems.maps import ColumnMap
 from cvxens.solvers import byte_rows
-from cvxens.solvers.byte_rows import ByteColumns, GrowingRows, as_bytes
+from cvxens.solvers.byte_rows import GrowingRows, ListedRows, RowColumns, pack
 
 INTEGERS = st.integers(-127, 127)
+
+
+def as_bytes(values):
+    return pack(values, in_ones=True)[0]
 
 
 def by_the_byte(monkeypatch):
     """Take every product byte by byte, in several shares, and none in twice the precision."""
     monkeypatch.setattr(byte_rows, "WORTH_A_THREAD", 1)
-    monkeypatch.setattr(byte_rows, "COMPENSATED", 0)
     monkeypatch.setattr(restricted, "WORTH_BYTES", 0)
 
 
 @given(
     rows=hnp.arrays(np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=INTEGERS),
+    units=st.lists(st.sampled_from([1.0, 0.5, 0.3, np.pi]), min_size=6, max_size=6),
+    listed=st.booleans(),
     outputs=st.sampled_from([(), (2,)]),
     seed=st.integers(0, 99),
 )
-def test_products_are_those_of_the_array_and_within_their_bounds(rows, outputs, seed):
-    rng, H, array = np.random.default_rng(seed), ByteColumns(rows), rows.T.astype(float)
+def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, listed, outputs, seed):
+    rng, kept = np.random.default_rng(seed), rows
+    if listed:
+        # the last is in no unit
+        rows = rows * np.array(units[: len(rows)])[:, np.newaxis]
+        rows[-1] += rng.normal(size=rows.shape[1])
+        kept = ListedRows(rows.shape[1])
+        kept.add(rows)
+    H, array = RowColumns(kept), rows.T.astype(float)
     w, s = rng.normal(size=(len(rows), *outputs)), rng.normal(size=(len(array), *outputs))
     assert H.shape == array.shape
     assert H.largest == np.abs(array).max()
     assert_allclose(H.scores(w), array @ w, atol=1e-11)
     assert_allclose(H.edges(s), array.T @ s, atol=1e-11)
-    with pytest.MonkeyPatch.context() as patch:
-        for terms in (0, byte_rows.COMPENSATED):
-            patch.setattr(byte_rows, "COMPENSATED", terms)
-            for (values, errors), A, x in ((H.measure_scores(w), array, w), (H.measure_edges(s), array.T, s)):
-                exact = [sum(map(Fraction.__mul__, map(Fraction, a), map(Fraction, v))) for a in A for v in as_list(x)]
-                for value, error, truth in zip(values.ravel(), errors.ravel(), exact, strict=True):
-                    assert abs(Fraction(value) - truth) <= Fraction(error)
+    for (values, errors), A, x in (
+        (ColumnMap(H).measure_scores(w), array, w),
+        (ColumnMap(H).measure_edges(s), array.T, s),
+    ):
+        exact = [sum(map(Fraction.__mul__, map(Fraction, a), map(Fraction, v))) for a in A for v in as_list(x)]
+        for value, error, truth in zip(
+            values.ravel(), np.broadcast_to(errors, values.shape).ravel(), exact, strict=True
+        ):
+            assert abs(Fraction(value) - truth) <= Fraction(error)
+
+
+@given(
+    values=hnp.arrays(np.int8, st.integers(0, 40), elements=INTEGERS),
+    unit=st.floats(1e-300, 1e300),
+)
+def test_a_unit_is_found_only_where_it_loses_nothing(values, unit):
+    packed, found = pack(values * unit)
+    assert_array_equal(packed * found, values * unit)
+    if len(values) and abs(values[0]) == 1:
+        assert packed.dtype == np.int8
 
 
 def as_list(x):
@@ -107,7 +133,7 @@ def test_runs_by_the_byte_are_certified_and_the_same_on_two_threads(monkeypatch)
             runs.append(column_generation(formulations.soft_margin(0.1), Stumps(X), y, tol=1e-6))
     assert runs[0].certificate.holds(1e-6)
     assert runs[0].certificate.proven
-    assert all(column.kept.dtype == np.int8 for column in runs[0].columns)
+    assert all(column.packed[0].dtype == np.int8 for column in runs[0].columns)
     assert_array_equal(runs[0].weights, runs[1].weights)
     assert_array_equal(runs[0].u, runs[1].u)
     assert runs[0].certificate.rounding == runs[1].certificate.rounding

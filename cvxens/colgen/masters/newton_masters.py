@@ -19,6 +19,7 @@ from cvxens.problems.cones import Cones
 from cvxens.problems.conic import solve_cones
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.pair_losses import PairLoss
+from cvxens.solvers.byte_rows import BLOCK, multiply_each
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
 from cvxens.solvers.newton import (
     HeldRows,
@@ -134,6 +135,9 @@ class NewtonMaster(FastMaster):
         self.is_smoothed = self.way.loss == "smoothed"
         is_one = formulation.outputs is None and not self.is_smoothed and self.loss.hessian is None
         self.kept = KeptCurvature() if is_one and not self.sizes.by_rows else None
+        # taking columns one by one adds a hundredth to their products
+        if self.kept is not None and len(y) >= 4 * BLOCK:
+            self.restricted = Restricted(formulation, y, listed=True)
         self.width, self.damping = WIDEST, LEAST_DAMPING if self.is_smoothed else 0.0
         if self.way.loss == "linear_dual":
             self.stack = stack = stack_dual(formulation, y)
@@ -202,7 +206,7 @@ class NewtonMaster(FastMaster):
             solution = restricted.problem.solve()
             return {"w": solution.variables["w"], "u": solution.duals["u"]}
         problem = self._state_problem(smooth)
-        F = problem.rows.T @ self.W + self.b if self.F is None or self.kept is None else self.F
+        F = restricted.problem.H.scores(self.W) + self.b if self.F is None or self.kept is None else self.F
         at = over = under = self._evaluate(SparsePoint(self.W, self.b, F), smooth)
         # from warm starts a handful is usual, or a few for each width
         for _ in range(200):
@@ -295,7 +299,7 @@ class NewtonMaster(FastMaster):
             z = (y.reshape(-1, 1) * at.F).reshape(-1, *outputs)
             return float(smooth.value(z) + self.penalty.value(at.W.reshape(-1, *outputs)))
 
-        rows, y_column = self.restricted.H.T, y.reshape(-1, 1)
+        rows, y_column = self.restricted.rows, y.reshape(-1, 1)
         intercept = self.restricted.formulation.intercept
         return SparseProblem(rows, y_column, self.sizes, intercept, evaluate, differentiate, self.kept)
 
@@ -313,7 +317,7 @@ class NewtonMaster(FastMaster):
         if self.kept is not None and problem.intercept and self.sided is None:
             # with the best intercept, a few passes over the samples, multipliers are balanced
             at = Iterate(point.W[:, 0], 0.0, point.F[:, 0])
-            b = SmoothProblem(self.restricted.rows, y, 0.0, True, loss).balance(at).b
+            b = SmoothProblem(np.zeros((0, len(y))), y, 0.0, True, loss).balance(at).b
             point = SparsePoint(point.W, point.b + b, point.F + b)
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = smooth.multipliers(z)
@@ -321,7 +325,7 @@ class NewtonMaster(FastMaster):
         if self.kept is not None and rows.size > self.kept.many and not self.tolerance.is_exact:
             # others have edges below the limit, and are looked at once a round
             near = np.flatnonzero(point.W.any(axis=1) | (np.abs(self.edges[:, 0]) > 0.95 * self.sizes.size))
-            self.edges[near, 0] = [rows[j] @ s for j in near.tolist()]
+            self.edges[near, 0] = multiply_each(rows, near, s)
             edges = self.edges[:, 0].copy()
         else:
             edges = problem.H.edges(s)
