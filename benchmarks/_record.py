@@ -24,6 +24,9 @@ from cvxens.limits import limit_threads
 HOME = Path(__file__).resolve().parent.parent / ".benchmarks"
 """Where the last run of every benchmark is kept; no part of the repository."""
 
+KEPT = Path(__file__).with_name("kept")
+"""Where benchmarks that take days keep every fit, to go on from there: a part of the repository."""
+
 
 class OutOfTime(BaseException):
     """The time that a benchmark was given is over; no handler of ordinary errors may take it for one."""

@@ -6,7 +6,7 @@ processor seconds (Ctrl-C ends it there), where its mean loss on the test part (
 absolute error) is worse than that of the better of a constant and a linear model by more than two standard errors of
 their difference, or where its certificate is wider than its `tol` and no warning says so.
 
-Each fit is kept in .benchmarks/defaults.jsonl and not repeated: delete lines for what is to be measured anew.
+Each fit is kept in benchmarks/kept/defaults.jsonl and not repeated: delete lines for what is to be measured anew.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks._record import HOME, read_commit
+from benchmarks._record import KEPT, read_commit
 from cvxens import datasets, estimators
 from cvxens.limits import limit_threads
 
@@ -55,7 +55,7 @@ ONLY: tuple[str, ...] = ()
 WITHOUT = {"arcene", "dexter", "dorothea", "gisette_valid"}
 """Tables that are left out: 5,000 features and more."""
 
-FILE = HOME / "defaults.jsonl"
+FILE = KEPT / "defaults.jsonl"
 
 Table = Callable[[], tuple[NDArray, NDArray]]
 

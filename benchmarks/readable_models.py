@@ -11,8 +11,8 @@ Two defaults of ours, where thresholds are in columns that are mostly zero and h
 after a first run here had shown what they cost. On the tables of `additive_accuracy`, eight of them with other classes,
 further changes were tried, of which none was made.
 
-Each fit is kept in .benchmarks/readable_models.jsonl and not repeated: delete lines for what is to be measured anew.
-`python docs/comparison.py` makes a page of it.
+Each fit is kept in benchmarks/kept/readable_models.jsonl and not repeated: delete lines for what is to be measured
+anew. `python docs/comparison.py` makes a page of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import cvxens
 from benchmarks._peers import Method, Part, Terms, count_ours, fit, keep, list_peers, read_columns
-from benchmarks._record import HOME
+from benchmarks._record import KEPT
 from cvxens import datasets
 
 NUMBERS = (
@@ -58,7 +58,7 @@ MOST = 10_000
 LARGE: Mapping[str, int] = {"adult": 30_000}
 """Tables of which a fit gets more samples."""
 
-FILE = HOME / "readable_models.jsonl"
+FILE = KEPT / "readable_models.jsonl"
 
 OURS: Mapping[str, Callable[[], Any]] = {"AdditiveClassifier": cvxens.AdditiveClassifier}
 PEERS = ("EBM", "CatBoost", "LightGBM", "HistGradientBoosting", "random forest", "logistic")

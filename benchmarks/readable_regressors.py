@@ -6,7 +6,7 @@ one of 30,000.
 Splits, limits and terms are as in `readable_models`; of Friedman's problems each split is another sample, with 10,000
 more to test on.
 
-Each fit is kept in .benchmarks/readable_regressors.jsonl and not repeated: delete lines for what is to be measured
+Each fit is kept in benchmarks/kept/readable_regressors.jsonl and not repeated: delete lines for what is to be measured
 anew. `python docs/comparison.py` has the table on its page.
 """
 
@@ -23,7 +23,7 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make
 from sklearn.model_selection import train_test_split
 
 from benchmarks._peers import Method, Part, Terms, count_ours, fit, keep, list_peers, read_columns
-from benchmarks._record import HOME
+from benchmarks._record import KEPT
 from cvxens import AdditiveRegressor
 
 SPLITS = 9
@@ -60,7 +60,7 @@ TABLES: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
 }
 """Package and name in R, the target, and columns left out: names of rows and functions of the target."""
 
-FILE = HOME / "readable_regressors.jsonl"
+FILE = KEPT / "readable_regressors.jsonl"
 
 ONLY: tuple[str, ...] = ()
 """The methods to run; by default ours and all peers that there are."""

@@ -10,7 +10,7 @@ from statistics import mean, median, stdev
 import numpy as np
 
 here = Path(__file__).parent
-FILE = here.parent / ".benchmarks" / "readable_models.jsonl"
+FILE = here.parent / "benchmarks" / "kept" / "readable_models.jsonl"
 
 REGRESSION_FILE = FILE.with_name("readable_regressors.jsonl")
 

@@ -5,11 +5,11 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58314,
+    "lines": 58289,
     "code": 33694,
     "class names used twice": 3,
     "module constants": 287,
-    "hasattr + getattr": 78,
+    "hasattr + getattr": 77,
     "Any": 687,
     "Any in public": 0,
     "test lines": 45200,
