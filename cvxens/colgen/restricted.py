@@ -97,9 +97,9 @@ class Restricted:
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
         rows = self.rows[:n_columns]
-        if isinstance(rows, ListedRows) or (rows.dtype == np.int8 and rows.size > WORTH_BYTES):
+        if rows.size > WORTH_BYTES and (isinstance(rows, ListedRows) or rows.dtype == np.int8):
             return RowColumns(rows)
-        return DenseColumns(rows.astype(np.float64, copy=False).T)
+        return DenseColumns(rows.T.astype(np.float64, copy=False))
 
     def add(self, columns: Sequence[Column]) -> Array:
         """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""

@@ -173,7 +173,7 @@ def multiply_each(rows: Rows, chosen: NDArray[np.intp], v: Array) -> Array:
 
 def combine_each(rows: Rows, chosen: NDArray[np.intp], weights: Array) -> Array:
     """Return the sum of chosen rows by weights (n_chosen,) or (n_chosen, n_outputs), shape (n_samples, ...)."""
-    (_, n_samples), dense = rows.shape, weights.reshape(len(chosen), -1)
+    (_, n_samples), dense = rows.shape, weights.reshape(len(chosen), int(np.prod(weights.shape[1:])))
     out = np.zeros((n_samples, dense.shape[1]))
     # a few at a time, whose copy stays in the cache: 2 MB of bytes, or of float64
     few = max(2**18 // n_samples, 1) * (8 if isinstance(rows, ListedRows) else 1)
