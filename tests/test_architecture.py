@@ -20,6 +20,7 @@ BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
     "types": set(),
+    "__main__": {"cli"},
     "errors": {"types"},
     "docstrings": set(),
     "validation": {"types", "errors"},
