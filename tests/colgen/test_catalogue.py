@@ -16,11 +16,7 @@ N = len(y)
 RNG = np.random.default_rng(2)
 T = X[:, 0] + 0.5 * RNG.normal(size=N)
 COUNTS = RNG.poisson(np.exp(0.5 * T)).astype(float)
-LEVELS = np.digitize(T, np.quantile(T, [0.3, 0.7]))
 TIMES, EVENTS = RNG.permutation(N) // 2 + 1.0, RNG.uniform(size=N) < 0.7
-PAIRS = np.stack([np.arange(N - 1), np.arange(1, N)], axis=1)
-PARTLY = np.where(np.arange(N) % 3 == 0, y, 0.0)
-THETA = cp.Variable(2)
 
 
 def cox(f):
