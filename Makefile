@@ -111,6 +111,11 @@ $(VENV)/.plot: $(VENV)/.base
 	$(PIP) --editable '.[plot]'
 	@touch $@
 
+# all of them at once: pip reads what is there once, not four times
+$(VENV)/.all: $(VENV)/.python $(INPUTS)
+	$(PIP) --editable '.[test,plot,docs,lint]'
+	@touch $(addprefix $(VENV)/.,base test plot docs lint) $@
+
 $(VENV)/.docs: $(VENV)/.test
 	$(PIP) --editable '.[test,docs]'
 	@touch $@
