@@ -8,8 +8,8 @@ most `MOST`; seeds are the numbers of the splits. Fits take one thread and at mo
 reader looks at: main effects and pairs of additive models, coefficients, leaves of trees.
 
 Two defaults of ours, where thresholds are in columns that are mostly zero and how many bins pairs have, were changed
-after a first run here had shown what they cost. On the tables of `additive_accuracy`, eight of them with other classes,
-further changes were tried, of which none was made.
+after a first run here had shown what they cost. Further changes were tried, of which none was made: on seven tables of
+here, three of them with other classes, and later on those of `additive_accuracy`, of which two are here, with others.
 
 Each fit is kept in benchmarks/kept/readable_models.jsonl and not repeated: delete lines for what is to be measured
 anew. `python docs/comparison.py` makes a page of it.
