@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import signature
 from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
-from warnings import warn
+from warnings import catch_warnings, filterwarnings, warn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -781,9 +781,15 @@ class Classifier(ClassifierMixin, Learner):
 
         def tasks() -> Iterator[Any]:
             for k, (part, problem) in enumerate(zip(parts, self._problems(sample), strict=True)):
-                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
+                # Ctrl-C ends those that have not begun, too
+                is_over = find_reason() is Ending.INTERRUPTED
+                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem), is_over)
 
-        return join_parts(Parallel(self.n_jobs)(tasks()), self.fitted)
+        fitted = join_parts(Parallel(self.n_jobs, pre_dispatch="n_jobs")(tasks()), self.fitted)
+        if find_reason() is Ending.INTERRUPTED:
+            reached = f"{Ending.INTERRUPTED.value}, which all {len(sample.classes)} sub-problems were from then on"
+            warn_of(self, reached, REMEDIES[Ending.INTERRUPTED])
+        return fitted
 
     def _make_parts(self: Any, classes: NDArray[Any], parameters: Callable[[int], Mapping[str, Any]]) -> Iterator[Any]:
         """Yield an estimator for each class against the rest, told what that of the same sub-problem had before."""
@@ -840,9 +846,12 @@ def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
     return {"estimators_": parts, **lists}
 
 
-def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask) -> Any:
+def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, is_over: bool) -> Any:
     found = dict(task.known)
-    with limit_time(time_limit(part), alone=True), follow_fit(task, found):
+    with catch_warnings(), limit_time(time_limit(part), alone=True) as clock, follow_fit(task, found):
+        # Ctrl-C is told of once, of the whole fit
+        filterwarnings("ignore", f".*: {Ending.INTERRUPTED.value}", ConvergenceWarning)
+        clock.interrupted = is_over
         found |= part._solve(sample.merge() if part._merges() else sample)
     part._adopt(found)
     return part
