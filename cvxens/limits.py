@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from cvxens import validation
+from cvxens.errors import InvalidInput
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -70,10 +71,6 @@ class TimeUp(Exception):
     """There is no time left, in a loop that has nothing to show yet."""
 
 
-def _now() -> float:
-    return time.perf_counter()
-
-
 @dataclass
 class Deadline:
     """A clock that runs from when it is made."""
@@ -83,7 +80,7 @@ class Deadline:
     interrupted: bool = False  # True once Ctrl-C has ended it
     cut: bool = False  # True once a loop has ended because of it
     reserve: float = 0.0  # seconds that are to be left for what comes after the loops, such as a certificate
-    began: float = field(default_factory=_now)
+    began: float = field(default_factory=lambda: time.perf_counter())  # noqa: PLW0108
 
     @property
     def seconds(self) -> float:
@@ -139,6 +136,9 @@ def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
     >>> with limit_time(60.0), limit_time(inf):
     ...     59.0 < time_left() <= 60.0, time_is_up()
     (True, False)
+    >>> with limit_time(60.0), limit_time(1000.0, alone=True):
+    ...     900.0 < time_left() <= 1000.0
+    True
     """
     deadline = Deadline(max_time, None if alone else _DEADLINE.get())
     token = _DEADLINE.set(deadline)
@@ -433,11 +433,8 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return _controller().limit(limits=1, user_api="blas")
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    """Return the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
-    return ThreadpoolController()
-
+_controller = cache(ThreadpoolController)
+"""Makes the limiter of the threads of BLAS; to look for the libraries takes longer than a small matrix does."""
 
 SMALL_ALLOCATION = 2**26
 """Bytes that are allocated without asking."""
@@ -462,3 +459,10 @@ def available_memory() -> int:
     if CONTROL_GROUP.exists():
         limits += [int(found) for found in re.findall(r"\d+", CONTROL_GROUP.read_text())]
     return min(limits, default=sys.maxsize)
+
+
+def check_memory(argument: str, found: str, needed: float, remedy: str) -> None:
+    """Raise unless the bytes are left that something takes: what was found, up to the verb."""
+    if needed > SMALL_ALLOCATION and needed > (room := available_memory()):
+        told = f"{found} {needed / 2**30:,.1f} GiB where {room / 2**30:,.1f} GiB are left"
+        raise InvalidInput(argument, told, remedy)

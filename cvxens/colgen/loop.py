@@ -781,6 +781,9 @@ class Search:
             try:
                 ending = self._iterate(limits, clock)
             except (KeyboardInterrupt, TimeUp) as cut:
+                if isinstance(cut, KeyboardInterrupt) and clock.ending is Ending.INTERRUPTED:
+                    # the second one
+                    raise
                 ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
                 self._save(at_once=True)
         # who interrupts what has not begun does not wait for it

@@ -28,7 +28,7 @@ from cvxens.problems.linear_dual import Stack
 from cvxens.problems.maps import ColumnMap
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import FEASIBLE, Products
-from cvxens.solvers.byte_rows import GrowingRows, ListedRows, RowColumns, Rows
+from cvxens.solvers.byte_rows import GrowingRows, ListedRows
 from cvxens.types import Array, Point
 
 SHARE = 0.3
@@ -53,10 +53,10 @@ class Restricted:
     Points are evaluated by plain products, two for each; what rounding does to them is measured by `rounding` alone.
     """
 
-    def __init__(self, formulation: Formulation, y: Array, *, in_bytes: bool = False, listed: bool = False) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, listed: bool = False) -> None:
         self.formulation = formulation
         self.y = y
-        self._kept = ListedRows(len(y)) if listed else GrowingRows(len(y), np.int8 if in_bytes else np.float64)
+        self._kept = ListedRows(len(y)) if listed else GrowingRows(len(y), np.float64)
         self.centres = np.zeros(0)
         self._problem: Problem | None = None
         self._held: tuple[Array, Array] | None = None
@@ -74,14 +74,15 @@ class Restricted:
         return () if self.formulation.outputs is None else (self.formulation.outputs,)
 
     @property
-    def rows(self) -> Rows:
-        """The columns, less their centres, as rows (n_columns, n_samples), in bytes or float64."""
-        return self._kept if isinstance(self._kept, ListedRows) else self._kept.values
+    def rows(self) -> ListedRows:
+        """The columns, less their centres, as rows (n_columns, n_samples), each in bytes or float64."""
+        kept = self._kept
+        return kept if isinstance(kept, ListedRows) else ListedRows(len(self.y), ((row, 1.0) for row in kept.values))
 
     @property
     def H(self) -> Array:
-        """The columns, less their centres, shape (n_samples, n_columns); a copy where they are kept in bytes."""
-        return self.rows.T.astype(np.float64, copy=False)
+        """The columns, less their centres, shape (n_samples, n_columns); a copy where they are listed."""
+        return self._kept.T if isinstance(self._kept, ListedRows) else self._kept.values.T
 
     @property
     def problem(self) -> Problem:
@@ -96,23 +97,24 @@ class Restricted:
 
     def _first(self, n_columns: int) -> Columns:
         """Return the first columns; few bytes as an array, whose products need nothing to be compiled."""
-        rows = self.rows[:n_columns]
-        if rows.size > WORTH_BYTES and (isinstance(rows, ListedRows) or rows.dtype == np.int8):
-            return RowColumns(rows)
-        return DenseColumns(rows.T.astype(np.float64, copy=False))
+        if isinstance(self._kept, ListedRows) and n_columns * len(self.y) > WORTH_BYTES:
+            return self._kept[:n_columns]
+        return DenseColumns(self.H[:, :n_columns])
 
-    def add(self, columns: Sequence[Column]) -> Array:
-        """Store columns; returns their values, less their centres, shape (n_added, n_samples), in bytes or float64."""
-        before, shifts = self.n_columns, np.zeros(len(columns))
+    def add(self, columns: Sequence[Column]) -> None:
+        """Store columns, less their centres."""
+        shifts = np.zeros(len(columns))
         # its view of the columns would have them copied
         self._problem = None
         for place, column in enumerate(columns):
-            row = column.values[np.newaxis]
-            if self.formulation.intercept and (shift := float(centres(row)[0])):
-                row, shifts[place] = row - shift, shift
-            self._kept.add(row)
+            packed, unit = np.asarray(column.packed[0]), column.packed[1]
+            if self.formulation.intercept:
+                shifts[place] = centres(unit * np.array([[packed.min(), packed.max()]], np.float64))[0]
+            if isinstance(self._kept, ListedRows) and not shifts[place]:
+                self._kept.packed.append((packed, unit))
+            else:
+                self._kept.add((column.values - shifts[place])[np.newaxis])
         self.centres = np.append(self.centres, shifts)
-        return self.rows[before:]
 
     def shift(self, point: Point) -> Point:
         """Return a point for the columns less their centres: ``(w, b + c'w)``."""
@@ -324,7 +326,7 @@ class Needs:
 class FastMaster:
     """A master for formulations whose terms have certain capabilities."""
 
-    in_bytes: ClassVar[bool] = False  # where it takes products with its columns alone, small integers are kept so
+    listed: ClassVar[bool] = False  # where it takes products with its columns alone, these are kept as they came
     needs: ClassVar[tuple[Needs, ...]] = ()  # the alternatives; none: it takes every formulation
     least_samples: ClassVar[int] = 0  # on smaller samples another master is faster
 
@@ -333,7 +335,7 @@ class FastMaster:
             missing = "; or ".join(need.find_missing(formulation) for need in self.needs)
             found = f"found {type(self).__name__} for {formulation}, but {missing}"
             raise InvalidInput("master", found, "give terms that have it; or use CvxpyMaster")
-        self.restricted = Restricted(formulation, y, in_bytes=self.in_bytes)
+        self.restricted = Restricted(formulation, y, listed=self.listed)
         # the attributes of the two terms depend on what they can, so no type says what they are
         self.loss: Any
         self.penalty: Any

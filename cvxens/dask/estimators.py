@@ -61,6 +61,7 @@ from cvxens.estimators.classifiers import (
 )
 from cvxens.features import Ints, find_middles
 from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.limits import heed_interrupts, limit_time
 from cvxens.problems.losses import SumOverSamples
 from cvxens.types import Array, Data, Given, Labels, Numbers
 
@@ -157,7 +158,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         workers = Workers(self.client)
         best: list[Any] = []
-        with translate_loss(best):
+        with translate_loss(best), limit_time(inf), heed_interrupts():
             sample = ShardedSample.from_collections(X, y, sample_weight, workers=workers, persist=self.persist)
             self._fit_sample(sample, best)
         return self
@@ -419,8 +420,7 @@ class DaskEnsemble(DaskClassifier):
         self, oracle: DaskStumps | DaskQuantileStumps, formulation: Formulation, max_time: float
     ) -> Start | None:
         """Return weights to begin with: those of the last fit where that is wanted, else those of some of many rows."""
-        if not isinstance(self.warm_start, bool | np.bool_):
-            raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
+        validation.instance("warm_start", self.warm_start, bool, np.bool_)
         sample = oracle.sample
         # of several sub-problems, the weak learners of each are with its own classifier
         if self.warm_start and "weights_" in vars(self) and self._parts() == [self]:

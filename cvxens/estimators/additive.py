@@ -9,6 +9,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Run
+from cvxens.errors import InvalidInput
 from cvxens.estimators.base import AUTO, Attributes, Classifier, Regressor, estimator, link_logistic
 from cvxens.estimators.constraints import Interactions, check_constraints
 from cvxens.estimators.ensembles import Ensemble
@@ -52,6 +53,8 @@ class AdditiveEnsemble(Ensemble):
     def _check(self, sample: Any) -> None:
         if not isinstance(self.pairs, bool | np.bool_):
             validation.one_of("pairs", self.pairs, [AUTO])
+        elif self.pairs and not offers(self.oracle, "pairs"):
+            raise InvalidInput("pairs", f"found True for the oracle {self.oracle!r:.100}", "give one that takes it")
         super()._check(sample)
 
     def _list_alternatives(self) -> list[dict[str, Any]]:
@@ -163,9 +166,8 @@ class AdditiveRegressor(AdditiveEnsemble, Regressor):
     def _check(self, sample: Any) -> None:
         validation.number("quantile", self.quantile)
         check_loss(self, [name for name in LOSSES if name != "epsilon_insensitive"])
-        # of other losses the power is checked alone, beside targets that any has
-        given = (sample.targets, find_parameter(self)) if self._is_of_means() else (np.ones(1), self.power)
-        check_amounts("y", *given)
+        if self._is_of_means():
+            check_amounts("y", sample.targets, find_parameter(self))
         super()._check(sample)
 
     def _is_of_means(self) -> bool:

@@ -12,7 +12,6 @@ argument is handed down to it.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,6 +21,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import signature
 from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
+from warnings import catch_warnings, filterwarnings, warn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -204,7 +204,7 @@ def warn_of_run(estimator: BaseEstimator, run: Run) -> None:
 
 def warn_of(estimator: BaseEstimator, reached: str, remedy: str) -> None:
     """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
-    warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
+    warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
 
 
 def time_limit(estimator: BaseEstimator) -> float:
@@ -329,6 +329,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 
     certificate_: Certificate = field(init=False)
     fitted: ClassVar[tuple[str, ...]]
+    _counts_beside: ClassVar[Mapping[str, tuple[str, Sequence[str | bool]]]] = {}
+    """The parameters that count beside some values of another one alone, each with that and these."""
     _kind_of_sample: ClassVar[type[Any]]
     """What reads X and y, and what goes with them."""
     _solve_parts: ClassVar[Callable[..., Attributes]]
@@ -349,6 +351,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
 
     def _read(self, X: Data, y: ArrayLike, *, sensitive_features: Given = None, **given: Any) -> Any:
         """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
+        if self._counts_beside:
+            refuse_idle(self)
         sample: Any = self._kind_of_sample.read(self, X, y, self._accepts(), **given)
         return sample if sensitive_features is None else sample.tell_apart(sensitive_features)
 
@@ -429,12 +433,11 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             sample = sample.merge() if self._merges() and n_parts == 1 else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | sample.known
             told = {name: value for name, value in given.items() if value is not None}
-            metadata = {"metadata": told} if told else {}
             context = None
             if "_skl_callbacks" in vars(self):
                 n_tasks = n_parts if n_parts > 1 else self._most_rounds(sample)
                 context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
-            task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
+            task = FitTask(self, context, {"X": X, "y": y, **({"metadata": told} if told else {})}, dict(found))
             with follow_fit(task, found):
                 found |= self._solve(sample) if n_parts == 1 else self._solve_parts(sample, task)
         self._adopt(found)
@@ -600,6 +603,12 @@ class Regressor(RegressorMixin, Predictor):
     """A regressor."""
 
     _kind_of_sample: ClassVar[type[Any]] = TargetSample
+    _counts_beside: ClassVar = {
+        "delta": ("loss", ["huber"]),
+        "epsilon": ("loss", ["epsilon_insensitive"]),
+        "quantile": ("loss", ["quantile"]),
+        "power": ("loss", ["tweedie"]),
+    }
 
 
 def _has_link(classifier: Any) -> bool:
@@ -772,9 +781,15 @@ class Classifier(ClassifierMixin, Learner):
 
         def tasks() -> Iterator[Any]:
             for k, (part, problem) in enumerate(zip(parts, self._problems(sample), strict=True)):
-                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
+                # Ctrl-C ends those that have not begun, too
+                is_over = find_reason() is Ending.INTERRUPTED
+                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem), is_over)
 
-        return join_parts(Parallel(self.n_jobs)(tasks()), self.fitted)
+        fitted = join_parts(Parallel(self.n_jobs, pre_dispatch="n_jobs")(tasks()), self.fitted)
+        if find_reason() is Ending.INTERRUPTED:
+            reached = f"{Ending.INTERRUPTED.value}, which all {len(sample.classes)} sub-problems were from then on"
+            warn_of(self, reached, REMEDIES[Ending.INTERRUPTED])
+        return fitted
 
     def _make_parts(self: Any, classes: NDArray[Any], parameters: Callable[[int], Mapping[str, Any]]) -> Iterator[Any]:
         """Yield an estimator for each class against the rest, told what that of the same sub-problem had before."""
@@ -831,9 +846,12 @@ def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
     return {"estimators_": parts, **lists}
 
 
-def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask) -> Any:
+def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, is_over: bool) -> Any:
     found = dict(task.known)
-    with limit_time(time_limit(part), alone=True), follow_fit(task, found):
+    with catch_warnings(), limit_time(time_limit(part), alone=True) as clock, follow_fit(task, found):
+        # Ctrl-C is told of once, of the whole fit
+        filterwarnings("ignore", f".*: {Ending.INTERRUPTED.value}", ConvergenceWarning)
+        clock.interrupted = is_over
         found |= part._solve(sample.merge() if part._merges() else sample)
     part._adopt(found)
     return part
@@ -868,6 +886,16 @@ def check_shape(argument: str, values: ArrayLike, shape: tuple[int, ...]) -> Arr
     if array.shape != shape:
         raise InvalidInput(argument, f"found shape {array.shape}", f"give shape {shape}, as the fitted ones have")
     return array
+
+
+def refuse_idle(estimator: BaseEstimator) -> None:
+    """Raise where a parameter is not at its default that counts for nothing beside the value of another one."""
+    given, usual = (one.get_params(deep=False) for one in (estimator, type(estimator)()))
+    for name, (other, values) in estimator._counts_beside.items():
+        counts = not {name, other} <= given.keys() or any(np.array_equal(given[other], value) for value in values)
+        if not counts and not np.array_equal(given[name], usual[name]):
+            found = f"found {given[name]!r:.100}, which counts for nothing beside {other}={given[other]!r:.100}"
+            raise InvalidInput(name, found, f"leave it out, or give {other}={' or '.join(map(repr, values))}")
 
 
 def refuse_intercept(intercept: ArrayLike) -> None:

@@ -52,10 +52,11 @@ from cvxens.estimators.base import (
     time_limit,
     warn_of,
 )
-from cvxens.estimators.explanations import find_importances, get_rules, list_votes_of, sum_votes, to_frame, to_text
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.ensembles import Ensemble
+from cvxens.estimators.explanations import sum_votes
+from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
 from cvxens.solvers.byte_rows import Packed, pack
-from cvxens.types import Array, Data, Labels, Matrix
+from cvxens.types import Array, Data, Labels
 from cvxens.validation import RandomState
 
 
@@ -214,15 +215,10 @@ class Boosting(Classifier):
     max_time: float | None = None
     verbose: int = 0
 
-    to_frame = to_frame
-    get_rules = get_rules
-    to_text = to_text
-    feature_importances_ = property(find_importances)
-    _list_terms = list_votes_of
+    to_frame, get_rules, to_text = Ensemble.to_frame, Ensemble.get_rules, Ensemble.to_text
+    feature_importances_, _list_terms = Ensemble.feature_importances_, Ensemble._list_terms
+    _accepts, _scores = Ensemble._accepts, Ensemble._scores
     _link = staticmethod(link_exponential)
-
-    def _scores(self, X: Matrix) -> Array:
-        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     @abstractmethod
     def _most_rounds(self, sample: Sample) -> int:
@@ -243,9 +239,6 @@ class Boosting(Classifier):
     @abstractmethod
     def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> Attributes:
         """Return the fitted attributes of hypotheses with weights."""
-
-    def _accepts(self) -> Accepts:
-        return find_accepted(self.oracle)
 
     def _solve(self, sample: Sample) -> Attributes:
         n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)

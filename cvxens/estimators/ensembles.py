@@ -212,8 +212,7 @@ class Ensemble(Learner):
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
 
     def _check(self, sample: Sample) -> None:
-        if not isinstance(self.warm_start, bool | np.bool_):
-            raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
+        validation.instance("warm_start", self.warm_start, bool, np.bool_)
         before = vars(self).get("n_features_in_")
         if self.warm_start and before not in {None, sample.X.shape[1]}:
             found = f"found {sample.X.shape[1]} features for weak learners of {before}"

@@ -417,7 +417,7 @@ class RhoSVC(SquaredSlacks):
     solver : {"fast", "reference"}
         Newton's method with the low-rank kernel, and from there with the exact one if it is a sum over features; or
         multiplicative updates as TK07's and an active-set method with the whole matrix, for small samples. "reference"
-        has no state to stop with, and keeps to no `max_time`: Ctrl-C leaves the estimator as it was.
+        has no state to stop with, and takes no `max_time`: Ctrl-C leaves the estimator as it was.
 
     Attributes
     ----------
@@ -434,6 +434,7 @@ class RhoSVC(SquaredSlacks):
     """
 
     source: ClassVar[str] = "TK07 (1)-(2), with squared slacks"
+    _counts_beside: ClassVar = {**KernelMachine._counts_beside, "max_time": ("solver", ["fast"])}
 
     _: KW_ONLY
     solver: str = "fast"
@@ -693,6 +694,7 @@ class RegAdaBoostClassifier(ExpansionClassifier):
     """
 
     source: ClassVar[str] = "KIE06 (14)-(18)"
+    _counts_beside: ClassVar = {**KernelMachine._counts_beside, "max_rounds": ("solver", ["boosting"])}
 
     _: KW_ONLY
     lam: float | None = None

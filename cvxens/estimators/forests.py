@@ -23,7 +23,7 @@ from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.hypotheses import decode_table
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import KINDS, OwnTrees
-from cvxens.limits import SMALL_ALLOCATION, Ending, available_memory
+from cvxens.limits import Ending, check_memory
 from cvxens.problems import simplex_codes
 from cvxens.solvers import LeastSquaresExperts, draw_members, iterated_least_squares_experts, least_squares_experts
 from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
@@ -220,13 +220,8 @@ def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int,
     solving = 2 * n**2 + at_work * largest**2 if n <= WRITTEN_OUT else n * (3 * RANK + 12 * at_work * WIDTH)
     # the coefficients C of all experts, and K C for their certificates
     needed = 8 * (solving + 2 * n * n_experts * n_outputs)
-    if needed > SMALL_ALLOCATION and needed > (room := available_memory()):
-        raise InvalidInput(
-            "X",
-            f"found {n:,} samples, whose {n_experts} experts take {needed / 2**30:,.1f} GiB where "
-            f"{room / 2**30:,.1f} GiB are left",
-            "give fewer samples, or take fewer experts",
-        )
+    found = f"found {n:,} samples, whose {n_experts} experts take"
+    check_memory("X", found, needed, "give fewer samples, or take fewer experts")
 
 
 @final

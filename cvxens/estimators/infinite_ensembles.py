@@ -50,7 +50,7 @@ from cvxens.estimators.prices import PricePath, PriceSearch, Trial, stack_scores
 from cvxens.estimators.regressors import TUBE, measure_deviation
 from cvxens.estimators.samples import Sample, TargetSample, Weighted, class_factors
 from cvxens.kernels.kernel import Kernel
-from cvxens.limits import Ending, TimeUp, available_memory, limit_time, time_left
+from cvxens.limits import Ending, TimeUp, available_memory, check_memory, limit_time, time_left
 from cvxens.problems import Problem
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.problems.target_losses import EpsilonInsensitive
@@ -222,14 +222,10 @@ def make_trainer(kernel: TrainingKernel, X: Array, solver: Any, room: float) -> 
                 "give 'auto', or a sum of stump, histogram-intersection and decision-stump kernels",
             )
         return AdditiveTrainer(kernel, X, solver, AdditiveKernel.of(X, kernel.scale))
-    samples, needed, left = np.asarray(X, np.float64), 8 * len(X) ** 2, available_memory()
-    if solver == "reference" and needed > left and not kernel.is_precomputed:
-        raise InvalidInput(
-            "solver",
-            f"found {solver!r} for {len(X):,} samples, whose kernel matrix takes {needed / 2**30:,.1f} GiB where "
-            f"{left / 2**30:,.1f} GiB are left",
-            "give 'blockwise', which evaluates what it needs, or a stump kernel, which needs none",
-        )
+    samples, needed = np.asarray(X, np.float64), 8 * len(X) ** 2
+    if solver == "reference" and not kernel.is_precomputed:
+        remedy = "give 'blockwise', which evaluates what it needs, or a stump kernel, which needs none"
+        check_memory("solver", f"found {solver!r} for {len(X):,} samples, whose kernel matrix takes", needed, remedy)
     whole = solver == "reference" or kernel.is_precomputed
     # of more samples than are one block, what is needed of a matrix is evaluated sooner than all of it
     by_rows = len(X) > WHOLE and isinstance(kernel.function, Kernel) and kernel.function.is_data_independent
@@ -546,6 +542,7 @@ class InfiniteEnsembleSVC(InfiniteEnsemble, Classifier):
     """
 
     source: ClassVar[str] = "LL08 Algorithm 1"
+    _counts_beside: ClassVar = {**KernelMachine._counts_beside, "cache_size": ("solver", ["auto", "blockwise"])}
 
     n_iter_: int = field(init=False)
     solver_: str = field(init=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ class TrainingKernel:
     ) -> TrainingKernel:
         """Choose a kernel by name, or take one, on the training sample X (n_samples, n_features), rows with masses.
 
-        `InvalidInput` for an unknown name, a gamma for a kernel that has none, or a sample outside the ranges.
+        `InvalidInput` for an unknown name, or a sample outside the ranges.
         """
         made = _make_kernel(kernel, gamma, X, masses)
         if isinstance(made, str):
@@ -188,10 +188,6 @@ def _make_kernel(kernel: str | KernelFunction, gamma: object, X: Array, masses: 
     name = kernel if isinstance(kernel, str) else ""
     if name in KERNELS_OF_GAMMA:
         return KERNELS_OF_GAMMA[name][0](find_gamma(name, gamma, X, masses))
-    if gamma is not None:
-        raise InvalidInput(
-            "gamma", f"found {gamma!r} for the kernel {kernel!r}", f"give None; {', '.join(KERNELS_OF_GAMMA)} have one"
-        )
     if name in KERNELS:
         return KERNELS[name](X)
     if isinstance(kernel, type) or (not callable(kernel) and name != PRECOMPUTED):
@@ -233,6 +229,7 @@ class KernelMachine(Learner):
     verbose: int = 0
 
     _list_terms = list_machine_terms
+    _counts_beside: ClassVar = {"gamma": ("kernel", list(KERNELS_OF_GAMMA))}
 
     @property
     def shape_functions_(self) -> list[Shape] | list[list[Shape]]:

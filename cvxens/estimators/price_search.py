@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.errors import InvalidInput, refusing
-from cvxens.estimators.base import Learner, estimator, rounds_of, time_limit, translate_overflow
-from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC
+from cvxens.estimators.base import Learner, estimator, refuse_idle, rounds_of, time_limit, translate_overflow
+from cvxens.estimators.infinite_ensembles import InfiniteEnsemble, InfiniteEnsembleSVC
 from cvxens.estimators.prices import Choice, PriceSearch, make_folds, make_score, tabulate
 from cvxens.estimators.saving import Place, Trusted, load_as, save_model
 from cvxens.limits import heed_interrupts, limit_time
@@ -93,7 +93,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     average : bool
         True for the mean of an ensemble with those at all other prices that score worse by a standard error of the
         difference at most: more terms, and better probabilities. The certificate says how far the mean is from the
-        optimum at the price that is chosen, which is more than `tol`. With `one_standard_error` there is no mean.
+        optimum at the price that is chosen, which is more than `tol`. Of ensembles, without `one_standard_error`.
     n_jobs : int, optional
         Folds at a time, in threads, as joblib counts.
 
@@ -132,6 +132,7 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
     """
 
     source: ClassVar[str] = "LL08 section 7"
+    _counts_beside: ClassVar = {"average": ("one_standard_error", [False])}
 
     best_estimator_: BaseEstimator = field(init=False)
     best_params_: dict[str, object] = field(init=False)
@@ -166,6 +167,10 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         Ctrl-C before that is a KeyboardInterrupt, and leaves the search as it was.
         """
         template = self._make_template()
+        refuse_idle(self)
+        if self.average is True and isinstance(template, InfiniteEnsemble):
+            found = f"found True for {type(template).__name__}, which is no sum of weak learners"
+            raise InvalidInput("average", found, "leave it out")
         validation.n_jobs(self.n_jobs)
         validation.instance("one_standard_error", self.one_standard_error, bool, np.bool_)
         validation.instance("average", self.average, bool, np.bool_)
@@ -211,6 +216,8 @@ class PriceSearchCV(MetaEstimatorMixin, BaseEstimator):
         remedy = "give values of the estimator's parameters, by their names"
         with refusing("param_grid", f"found {self.param_grid!r:.100}", remedy, (TypeError, ValueError)):
             grid = [(others, clone(template).set_params(**others)) for others in ParameterGrid(dict(self.param_grid))]
+        for _, at in grid:
+            refuse_idle(at)
         return [{**more, **others} for others, at in grid for more in at._list_alternatives()]
 
     def _check_prices(self) -> Sequence[float] | None:

@@ -70,7 +70,7 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str, Callable[..
 chooses a price, with the name that the parameter has in it."""
 
 
-def find_parameter(model: BaseEstimator) -> float | None:
+def find_parameter(model: BaseEstimator) -> Any:
     """Return the parameter of the loss of a regressor, of several quantiles the first; two powers have names."""
     name = LOSSES[model.loss][1]
     given = {"poisson": 1.0, "gamma": 2.0}.get(model.loss, model.get_params(deep=False).get(name))
@@ -89,18 +89,11 @@ def rate_loss(model: BaseEstimator) -> Callable[..., float]:
 
 
 def check_loss(model: BaseEstimator, names: Sequence[str]) -> None:
-    """Raise unless the loss is one of these and its parameters can be, also those of losses that are not asked for."""
+    """Raise unless the loss is one of these, and quantiles are levels above 0 and below 1, one or several ascending."""
     validation.one_of("loss", model.loss, names)
-    check_levels(model.quantile)
-    if model.delta is not None:
-        validation.positive("delta", model.delta)
-
-
-def check_levels(quantile: ArrayLike) -> None:
-    """Raise unless quantiles are levels above 0 and below 1, one or several that ascend."""
-    levels = np.atleast_1d(validation.finite_array("quantile", quantile))
+    levels = np.atleast_1d(validation.finite_array("quantile", model.quantile))
     if levels.ndim > 1 or not levels.size or levels.min() <= 0 or levels.max() >= 1 or (np.diff(levels) <= 0).any():
-        found = f"found {quantile!r:.100}"
+        found = f"found {model.quantile!r:.100}"
         raise InvalidInput("quantile", found, "give a level above 0 and below 1, or several that ascend")
 
 
@@ -173,8 +166,6 @@ class LPBoostRegressor(Ensemble, Regressor):
 
     def _state(self, sample: TargetSample) -> Formulation:
         check_loss(self, ["absolute", "huber", "epsilon_insensitive", "quantile"])
-        if self.epsilon is not None and validation.number("epsilon", self.epsilon) < 0:
-            raise InvalidInput("epsilon", f"found {self.epsilon:g}", "give a width, 0 or above")
         prices = self._price(sample) * sample.weights
         if self._n_scores > 1:
             found = f"with {self._n_scores} quantiles"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads, one_blas_thread
+from cvxens.limits import check_memory, map_in_threads, one_blas_thread
 from cvxens.types import Array, Data, Given
 
 Tile: TypeAlias = Callable[[slice, slice], Array]
@@ -50,15 +50,12 @@ def check_features(argument: str, X: Array, n_features: int, whose: str) -> None
 
 def check_room(n_rows: int, n_columns: int, dtype: np.dtype) -> None:
     """Raise an InvalidInput unless a dense (n_rows, n_columns) matrix fits into the memory that is left."""
-    needed = n_rows * n_columns * dtype.itemsize
-    if needed > SMALL_ALLOCATION and needed > (room := available_memory()):
-        raise InvalidInput(
-            "X",
-            f"found {n_rows:,} x {n_columns:,} samples, whose {dtype} kernel matrix takes {needed / 2**30:,.1f} GiB "
-            f"where {room / 2**30:,.1f} GiB are left",
-            "evaluate some rows at a time, give float32 samples, which take half of a float64 matrix, or train with "
-            "a solver that needs no kernel matrix, as there is for stump kernels",
-        )
+    remedy = (
+        "evaluate some rows at a time, give float32 samples, which take half of a float64 matrix, or train with "
+        "a solver that needs no kernel matrix, as there is for stump kernels"
+    )
+    found = f"found {n_rows:,} x {n_columns:,} samples, whose {dtype} kernel matrix takes"
+    check_memory("X", found, n_rows * n_columns * dtype.itemsize, remedy)
 
 
 def join_samples(X: Array, Z: Array) -> Array:

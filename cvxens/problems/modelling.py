@@ -65,10 +65,8 @@ TIME_LIMITS: Mapping[str, str] = {
 """The option of each solver that has a limit of seconds; ECOS has none."""
 
 
-@cache
-def _list_installed() -> tuple[str, ...]:
-    """Return the solvers that cvxpy finds, which takes it milliseconds every time."""
-    return tuple(cp.installed_solvers())
+_list_installed = cache(lambda: tuple(cp.installed_solvers()))
+"""Lists the solvers that cvxpy finds, which takes it milliseconds every time."""
 
 
 def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:

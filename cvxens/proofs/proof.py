@@ -27,6 +27,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from cvxens.certificates import PROVERS
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump, TabulatedColumn
+from cvxens.limits import check_time, time_left
 from cvxens.problems import Columns, DenseColumns, Evaluated, Problem
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.maps import ColumnMap
@@ -671,7 +672,11 @@ def _solve_equations(equations: csr_array) -> tuple[NDArray[np.intp], list[Fract
     rhs = np.zeros(equations.shape[0])
     rhs[0] = 1.0
     # the simplex method ends at a vertex, where the columns of what is above 0 are independent
-    program = linprog(np.zeros(equations.shape[1]), A_eq=scaled, b_eq=rhs, method="highs-ds")
+    check_time()
+    limit = {"time_limit": time_left()}
+    program = linprog(np.zeros(equations.shape[1]), A_eq=scaled, b_eq=rhs, method="highs-ds", options=limit)
+    # who searches for a proof in the time that is left does without
+    check_time()
     if program.status != 0:
         found = f"found a sample that can be separated, or one too near to it ({program.message})"
         raise InvalidInput("X", found, "ask for the optimum of its hard margins instead")

@@ -7,7 +7,6 @@ through its bus in a second, and products with float64 vectors lose nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -98,16 +97,18 @@ class GrowingRows:
 
 
 class ListedRows:
-    """A growing matrix (n_rows, n_samples), each row of which is kept by itself, in bytes and their unit or in float64.
+    """Columns H as the rows of H', each kept by itself, in bytes and their unit or in float64: `problems.maps.Columns`.
 
     Numbers of rows choose as they do of an array: one row, or a copy of several.
 
     Examples
     --------
     >>> rows = ListedRows(2)
-    >>> rows.add(np.array([[0.5, -0.5], [0.3, 2.0]]))
+    >>> rows.add(np.array([[0.5, -0.5], [0.3, 2.0], [1.0, 1.0]]))
     >>> rows.shape, rows[1].tolist(), rows[np.array([1, 0])].tolist()
-    ((2, 2), [0.3, 2.0], [[0.3, 2.0], [0.5, -0.5]])
+    ((2, 3), [0.3, 2.0], [[0.3, 2.0], [0.5, -0.5]])
+    >>> rows.scores(np.array([2.0, 0.0, 1.0])), rows.edges(np.array([1.0, 2.0])), rows.largest
+    (array([2., 0.]), array([-0.5,  4.3,  3. ]), 2.0)
     """
 
     def __init__(self, n_samples: int, packed: Iterable[Packed] = ()) -> None:
@@ -115,8 +116,22 @@ class ListedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows and of samples."""
-        return len(self.packed), self.n_samples
+        """The shape of H, (n_samples, n_rows)."""
+        return self.n_samples, len(self.packed)
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest size of an entry, of rows that grow no more."""
+        return max((unit * max(float(row.max()), -float(row.min())) for row, unit in self.packed), default=0.0)
+
+    def scores(self, w: Array) -> Array:
+        return combine_each(self, np.arange(len(self)), w)
+
+    def edges(self, s: Array) -> Array:
+        return _by_output(partial(multiply_each, self, np.arange(len(self))), s)
+
+    def link(self, w: Any) -> tuple[Any, list[Any]]:
+        return self.T @ w, []
 
     @property
     def size(self) -> int:
@@ -143,9 +158,6 @@ class ListedRows:
         return np.array([self[j] for j in chosen.tolist()]).reshape(len(chosen), self.n_samples)
 
 
-Rows: TypeAlias = NDArray[Any] | ListedRows
-
-
 def map_parts(values: NDArray[Any], work: Callable[[slice], T], size: int = 0) -> list[T]:
     """Do the work on slices of at most `size` samples, several at a time; by default as `shares_for` cuts sums."""
     n_samples = values.shape[1]
@@ -163,27 +175,22 @@ def combine(values: NDArray[Any], weights: Array) -> Array:
     return np.concatenate(map_parts(values, lambda part: _combine(values[:, part], weights)))
 
 
-def multiply_each(rows: Rows, chosen: NDArray[np.intp], v: Array) -> Array:
+def multiply_each(rows: ListedRows, chosen: NDArray[np.intp], v: Array) -> Array:
     """Return the products of chosen rows with v (n_samples,)."""
-    packed = [rows.packed[j] if isinstance(rows, ListedRows) else (rows[j], 1.0) for j in chosen.tolist()]
-    return np.array(
-        [unit * (_multiply(row[np.newaxis], v)[0] if row.dtype == np.int8 else row @ v) for row, unit in packed]
-    )
+    packed = (rows.packed[j] for j in chosen.tolist())
+    return np.array([u * (_multiply(row[None], v)[0] if row.dtype == np.int8 else row @ v) for row, u in packed])
 
 
-def combine_each(rows: Rows, chosen: NDArray[np.intp], weights: Array) -> Array:
+def combine_each(rows: ListedRows, chosen: NDArray[np.intp], weights: Array) -> Array:
     """Return the sum of chosen rows by weights (n_chosen,) or (n_chosen, n_outputs), shape (n_samples, ...)."""
-    (_, n_samples), dense = rows.shape, weights.reshape(len(chosen), int(np.prod(weights.shape[1:])))
+    n_samples, dense = rows.n_samples, weights.reshape(len(chosen), int(np.prod(weights.shape[1:])))
     out = np.zeros((n_samples, dense.shape[1]))
-    # a few at a time, whose copy stays in the cache: 2 MB of bytes, or of float64
-    few = max(2**18 // n_samples, 1) * (8 if isinstance(rows, ListedRows) else 1)
+    packed = [rows.packed[j] for j in chosen.tolist()]
+    # a few at a time, whose copy stays in the cache: 2 MB
+    few = max(2**21 // (n_samples * max((row.itemsize for row, _ in packed), default=1)), 1)
     for k in range(0, len(chosen), few):
-        part, w = chosen[k : k + few], dense[k : k + few]
-        if isinstance(rows, ListedRows):
-            kept, units = zip(*(rows.packed[j] for j in part.tolist()), strict=True)
-            block, w = np.stack(kept), np.array(units)[:, np.newaxis] * w
-        else:
-            block = rows[part]
+        kept, units = zip(*packed[k : k + few], strict=True)
+        block, w = np.stack(kept), np.array(units)[:, np.newaxis] * dense[k : k + few]
         out += _by_output(partial(combine, block), w) if block.dtype == np.int8 else block.T @ w
     return out.reshape(n_samples, *weights.shape[1:])
 
@@ -217,38 +224,6 @@ def _combine(values: NDArray[Any], weights: Array) -> Array:
             for i in range(len(part)):
                 part[i] += weight * row[i]
     return out
-
-
-@dataclass(frozen=True, eq=False)
-class RowColumns:
-    """Columns H as the rows of H', each in bytes or in float64: `problems.maps.Columns`.
-
-    Examples
-    --------
-    >>> H = RowColumns(np.array([[1, -1, 1], [1, 1, 0]], np.int8))
-    >>> H.scores(np.array([1.0, 3.0])), H.edges(np.array([1.0, 2.0, 4.0])), H.largest
-    (array([4., 2., 1.]), array([3., 3.]), 1.0)
-    """
-
-    rows: Rows  # (n_columns, n_samples)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.shape[1], self.rows.shape[0]
-
-    @cached_property
-    def largest(self) -> float:
-        rows = map(self.rows.__getitem__, range(len(self.rows)))
-        return max((max(float(row.max()), -float(row.min())) for row in rows), default=0.0)
-
-    def scores(self, w: Array) -> Array:
-        return combine_each(self.rows, np.arange(len(self.rows)), w)
-
-    def edges(self, s: Array) -> Array:
-        return _by_output(partial(multiply_each, self.rows, np.arange(len(self.rows))), s)
-
-    def link(self, w: Any) -> tuple[Any, list[Any]]:
-        return self.rows.T.astype(np.float64) @ w, []
 
 
 def _by_output(multiply_by: Callable[[Array], Array], x: Array) -> Array:

@@ -25,7 +25,7 @@ from scipy.optimize import nnls
 
 from cvxens.limits import Pace, time_is_up
 from cvxens.rounding import EPSILON
-from cvxens.solvers.byte_rows import GrowingRows, Rows, combine_each, map_parts
+from cvxens.solvers.byte_rows import GrowingRows, ListedRows, combine_each, map_parts
 from cvxens.types import Array
 
 MAX_STEPS = 100
@@ -624,7 +624,7 @@ class KeptCurvature:
         # on 10,000 x 20 runs take 0.8 of the time at 0.03 that they take at 0.003
         self.is_near = float(np.abs(D - self.D).sum()) <= min(share, 0.03) * float(self.D.sum())
 
-    def find(self, rows: Rows, j: NDArray[np.intp], intercept: bool) -> Array:
+    def find(self, rows: ListedRows, j: NDArray[np.intp], intercept: bool) -> Array:
         """Return the second derivatives in the weights of columns j, and in the intercept."""
         if not len(self.places):
             n, total = min(len(self.D), self.modelled), np.cumsum(self.D)
@@ -665,7 +665,7 @@ class KeptCurvature:
 class SparseProblem:
     """min loss(y (H W + b)) + penalty(W), where some rows may hold W."""
 
-    rows: Rows  # H'
+    rows: ListedRows  # H'
     y: Array  # (n_samples, 1)
     penalty: RowPenalty
     intercept: bool

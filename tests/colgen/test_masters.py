@@ -39,7 +39,6 @@ from cvxens.colgen.masters import (
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -296,17 +295,6 @@ def test_a_master_takes_a_solver_and_its_options():
 
 def test_masters_are_listed():
     assert {m.__name__ for m in MASTERS} <= set(masters.__all__)
-
-
-def test_columns_are_stored_in_the_order_in_which_they_came():
-    restricted = Restricted(formulations.soft_margin(1.0), y)
-    priced = [Stumps(X).price(s).columns for s in np.random.default_rng(0).normal(size=(30, N))]
-    for columns in priced:
-        added = restricted.add(columns)
-        assert_allclose(added, [c.values for c in columns])
-    everything = [c.values for columns in priced for c in columns]
-    assert restricted.n_columns == len(everything) > 64
-    assert_allclose(restricted.H, np.column_stack(everything))
 
 
 RULES = st.none() | st.builds(

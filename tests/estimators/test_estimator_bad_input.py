@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 from cvxens import (
     AdaBoostClassifier,
     AdditiveClassifier,
+    AdditiveRegressor,
     CGEnsClassifier,
     ColumnGenerationClassifier,
     ColumnGenerationRegressor,
@@ -47,9 +48,14 @@ def search(estimator=None, **parameters):
 
 PEERS = RegAdaBoostClassifier(), RhoSVC(), PartialSVMEnsembleClassifier()
 COMBINATIONS = [
-    (LPBoostClassifier(nu=0.5, C=1.0), "nu"),
+    *((LPBoostClassifier(nu=nu, C=1.0), "nu") for nu in (0.5, "auto")),
     (LPBoostClassifier(nu="best"), "nu"),
-    (LPBoostClassifier(nu="auto", C=1.0), "nu"),
+    (RhoSVC(solver="reference", max_time=9.0), "max_time: found 9.0, .* give solver='fast'"),
+    (RegAdaBoostClassifier(max_rounds=9), "max_rounds: .* give solver='boosting'"),
+    (InfiniteEnsembleSVC(solver="additive", cache_size=9.0), "cache_size: .* give solver='auto' or 'blockwise'"),
+    (AdditiveClassifier(oracle="stumps", pairs=True), "pairs: found True for the oracle 'stumps'"),
+    (search(average=True, one_standard_error=True), "average: .* give one_standard_error=False"),
+    (search(InfiniteEnsembleSVC(), average=True), "average: found True for InfiniteEnsembleSVC"),
     (ColumnGenerationClassifier(formulations.simplex_least_squares([[1.0], [-1.0]] * 20, 1.0)), "formulation"),
     (
         ColumnGenerationClassifier(formulations.soft_margin(0.5)),
@@ -96,6 +102,10 @@ COMBINATIONS = [
 
 REGRESSIONS = [
     (LPBoostRegressor("quantile", quantile=[0.5, 0.2]), "quantile"),
+    *((LPBoostRegressor(loss, quantile=0.9), "quantile: .* give loss='quantile'") for loss in ("absolute", "huber")),
+    *((AdditiveRegressor("gamma", **{name: 1.2}), f"{name}: .* loss='gamma'") for name in ("delta", "power")),
+    (LPBoostRegressor("quantile", epsilon=0.9), "epsilon: .* give loss='epsilon_insensitive'"),
+    (search(AdditiveRegressor(), param_grid={"quantile": [0.5, 0.9]}), "quantile: found 0.9"),
     (ColumnGenerationRegressor(Formulation(cp.norm1, L1(), scores=True)), "formulation"),
     (ColumnGenerationRegressor(lambda X, t, s: Formulation(cp.norm1, L1())), "formulation"),
     (InfiniteEnsembleSVR("precomputed"), "kernel"),

@@ -252,8 +252,8 @@ def test_parts_are_scored_as_the_whole(estimator, monkeypatch):
 @pytest.mark.parametrize("written_out", [0, 1000])
 def test_samples_that_do_not_fit_into_memory(estimator, written_out, monkeypatch):
     monkeypatch.setattr(forests, "WRITTEN_OUT", written_out)
-    monkeypatch.setattr(forests, "SMALL_ALLOCATION", 0)
-    monkeypatch.setattr(forests, "available_memory", lambda: 1000)
+    monkeypatch.setattr("cvxens.limits.SMALL_ALLOCATION", 0)
+    monkeypatch.setattr("cvxens.limits.available_memory", lambda: 1000)
     with pytest.raises(InvalidInput, match=r"^X: found 40 samples, whose 7 experts take"):
         clone(estimator).fit(X, targets_of(estimator))
 

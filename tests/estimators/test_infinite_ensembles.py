@@ -209,7 +209,8 @@ def test_large_samples_are_additive_or_by_blocks(monkeypatch):
 
 
 def test_a_matrix_without_room(monkeypatch):
-    monkeypatch.setattr(infinite_ensembles, "available_memory", lambda: 100_000)
+    monkeypatch.setattr("cvxens.limits.available_memory", lambda: 100_000)
+    monkeypatch.setattr("cvxens.limits.SMALL_ALLOCATION", 0)
     with pytest.raises(InvalidInput, match=r"150 samples.*GiB.*blockwise"):
         fit("perceptron", solver="reference")
 

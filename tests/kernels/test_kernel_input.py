@@ -229,6 +229,6 @@ def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
     (tmp_path / "memory.max").write_text("1000\n")
     assert cvxens.limits.available_memory() == 1000
     tiles.check_room(10, 100, np.dtype(float))
-    monkeypatch.setattr(tiles, "SMALL_ALLOCATION", 0)
+    monkeypatch.setattr(cvxens.limits, "SMALL_ALLOCATION", 0)
     tiles.check_room(1, 125, np.dtype(float))
     refused(lambda: tiles.check_room(1, 126, np.dtype(float)), "X")

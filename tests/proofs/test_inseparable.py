@@ -13,6 +13,7 @@ from proof_mutations import INSEPARABLE, largest_margin
 
 from cvxens.colgen import Formulation, column_generation, oracles
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
+from cvxens.limits import TimeUp, limit_time
 from cvxens.problems import HardMarginBoosting, formulations
 from cvxens.problems.losses import HardMargin
 from cvxens.problems.penalties import L1
@@ -83,6 +84,9 @@ def test_separable_samples_and_other_losses_are_refused():
         prove_inseparable(formulations.hard_margin(), X, y)
     with pytest.raises(InvalidInput, match="hinge"):
         prove_inseparable(formulations.soft_margin(1.0), *XOR)
+    X, y = np.random.default_rng(0).normal(size=(3000, 100)), np.tile([1.0, -1.0], 1500)
+    with limit_time(0.03), pytest.raises(TimeUp):
+        prove_inseparable(formulations.hard_margin(), X, y, over="pool")
 
 
 def test_an_error_of_another_process_or_set_has_no_proof():

@@ -18,7 +18,7 @@ from cvxens.hypotheses import Stump
 from cvxens.limits import limit_threads
 from cvxens.problems.maps import ColumnMap
 from cvxens.solvers import byte_rows
-from cvxens.solvers.byte_rows import GrowingRows, ListedRows, RowColumns, pack
+from cvxens.solvers.byte_rows import GrowingRows, ListedRows, pack
 
 INTEGERS = st.integers(-127, 127)
 
@@ -36,19 +36,18 @@ def by_the_byte(monkeypatch):
 @given(
     rows=hnp.arrays(np.int8, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=INTEGERS),
     units=st.lists(st.sampled_from([1.0, 0.5, 0.3, np.pi]), min_size=6, max_size=6),
-    listed=st.booleans(),
+    in_units=st.booleans(),
     outputs=st.sampled_from([(), (2,)]),
     seed=st.integers(0, 99),
 )
-def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, listed, outputs, seed):
-    rng, kept = np.random.default_rng(seed), rows
-    if listed:
+def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, in_units, outputs, seed):
+    rng, H = np.random.default_rng(seed), ListedRows(rows.shape[1])
+    if in_units:
         # the last is in no unit
         rows = rows * np.array(units[: len(rows)])[:, np.newaxis]
         rows[-1] += rng.normal(size=rows.shape[1])
-        kept = ListedRows(rows.shape[1])
-        kept.add(rows)
-    H, array = RowColumns(kept), rows.T.astype(float)
+    H.add(rows.astype(float))
+    array = rows.T.astype(float)
     w, s = rng.normal(size=(len(rows), *outputs)), rng.normal(size=(len(array), *outputs))
     assert H.shape == array.shape
     assert H.largest == np.abs(array).max()
@@ -110,12 +109,12 @@ def test_points_are_evaluated_as_over_an_array(monkeypatch, intercept):
     hypotheses = [Stump(0, 0.0, 1), Stump(1, 0.3, -1), lambda X: 9.0 + (X[:, 0] > 0)]
     point = {"w": np.array([0.5, 0.25, 0.125]), "u": rng.random(30), "b": np.asarray(0.0)}
     found = []
-    for in_bytes in (False, True):
-        over = Restricted(formulation, y, in_bytes=in_bytes)
+    for listed in (False, True):
+        over = Restricted(formulation, y, listed=listed)
         over.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
         found.append((over, over.evaluate(dict(point))))
     (plain, one), (kept, other) = found
-    assert kept.rows.dtype == (np.float64 if intercept else np.int8)
+    assert [row.dtype for row, _ in kept.rows.packed] == [np.int8] * 3
     assert_array_equal(kept.H, plain.H)
     assert_allclose(other.edges, one.edges, atol=1e-12)
     assert other.objective == pytest.approx(one.objective, rel=1e-12)

@@ -196,7 +196,8 @@ class HighsMaster(FastMaster):
         return dual.is_bounded or (formulation.nonnegative and len(dual.hinges) == 1)
 
     def add(self, columns: Sequence[Column]) -> None:
-        for values in self.restricted.add(columns):
+        self.restricted.add(columns)
+        for values in self.restricted.H.T[-len(columns) :] if columns else ():
             signed = self.stack.repeat(self.restricted.y * values)
             if self.limit is None:
                 self.program.add_row(-inf, np.append(signed, -1.0), 0.0)
@@ -362,7 +363,7 @@ class InteriorPointMaster(FastMaster):
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
     needs: ClassVar[tuple[Needs, ...]] = (Needs("linear_dual", "edge_limit"), Needs("linear_dual", "total"))
-    in_bytes = True
+    listed = True
     least_samples = 1000
     many_samples: ClassVar[int] = 5000  # on smaller ones columns one after the other are as fast as all stumps at once
 
@@ -571,10 +572,7 @@ class InteriorPointMaster(FastMaster):
 
     def _enter(self, waiting: Choice) -> None:
         sign, column = waiting
-        rows = self.restricted.rows[column]
-        # labels are -1 and +1, whatever the rows are kept in
-        rows *= self.restricted.y.astype(rows.dtype)
-        rows *= self.signs[sign, np.newaxis].astype(rows.dtype)
+        rows = self.restricted.rows[column] * self.restricted.y * self.signs[sign, np.newaxis]
         chosen = zip(sign.tolist(), column.tolist(), strict=True)
         steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
         self.program.rows.add(rows, steps)

@@ -162,9 +162,9 @@ class NewtonMaster(FastMaster):
         return bool(cls.find_ways(formulation))
 
     def add(self, columns: Sequence[Column]) -> None:
-        added = self.restricted.add(columns)
-        self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
-        self.edges = np.vstack([self.edges, np.full((len(added), self.W.shape[1]), np.inf)])
+        self.restricted.add(columns)
+        self.W = np.vstack([self.W, np.zeros((len(columns), self.W.shape[1]))])
+        self.edges = np.vstack([self.edges, np.full((len(columns), self.W.shape[1]), np.inf)])
         if self.sided is not None:
             self.slopes = self.restricted.problem.H.edges((self.restricted.y * self.sided.pulls).T).T
 
