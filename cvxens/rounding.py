@@ -42,6 +42,22 @@ def sum_error(n_terms: int, size: float) -> float:
     return (n_terms + 1) * EPSILON * size
 
 
+def measure_spread(X: Array, masses: Array | None = None) -> float:
+    """Return the standard deviation of all numbers of X, rows counted by their masses, in whatever unit they are.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [4.0, 5.0]])
+    >>> measure_spread(X), measure_spread(2.0**1000 * X) / 2.0**1000, measure_spread(X, np.array([1.0, 0.0]))
+    (1.5811388300841898, 1.5811388300841898, 0.5)
+    """
+    # X = 2^e Z with Z in [-1, 1], so that no square is too large or too small
+    exponent = np.frexp(np.abs(X).max())[1]
+    masses = np.ones(len(X)) if masses is None else masses
+    Z, p = np.ldexp(X, -exponent), masses / masses.sum()
+    return float(np.ldexp(np.sqrt(p @ ((Z - p @ Z.mean(axis=1)) ** 2).mean(axis=1)), exponent))
+
+
 def dot(a: Array, b: Array) -> float:
     """Evaluate a'b with one rounding: the products by error-free transformation, their sum exactly.
 

@@ -95,7 +95,8 @@ def generator(random_state: RandomState) -> np.random.Generator:
 def instance(argument: str, value: object, *kinds: type) -> None:
     """Raise unless `value` is an instance of one of the classes."""
     if not isinstance(value, kinds):
-        raise InvalidInput(argument, f"found {value!r:.100}", f"give a {' or '.join(kind.__name__ for kind in kinds)}")
+        names = " or ".join(dict.fromkeys(kind.__name__ for kind in kinds))
+        raise InvalidInput(argument, f"found {value!r:.100}", f"give a {names}")
 
 
 def made(argument: str, value: object) -> None:

@@ -405,11 +405,8 @@ class _Columns:
         if all(starmap(ge, claims.values())):
             return
         columns = [*self.entered, *priced.columns]
-        largest = 0.0
-        for column in columns:
-            # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
-            values = column.values
-            largest = max(largest, float(np.ptp(values) + np.abs(values).min()))
+        # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
+        largest = max((float(np.ptp(h) + np.abs(h).min()) for h in (column.values for column in columns)), default=0.0)
         scale = largest * float(np.abs(solution.s).sum())
         for name, (claimed, actual) in claims.items():
             size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
@@ -908,8 +905,8 @@ class Search:
 
     def _find_size(self, columns: Sequence[Column]) -> float:
         """Return the size below which objectives are near 0, of hypotheses as large as those in the master."""
-        for column in columns[self._n_measured :]:
-            self._largest = max(self._largest, float(np.abs(column.values).max()))
+        sizes = (float(np.abs(column.values).max()) for column in columns[self._n_measured :])
+        self._largest = max([self._largest, *sizes])
         self._n_measured = len(columns)
         return self.formulation.find_size(self._largest)
 

@@ -33,7 +33,7 @@ from cvxens.kernels import (
     Stump,
 )
 from cvxens.kernels.kernel import Kernel, Shape, check_inside
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY, measure_spread
 from cvxens.solvers.blockwise import expand
 from cvxens.types import Array, Data, KernelFunction
 
@@ -55,28 +55,10 @@ KERNELS: Mapping[str, Callable[[Any], Kernel]] = {
 """Kernels that have a name, made on the training sample."""
 
 
-def measure_spread(X: Array, masses: Array | None = None) -> float:
-    """Return the standard deviation of all numbers of X, rows counted by their masses; 1 if it is 0.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [4.0, 5.0]])
-    >>> measure_spread(X), float(round(measure_spread(X, np.array([2.0, 1.0])) / X[[0, 0, 1]].std(), 9))
-    (1.5811388300841898, 1.0)
-    """
-    X = np.asarray(X, np.float64)
-    if masses is None or np.ptp(masses) == 0:
-        deviation = float(np.std(X))
-    else:
-        p = masses / masses.sum()
-        deviation = float(np.sqrt(p @ ((X - p @ X.mean(axis=1)) ** 2).mean(axis=1)))
-    return deviation if deviation > 0 else 1.0
-
-
 KERNELS_OF_GAMMA: Mapping[str, tuple[Callable[[float], Kernel], Callable[[Any, Any], float]]] = {
     "decision-tree": (DecisionTree, lambda X, _: 1 / (2 * (Stump().total_mass(X) or 1.0))),
-    "laplacian": (Laplacian, lambda X, masses: 1 / (X.shape[1] * measure_spread(X, masses))),
-    "gaussian": (Gaussian, lambda X, masses: 1 / (X.shape[1] * measure_spread(X, masses) ** 2)),
+    "laplacian": (Laplacian, lambda X, masses: 1 / X.shape[1] / (measure_spread(X, masses) or 1.0)),
+    "gaussian": (Gaussian, lambda X, masses: X.shape[1] * np.square(KERNELS_OF_GAMMA["laplacian"][1](X, masses))),
 }
 """Kernels that have a gamma, and its default on a training sample with masses."""
 
@@ -168,14 +150,15 @@ class TrainingKernel:
 
 def find_gamma(name: str, gamma: object, X: Array, masses: Array | None) -> float:
     """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
-    if gamma is None:
-        return KERNELS_OF_GAMMA[name][1](X, masses)
-    if isinstance(gamma, str) and gamma == "variance" and name == "gaussian":
-        # TK07 section 4.2: k = exp(-|x - x'|^2 / beta), beta the mean of |x_i - mean|^2
-        X = np.asarray(X, np.float64)
-        p = np.full(len(X), 1 / len(X)) if masses is None else masses / masses.sum()
-        return 1 / (float(p @ ((X - p @ X) ** 2).sum(axis=1)) or 1.0)
-    return validation.positive("gamma", gamma)
+    X = np.asarray(X, np.float64)
+    with np.errstate(all="ignore"):
+        if isinstance(gamma, str) and gamma == "variance" and name == "gaussian":
+            # TK07 section 4.2: k = exp(-|x - x'|^2 / beta), beta the mean of |x_i - mean|^2: as of the centred sample
+            X, gamma = X - np.average(X, axis=0, weights=masses), None
+        found = KERNELS_OF_GAMMA[name][1](X, masses) if gamma is None else validation.positive("gamma", gamma)
+    if gamma is None and not TINY <= found <= 1 / TINY:
+        raise InvalidInput("X", "found numbers whose squares no float holds", "give features in other units")
+    return found
 
 
 def _take_values(X: Array, _Z: Array) -> Array:
@@ -258,10 +241,9 @@ class KernelMachine(Learner):
         return np.mean(shares, axis=0)
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        is_open = self.gamma is None or isinstance(self.gamma, str)
-        if not (is_open and isinstance(self.kernel, str) and self.kernel in KERNELS_OF_GAMMA):
+        if not (isinstance(self.kernel, str) and self.kernel in KERNELS_OF_GAMMA):
             return {}
+        # sub-problems have the gamma of all samples
         return {"gamma": find_gamma(self.kernel, self.gamma, sample.X, sample.masses)}
 
 

@@ -39,6 +39,7 @@ from cvxens.colgen.oracles import (
 from cvxens.colgen.protocols import list_parameters
 from cvxens.errors import InvalidInput, refusing
 from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Rule, Scaled, SignedTree, Stump
+from cvxens.rounding import LARGEST
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
 from cvxens.types import Array, Data, Given, Labels, Matrix, Numbers
 
@@ -64,7 +65,10 @@ class Accepts:
             given = np.asarray(y)
             given = given.astype(np.float64) if given.dtype.kind in "OSU" else given + 0.0
         read, targets = self.read(estimator, X, None if y is None else given, reset=reset, y_numeric=True)
-        return read, targets.astype(np.float64)
+        size = float(np.abs(targets := targets.astype(np.float64)).max())
+        if size and not 1 / LARGEST < size < LARGEST:
+            raise InvalidInput("y", f"found targets of up to {size:.3g}", "give them in other units: squares count")
+        return read, targets
 
     def _coded(self, estimator: BaseEstimator, X: Data, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.

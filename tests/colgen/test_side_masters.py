@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import assert_optimum, assert_over_all, noisy, solve_all
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation
@@ -104,7 +104,7 @@ def test_bounds_on_losses_hold_at_the_weights_of_the_reference(seed):
     assert runs[1].certificate.primal == pytest.approx(runs[0].certificate.primal, rel=4e-6)
 
 
-@settings(max_examples=25)
+@example(3598, True, False)
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
 def test_bounds_on_slacks_raise_prices_in_interior_points(seed, intercept, nonnegative):
     random = np.random.default_rng(seed)

@@ -329,7 +329,8 @@ def write_variables(stack: Stack, loss: SideLoss, u: Array, unit: float) -> Arra
     if prices is None:
         return stack.split(u) / unit
     v = stack.split(u + prices @ loss.pulls)
-    v[stack.n_copied :] = prices / stack.scale
+    # a bound that no price can help has the scale 0
+    v[stack.n_copied :] = prices / np.where(stack.scale > 0, stack.scale, 1.0)
     return v / unit
 
 

@@ -43,7 +43,7 @@ from cvxens.colgen.protocols import (
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, Ramp, Scaled, negate
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY, measure_spread
 from cvxens.tables import Feature
 from cvxens.types import Array, Data
 
@@ -469,14 +469,16 @@ def list_ramps(
             continue
         known = ~np.isnan(X[:, j])
         x, masses = X[known, j], None if sample_weight is None else np.asarray(sample_weight)[known]
-        mean = np.average(x, weights=masses)
-        slope = 1 / float(np.sqrt(np.average((x - mean) ** 2, weights=masses)))
+        spread = measure_spread(x[:, np.newaxis], masses)
+        if not TINY <= spread <= 1 / TINY / len(x):
+            # no float holds its slope, or sums of its values
+            continue
+        mean, slope = np.average(x, weights=masses), 1 / spread
         bends = [(float(mean), 0), *((float(t), side) for t in knots for side in (1, -1))]
         for t, side in bends:
-            # max(t - x, 0) falls
-            rises = -1 if side < 0 else 1
             for sign in (1, -1) if sided else (1,):
-                if not sides[j] or sides[j] == sign * rises:
+                # max(t - x, 0) falls
+                if sides[j] in {0, -sign if side < 0 else sign}:
                     yield Ramp(j, t, side, sign * slope)
 
 
