@@ -905,8 +905,8 @@ class Search:
 
     def _find_size(self, columns: Sequence[Column]) -> float:
         """Return the size below which objectives are near 0, of hypotheses as large as those in the master."""
-        sizes = (float(np.abs(column.values).max()) for column in columns[self._n_measured :])
-        self._largest = max([self._largest, *sizes])
+        for column in columns[self._n_measured :]:
+            self._largest = max(self._largest, float(np.abs(column.values).max()))
         self._n_measured = len(columns)
         return self.formulation.find_size(self._largest)
 
