@@ -406,7 +406,9 @@ class _Columns:
             return
         columns = [*self.entered, *priced.columns]
         # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
-        largest = max((float(np.ptp(h) + np.abs(h).min()) for h in (column.values for column in columns)), default=0.0)
+        largest = 0.0
+        for h in map(attrgetter("values"), columns):
+            largest = max(largest, float(np.ptp(h) + np.abs(h).min()))
         scale = largest * float(np.abs(solution.s).sum())
         for name, (claimed, actual) in claims.items():
             size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)

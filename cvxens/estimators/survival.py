@@ -225,9 +225,7 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
         return Formulation(self._loss(sample), penalty)
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> Attributes:
-        f = np.zeros(len(sample.times))
-        for column, w in zip(run.columns, run.weights, strict=True):
-            f += w * column.values
+        f = sum(map(np.multiply, run.weights, [column.values for column in run.columns]), np.zeros(len(sample.times)))
         # Breslow's cumulative hazard of the score 0
         loss, times = self._loss(sample), np.unique(sample.times)
         hazards = np.concatenate([[0.0], np.exp(loss.log_hazards(f))])
