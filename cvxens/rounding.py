@@ -1,4 +1,4 @@
-"""Error bounds of floating-point evaluation, and sums of products that lose no digits to cancellation.
+"""Error bounds of floating-point evaluation, sums that lose no digits to cancellation, deviations in any unit.
 
 A certificate counts what rounding can have done to its two values (`cvxens.certificates`). Two things keep that small:
 products are evaluated as if in twice the precision (Ogita, Rump & Oishi 2005, *Accurate sum and dot product*), where

@@ -890,10 +890,10 @@ def check_shape(argument: str, values: ArrayLike, shape: tuple[int, ...]) -> Arr
 
 def refuse_idle(estimator: BaseEstimator) -> None:
     """Raise where a parameter is not at its default that counts for nothing beside the value of another one."""
-    given, usual = (one.get_params(deep=False) for one in (estimator, type(estimator)()))
+    given, usual = estimator.get_params(deep=False), signature(type(estimator)).parameters
     for name, (other, values) in estimator._counts_beside.items():
         counts = not {name, other} <= given.keys() or any(np.array_equal(given[other], value) for value in values)
-        if not counts and not np.array_equal(given[name], usual[name]):
+        if not counts and not np.array_equal(given[name], usual[name].default):
             found = f"found {given[name]!r:.100}, which counts for nothing beside {other}={given[other]!r:.100}"
             raise InvalidInput(name, found, f"leave it out, or give {other}={' or '.join(map(repr, values))}")
 
