@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import signature
@@ -777,13 +777,12 @@ class Classifier(ClassifierMixin, Learner):
         """Solve the problems of the classes of a sample; returns the fitted attributes, lists over these."""
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
         # random states and the like are copied, so that the order in which parts are fitted does not matter
-        parts = self._make_parts(sample.classes, lambda _: deepcopy(parameters))
+        parts, here = self._make_parts(sample.classes, lambda _: deepcopy(parameters)), copy_context()
 
         def tasks() -> Iterator[Any]:
             for k, (part, problem) in enumerate(zip(parts, self._problems(sample), strict=True)):
-                # Ctrl-C ends those that have not begun, too
-                is_over = find_reason() is Ending.INTERRUPTED
-                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem), is_over)
+                # Ctrl-C ends those that have not begun, too, whichever thread hands them out
+                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem), here.run(find_reason))
 
         fitted = join_parts(Parallel(self.n_jobs, pre_dispatch="n_jobs")(tasks()), self.fitted)
         if find_reason() is Ending.INTERRUPTED:
@@ -846,12 +845,12 @@ def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
     return {"estimators_": parts, **lists}
 
 
-def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, is_over: bool) -> Any:
+def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, reason: Ending) -> Any:
     found = dict(task.known)
     with catch_warnings(), limit_time(time_limit(part), alone=True) as clock, follow_fit(task, found):
         # Ctrl-C is told of once, of the whole fit
         filterwarnings("ignore", f".*: {Ending.INTERRUPTED.value}", ConvergenceWarning)
-        clock.interrupted = is_over
+        clock.interrupted = reason is Ending.INTERRUPTED
         found |= part._solve(sample.merge() if part._merges() else sample)
     part._adopt(found)
     return part
