@@ -276,8 +276,7 @@ class Perceptrons(SampledOracle):
     def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
         start: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
-        w = start.sign * np.append(start.theta, -start.alpha)
-        w = descend(self.sample, output, w, self.epochs, self._random)
+        w = descend(self.sample, output, start.sign * np.append(start.theta, -start.alpha), self.epochs, self._random)
         direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
         if np.ptp(project(self.sample, [direction])) == 0:
             return column
@@ -292,14 +291,19 @@ def descend(X: Array, s: Array, w: Array, epochs: int, random: np.random.Generat
     directions, which are uniform on the cube and leave the intercept alone (Li and Lin, Optimizing 0/1 loss
     for perceptrons by random coordinate descent, IJCNN 2007).
     """
-    n_features = X.shape[1]
-    intercept = np.eye(n_features + 1)[-1]
-    for epoch in range(epochs):
-        direction = intercept
-        if epoch % (n_features + 1):
-            direction = np.append(random.uniform(-1.0, 1.0, n_features), 0.0)
-        w = w + step(X @ w[:-1] + w[-1], X @ direction[:-1] + direction[-1], s) * direction
-        w = w / max(np.linalg.norm(w), np.finfo(float).tiny)
+    lines = np.zeros((epochs, len(w)))
+    lines[:: len(w), -1] = 1.0
+    moved = lines[:, -1] == 0
+    lines[moved, :-1] = random.uniform(-1.0, 1.0, (np.count_nonzero(moved), len(w) - 1))
+    return search_lines(np.ascontiguousarray(X, np.float64), s, w, lines)
+
+
+@njit(cache=True)
+def search_lines(X: Array, s: Array, w: Array, lines: Array) -> Array:
+    """Go along one line after the other to where the edge is largest, each time with w brought back to norm 1."""
+    for k in range(len(lines)):
+        w = w + step(X @ w[:-1] + w[-1], X @ lines[k, :-1] + lines[k, -1], s) * lines[k]
+        w = w / max(np.linalg.norm(w), np.finfo(np.float64).tiny)
     return w
 
 
