@@ -109,8 +109,7 @@ def scores_of(model):
     return list(np.atleast_2d(model.decision_function(X).T))
 
 
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("estimator", MANY, ids=str)
+@pytest.mark.thinned(1, y=[TWO, THREE], estimator=MANY)
 def test_shapes_of_all_scores_add_up_to_them(estimator, y):
     model = estimator.fit(X, y)
     display = ShapeDisplay.from_estimator(model, X)
