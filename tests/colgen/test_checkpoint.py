@@ -186,7 +186,8 @@ def test_killed_again_and_again(tmp_path, monkeypatch, whole):
 def test_killed_by_the_system(tmp_path, whole):
     kept = Checkpoint(tmp_path / "run")
     killed_run.killed_after(0.3, kept.path)
-    assert goes_on(killed_run.run(kept), read_rows(kept.path), whole)
+    rows = read_rows(kept.path)
+    assert goes_on(killed_run.run(kept), rows, whole)
 
 
 def test_what_is_done_is_returned_at_once(tmp_path):

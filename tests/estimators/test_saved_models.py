@@ -57,7 +57,7 @@ SAMPLES = {n: (MinMaxScaler().fit_transform(X), y) for n, (X, y) in {2: two_clas
 X, Y = SAMPLES[2]
 
 SEVERAL = ("depth_two_trees", "depth_three_trees", "pair_rules", "boxes")
-QUICK = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "pairs": False}
+QUICK = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "pairs": False, "max_updates": 5}
 VARIANTS = {
     "perceptrons of a kernel": InfiniteEnsembleSVC(Perceptron(), solver="blockwise"),
     "gaussian": InfiniteEnsembleSVC("gaussian", C=10.0, solver="blockwise"),
