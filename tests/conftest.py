@@ -66,16 +66,20 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def cover(rows, strength):
-    """Return the places of a few rows in which any so many values that are together in a row are so again."""
-    shown = [{*combinations(enumerate(row), strength)} for row in rows]
+    """Return the places of a few rows in which any so many values that are together in a row are so again.
+
+    >>> rows = ["ace", "acf", "ade", "adf", "bce", "bcf", "bde", "bdf"]
+    >>> [[rows[k] for k in cover(rows, strength)] for strength in (1, 2)]
+    [['ace', 'bdf'], ['ace', 'bdf', 'acf', 'bde', 'ade', 'bcf']]
+    """
+    values = [list(enumerate(row)) for row in rows]
+    shown = [{*combinations(each, strength)} for each in values]
     missing, used, kept = set().union(*shown), Counter(), []
     while missing:
         # of those that show as many new ones, the row whose values were used the least
-        best = max(
-            range(len(rows)), key=lambda k: (len(shown[k] & missing), -sum(used[at] for at in enumerate(rows[k])))
-        )
+        best = max(range(len(rows)), key=lambda k: (len(shown[k] & missing), -sum(used[at] for at in values[k])))
         missing -= shown[best]
-        used.update(enumerate(rows[best]))
+        used.update(values[best])
         kept.append(best)
     return kept
 

@@ -123,8 +123,7 @@ def test_the_duality_gap_of_several_classes_closes(seed, J, exponent, nonnegativ
     assert gap(formulation, H, y, found := solved(formulation, H, y)) <= 1e-8 * found.objective
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=["l1", "l2"])
-@pytest.mark.parametrize("C", [1e-3, 0.05, 1.0, 1e3])
+@pytest.mark.product(penalty=PENALTIES, C=[1e-3, 0.05, 1.0, 1e3])
 def test_the_logistic_optimum_is_that_of_scikit_learn(penalty, C):
     H, y = drawn(2, 80, 6)
     sparse = isinstance(penalty, L1)

@@ -38,8 +38,7 @@ def histories(model):
     return model.history_ if hasattr(model, "estimators_") else [model.history_]
 
 
-@pytest.mark.parametrize("estimator", [AdaBoostClassifier(n_rounds=8), AdaBoostMHClassifier(n_rounds=8)])
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.product(estimator=[AdaBoostClassifier(n_rounds=8), AdaBoostMHClassifier(n_rounds=8)], y=[TWO, THREE])
 def test_the_convergence_of_boosting_is_its_margin_below_the_edges(estimator, y, ax):
     model = estimator.fit(X, y)
     display = ConvergenceDisplay.from_estimator(model, ax=ax)
