@@ -23,7 +23,7 @@ INPUTS := pyproject.toml constraints.txt Makefile
 
 INPUTS_OF_OLDEST := pyproject.toml constraints-oldest.txt Makefile
 
-.PHONY: demo test test-oldest mutants notebooks fuzz reproduce pages docs paper lint dist clean
+.PHONY: demo test test-oldest sweep mutants notebooks fuzz reproduce pages docs paper lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
@@ -34,6 +34,10 @@ test: $(VENV)/.test
 # the core with the least version of everything that it depends on
 test-oldest: $(OLDEST)/.core
 	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal $(CORE)
+
+# deeper versions of tests, which `make test` leaves out
+sweep: $(VENV)/.test
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal -m sweep
 
 # faults in copies of the package, each of which its tests have to find; NAMES="checker bands" for some
 mutants: $(VENV)/.test

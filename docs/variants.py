@@ -12,7 +12,7 @@ HEAD = """# Variants
 
 {count} formulations of boosting, each in at most ten lines: what is minimised, where it is from, and the code.
 Every one of them is proven over all stumps, to a certified relative gap of 1e-6, and is equal to the same problem over
-all columns at once, solved in cvxpy: on small samples in the tests, on others by
+all columns at once, solved in cvxpy: on small samples in the tests (`make sweep` has all), on others by
 `python tests/fuzz/fuzz.py variants 1670`. This page is written by `python docs/variants.py`.
 
 In the code `z` are margins, `f` or `F` scores, `w` or `W` weights, and `d` the data: {data}

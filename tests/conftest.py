@@ -9,6 +9,8 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter, defaultdict
+from itertools import combinations
 from pathlib import Path
 
 import joblib
@@ -46,7 +48,7 @@ settings.register_profile(
     # random, and derandomised where CI is set: the profile that hypothesis itself begins with
     parent=settings.get_profile(settings.get_current_profile_name()),
     # seeds are new in every run; many in one are `make fuzz`, but for tests that ask for a number of their own
-    max_examples=25,
+    max_examples=15,
     # no test fails for the time that it takes
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
@@ -63,6 +65,55 @@ def pytest_xdist_auto_num_workers(config):
     return joblib.cpu_count()
 
 
+def cover(rows, strength):
+    """Return the places of a few rows in which any so many values that are together in a row are so again.
+
+    >>> rows = ["ace", "acf", "ade", "adf", "bce", "bcf", "bde", "bdf"]
+    >>> [[rows[k] for k in cover(rows, strength)] for strength in (1, 2)]
+    [['ace', 'bdf'], ['ace', 'bdf', 'acf', 'bde', 'ade', 'bcf']]
+    """
+    values = [list(enumerate(row)) for row in rows]
+    shown = [{*combinations(each, strength)} for each in values]
+    missing, used, kept = set().union(*shown), Counter(), []
+    while missing:
+        # of those that show as many new ones, the row whose values were used the least
+        best = max(range(len(rows)), key=lambda k: (len(shown[k] & missing), -sum(used[at] for at in values[k])))
+        missing -= shown[best]
+        used.update(values[best])
+        kept.append(best)
+    return kept
+
+
+def name_type(value):
+    """Return what is shown of a value in the name of a test, None for what pytest shows itself."""
+    return None if hasattr(value, "__name__") or type(value).__module__ == "builtins" else type(value).__name__
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test the parameters that stand in the marks `product` and `thinned`."""
+    for mark in metafunc.definition.iter_markers():
+        if mark.name in {"product", "thinned"}:
+            for name in [name for name in mark.kwargs if name != "where"]:
+                metafunc.parametrize(name, mark.kwargs[name], ids=name_type)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what `thinned` leaves to `make sweep`: of products of parameters, or where a function says so."""
+    families = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("thinned"):
+            families[item.nodeid.partition("[")[0]].append(item)
+    for family in families.values():
+        mark, given = family[0].get_closest_marker("thinned"), [item.callspec.params for item in family]
+        if mark.args:
+            kept = cover([tuple(map(id, values.values())) for values in given], *mark.args)
+        else:
+            kept = [k for k, values in enumerate(given) if not mark.kwargs["where"](**values)]
+        for k in set(range(len(family))).difference(kept):
+            family[k].add_marker("sweep")
+
+
 # fifteen thousand tests stay until the end: to search what they hold for circles, again and again while their number
 # grows, is more than half of the time of collecting them
 gc.disable()
@@ -73,3 +124,5 @@ def pytest_collection_finish():
     """Take what was collected out of every later search for garbage."""
     gc.freeze()
     gc.enable()
+    # models of cvxpy are many small objects of short lives: a search at every 700 is a tenth of the time of tests
+    gc.set_threshold(20_000, 10, 10)

@@ -132,9 +132,7 @@ def test_bins_and_what_is_inside_them_have_every_edge(seed, kind, n_bins):
             assert found.squares[0] == (inside**2).sum()
 
 
-@pytest.mark.parametrize("n_threads", [0, 1, 2, 7])
-@pytest.mark.parametrize("n_tasks", [0, 1, 3, 100])
-@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.product(n_threads=[0, 1, 2, 7], n_tasks=[0, 1, 3, 100], guided=[False, True])
 def test_slices_hold_every_task_once(n_tasks, n_threads, guided):
     visited = np.zeros(n_tasks, int)
 
@@ -150,8 +148,7 @@ def test_slices_hold_every_task_once(n_tasks, n_threads, guided):
     assert guided or len(parts) <= max(1, n_threads)
 
 
-@pytest.mark.parametrize("kind", ["csc", "csr", "coo", "lil", "dok", "dia", "bsr"])
-@pytest.mark.parametrize("dtype", [np.float64, np.uint8, bool])
+@pytest.mark.product(kind=["csc", "csr", "coo", "lil", "dok", "dia", "bsr"], dtype=[np.float64, np.uint8, bool])
 def test_one_column_of_any_matrix(kind, dtype):
     dense = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]], dtype)
     for feature in (0, 1, 2, -1):

@@ -19,6 +19,9 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for path in (ROOT / "notebooks").glob("*.py") if not path.stem.startswith("_"))
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 
+LONG = {"a_new_boosting_algorithm", "a_real_table", "from_paper_to_proof"}
+"""These are a half of the time of all; `make docs` executes them, too."""
+
 LARGEST = 500_000
 """Bytes of a notebook with its outputs."""
 
@@ -46,6 +49,7 @@ def show(value):
         getattr(value, "_repr_html_", value.__repr__)()
 
 
+@pytest.mark.thinned(where=lambda script: script.stem in LONG)
 @EACH
 def test_a_notebook_runs(script, monkeypatch, capsys):
     """Cell by cell in this process, figures drawn after each, as a kernel does; a warning is an error."""

@@ -33,7 +33,7 @@ def assert_same_optimum(formulation, X, y, **options):
     return run
 
 
-@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.thinned(1, constant=[True, False])
 @pytest.mark.parametrize(
     "formulation",
     [

@@ -60,6 +60,7 @@ FORMULATIONS = {
 }
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("name", "n_features", "constant"),
     [*((name, d, True) for name in FORMULATIONS for d in (1, 2)), *(("soft margin", d, False) for d in (1, 2))],

@@ -196,8 +196,7 @@ def test_squares_are_between_their_bounds_in_every_round(formulation, oracle, ma
         assert run.certificate.primal <= most * (1 + tol)
 
 
-@pytest.mark.parametrize("oracle", list(ORACLES))
-@pytest.mark.parametrize("tol", [1e-6, 0.2])
+@pytest.mark.thinned(1, oracle=list(ORACLES), tol=[1e-6, 0.2])
 def test_a_resumed_run_has_the_bounds_of_the_start(tmp_path, oracle, tol):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(N, 2)).round(1)
@@ -258,8 +257,7 @@ TABLE = np.array([[1.0, 3.0], [1.0, -5.0], [1.0, 1.0]])
 S = np.array([0.5, 0.25, -0.25])
 
 
-@pytest.mark.parametrize("free", [True, False])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.product(free=[True, False], sign=[1.0, -1.0])
 def test_the_edges_of_the_start_are_in_the_bounds(free, sign):
     """The edge of the second column is 0.5 * 3 - 0.25 * 5 - 0.25 = 0, of its shifted twin it is not."""
     table = np.column_stack([TABLE, [2.0, 4.0, -4.0]])

@@ -102,9 +102,7 @@ def test_resumed_with_any_oracle_it_has_what_was_found(tmp_path, name):
     assert resumed.decision_function(sample).shape == whole.decision_function(sample).shape
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
-@pytest.mark.parametrize("first", [1, 4, 9])
-@pytest.mark.parametrize("start", ["none", "own", "foreign"])
+@pytest.mark.thinned(2, name=FORMULATIONS, first=[1, 4, 9], start=["none", "own", "foreign"])
 def test_resumed_with_any_formulation_it_ends_at_the_optimum(tmp_path, name, first, start):
     formulation, labels = FORMULATIONS[name]
     start = {
@@ -186,11 +184,10 @@ def test_killed_again_and_again(tmp_path, monkeypatch, whole):
 
 
 def test_killed_by_the_system(tmp_path, whole):
-    for seconds in (0.05, 0.3):
-        kept = Checkpoint(tmp_path / str(seconds))
-        killed_run.killed_after(seconds, kept.path)
-        rows = read_rows(kept.path)
-        assert goes_on(killed_run.run(kept), rows, whole)
+    kept = Checkpoint(tmp_path / "run")
+    killed_run.killed_after(0.3, kept.path)
+    rows = read_rows(kept.path)
+    assert goes_on(killed_run.run(kept), rows, whole)
 
 
 def test_what_is_done_is_returned_at_once(tmp_path):

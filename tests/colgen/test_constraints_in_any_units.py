@@ -36,8 +36,7 @@ def find_margins(run):
     return y * run.decision_function(X)
 
 
-@pytest.mark.parametrize("s", [1e-10, 1e-6, 1.0, 1e8])
-@pytest.mark.parametrize("held", HELD)
+@pytest.mark.thinned(1, s=[1e-10, 1e-6, 1.0, 1e8], held=HELD)
 def test_units_of_a_constraint_change_nothing(held, s):
     due = solve_all(H, y, logistic, lambda w: 0.5 * cp.norm1(w), intercept=True, constraints=HELD[held](1.0), tol=1e-8)
     formulation = Formulation(logistic, L1(0.5), intercept=True, constraints=HELD[held](s))

@@ -212,8 +212,7 @@ def test_steps_are_timed():
         assert step.pricing_seconds > 0
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("oracle", [PlainTable, Table])
+@pytest.mark.product(seed=range(4), oracle=[PlainTable, Table])
 def test_squares_are_never_halved_by_a_hypothesis_and_its_negation(oracle, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20, 2))

@@ -70,8 +70,7 @@ def test_its_limits_are_l1_and_squared_l2():
     assert optimum["nearly l2"] == pytest.approx(optimum["l2"], rel=1e-5)
 
 
-@pytest.mark.parametrize("eta", [0.5, 20.0, 1e3])
-@pytest.mark.parametrize("nu", [0.2, 0.5, 1.0])
+@pytest.mark.thinned(1, eta=[0.5, 20.0, 1e3], nu=[0.2, 0.5, 1.0])
 def test_erlpboost_over_all_stumps(eta, nu):
     X, y = drawn(6)
     n = len(y)

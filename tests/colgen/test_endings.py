@@ -35,7 +35,7 @@ def seeded(name):
     return ORACLES[name](random_state=0) if name != "trees" else ORACLES[name]()
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.thinned(1, name=ORACLES)
 @pytest.mark.parametrize(
     "formulation", [formulations.svm(1.0), formulations.soft_margin(0.3), formulations.lpboost(0.1)], ids=str
 )

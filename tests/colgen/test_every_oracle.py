@@ -68,7 +68,7 @@ def solve(formulation: str, make, **limits):
     return column_generation(FORMULATIONS[formulation], make(X), np.where(labels > 0, 1.0, -1.0), **limits)
 
 
-@pytest.mark.parametrize("formulation", ["P4", "CGEns", "SLS"])
+@pytest.mark.thinned(1, formulation=["P4", "CGEns", "SLS"])
 @pytest.mark.parametrize(("make", "exact"), ORACLES)
 def test_the_objective_falls_the_same_way_by_a_seed_and_only_a_bound_on_the_edge_is_a_proof(formulation, make, exact):
     run, again = (solve(formulation, make, max_columns=10) for _ in range(2))
@@ -144,8 +144,7 @@ def test_thresholds_of_quantile_stumps_are_at_quantiles():
     np.testing.assert_allclose([stump.threshold for stump in stumps], np.arange(100, 1000, 100), atol=1)
 
 
-@pytest.mark.parametrize("formulation", ["P4", "CGEns", "SLS"])
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.thinned(1, formulation=["P4", "CGEns", "SLS"], name=EXACT)
 def test_a_finite_set_is_solved_to_the_optimum_of_the_dense_problem(formulation, name):
     _, labels = sample()
     H, y = list_columns(name, sample()[0])[0], np.where(labels > 0, 1.0, -1.0)

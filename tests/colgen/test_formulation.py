@@ -52,7 +52,7 @@ def elastic_net(w):
     return 0.6 * cp.norm1(w) + 0.3 * cp.sum_squares(w)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.thinned(1, penalty=PENALTIES)
 @pytest.mark.parametrize(("loss", "intercept"), [*((loss, True) for loss in LOSSES), ("hinge", False)])
 def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, intercept):
     optimum = solve_all(H, y, LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept, tol=1e-9)

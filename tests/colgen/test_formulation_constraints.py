@@ -55,6 +55,7 @@ FAR = {
 """What no constant score satisfies: a phase 1 reaches it."""
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("loss", "penalty", "held"),
     [
@@ -107,8 +108,7 @@ def test_what_is_no_list_of_convex_constraints_is_named(constraints):
         column_generation(formulation, Stumps(X), y)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalty", [L1(0.8), SquaredL2(1.0), Simplex()])
+@pytest.mark.thinned(2, intercept=[False, True], penalty=[L1(0.8), SquaredL2(1.0), Simplex()])
 @pytest.mark.parametrize(
     "held",
     [lambda z: [z >= 0.1], lambda z: [z[0] >= 1, z[0] <= 0.5], lambda z: [z[0] == 1, z[1] == 1]],

@@ -121,8 +121,7 @@ def test_the_optimum_with_squared_weights(seed):
     assert_optimum(run, SVMPrimal(H, y, C=0.1).solve().objective, rel=1e-5)
 
 
-@pytest.mark.parametrize("n_levels", [62, 63, 64, 65, 66, 130, 300])
-@pytest.mark.parametrize("Oracle", [Stumps, QuantileStumps])
+@pytest.mark.thinned(1, n_levels=[62, 63, 64, 65, 66, 130, 300], Oracle=[Stumps, QuantileStumps])
 def test_many_levels_are_what_their_indicators_are(n_levels, Oracle):
     random = np.random.default_rng(n_levels)
     codes, x = random.permutation(np.arange(320) % n_levels).astype(float), random.normal(size=(320, 1)).round(1)

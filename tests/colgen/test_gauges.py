@@ -55,7 +55,7 @@ def stumps_by_feature(X):
     return [all_stumps(X[:, [j]])[:, :-1] for j in range(X.shape[1])]
 
 
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.thinned(1, intercept=[True, False])
 @pytest.mark.parametrize(
     ("loss", "weight"), [(Hinge(1.0), 1.5), (Hinge(0.5), 0.3), (Logistic(1.0), 0.8), (Logistic(2.0), 0.5)], ids=str
 )

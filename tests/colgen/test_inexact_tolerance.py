@@ -71,8 +71,7 @@ def test_asked_again_with_nothing_new_it_comes_to_be_exact(edge, share):
     assert all(later < earlier for earlier, later in pairwise(allowed))
 
 
-@pytest.mark.parametrize("name", MASTERS)
-@pytest.mark.parametrize("oracle", ORACLES)
+@pytest.mark.product(name=MASTERS, oracle=ORACLES)
 def test_runs_end_at_the_optimum_of_exact_masters_and_never_rise(name, oracle):
     formulation, master = MASTERS[name]
     loose, exact = (

@@ -19,8 +19,7 @@ X, y = noisy(60, 4, seed=1)
 H = all_stumps(X)
 
 
-@pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.thinned(1, weight=[1e-6, 1.0, 1e6], scale=[1e-4, 1.0, 1e4])
 def test_columns_of_any_values_at_any_scale_of_price_and_weight(weight, scale):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(len(y), 40))

@@ -28,7 +28,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.thinned(1, kind=VALUES)
 @pytest.mark.parametrize(("n_rows", "n_samples"), [(1, 2), (7, 50), (40, 3 * BLOCK + 5), (900, 2 * BLOCK + 300)])
 def test_products_are_those_of_the_array(kind, n_rows, n_samples):
     rng = np.random.default_rng(0)

@@ -53,8 +53,7 @@ def test_a_factor_that_rounding_has_made_indefinite_is_kept_usable():
     assert_allclose(A @ factor.solve(right), right, rtol=1e-6)
 
 
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, 1e12])
-@pytest.mark.parametrize("n_samples", [8, 60])
+@pytest.mark.product(C=[1e-6, 1.0, 1e6, 1e12], n_samples=[8, 60])
 def test_duplicated_constant_and_badly_scaled_columns(C, n_samples):
     H, L = drawn(1, n_samples, 6)
     H = np.column_stack([H, H, np.ones(n_samples), 1e4 * H[:, :2], 1e-4 * H[:, :2], -H])

@@ -135,6 +135,7 @@ def optimum(name):
     return CASES[name].optimum()
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("name", "master"), SUPPORTED, ids=ids)
 def test_the_optimum_over_all_stumps_is_reached_and_bounded_in_every_round(name, master):
     case = CASES[name]
@@ -219,8 +220,7 @@ def test_the_gap_of_a_squared_penalty_is_the_sum_of_squared_edges_outside(name):
     assert len(inside) > H.shape[1] / 2
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.product(n_classes=[2, 3, 4], C=[1e-3, 1.0, 1e3])
 def test_least_squares_by_the_closed_form_with_any_number_of_classes(n_classes, C):
     rng = np.random.default_rng(n_classes)
     L = simplex_codes(n_classes)[np.arange(N) % n_classes]
@@ -302,8 +302,7 @@ RULES = st.none() | st.builds(
 )
 
 
-@pytest.mark.parametrize("margins", [False, True], ids=["hinge", "soft minimum"])
-@pytest.mark.parametrize("master", [HighsMaster, InteriorPointMaster])
+@pytest.mark.thinned(1, margins=[False, True], master=[HighsMaster, InteriorPointMaster])
 @given(
     sample=degenerate(30, 6),
     C=st.sampled_from([1e-6, 1e-3, 0.02, 0.05, 0.4, 0.5, 1.0, 20.0, 30.0, 1e3, 1e6]),

@@ -56,6 +56,7 @@ def test_the_smallest_set_whose_hypotheses_all_point_the_wrong_way():
     assert_optimum(column_generation(Formulation(Hinge(5.0), L1(), nonnegative=True), oracle, y), 20.0)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("penalty", [L1(), SquaredL2(), ElasticNet(0.5, 0.5)], ids=lambda p: type(p).__name__)
 @pytest.mark.parametrize("loss", [Hinge(0.7), Logistic(0.7)], ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("oracle", [OneSided, Undeclared])
@@ -117,6 +118,7 @@ def test_the_loop_by_itself_prices_both_signs():
         assert last.incumbent.solution.objective == pytest.approx(1.0)
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize("penalty", [L1(0.8), SquaredL2(1.5), RowNorms(1.2), RowNorms(1.5, np.inf)], ids=str)
 @pytest.mark.parametrize("columns_per_round", [1, None])
 def test_with_several_outputs_a_hypothesis_and_its_negation_may_both_have_weights(penalty, columns_per_round):
@@ -127,8 +129,7 @@ def test_with_several_outputs_a_hypothesis_and_its_negation_may_both_have_weight
     assert_over_all(formulation, oracles.Stumps(X, columns_per_round=columns_per_round), tol=1e-7)
 
 
-@pytest.mark.parametrize("penalty", [SquaredL2(1.5), L1(0.8), RowNorms(1.2)], ids=str)
-@pytest.mark.parametrize("seed", [2, 9])
+@pytest.mark.product(penalty=[SquaredL2(1.5), L1(0.8), RowNorms(1.2)], seed=[2, 9])
 def test_columns_that_stay_open_hide_no_others(penalty, seed):
     """Rising stumps, w >= 0, three outputs: a stump with edges of both signs is answered again and again."""
     random = np.random.default_rng(seed)

@@ -103,6 +103,7 @@ def test_products_that_are_kept_are_those_of_all_columns(seed, intercept):
         assert kept.is_near == (drift != 0.06)
 
 
+@pytest.mark.thinned(1)
 @of_every
 @given(st.integers(0, 10**6), SHAPES, st.floats(-4, 3), st.tuples(st.booleans(), st.booleans()))
 def test_the_duality_gap_closes(loss, penalty, seed, shape, exponent, forms):
@@ -122,8 +123,7 @@ def test_the_duality_gap_of_several_classes_closes(seed, J, exponent, nonnegativ
     assert gap(formulation, H, y, found := solved(formulation, H, y)) <= 1e-8 * found.objective
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=["l1", "l2"])
-@pytest.mark.parametrize("C", [1e-3, 0.05, 1.0, 1e3])
+@pytest.mark.product(penalty=PENALTIES, C=[1e-3, 0.05, 1.0, 1e3])
 def test_the_logistic_optimum_is_that_of_scikit_learn(penalty, C):
     H, y = drawn(2, 80, 6)
     sparse = isinstance(penalty, L1)
@@ -145,8 +145,7 @@ def test_growing_in_blocks_equals_all_at_once(loss, penalty):
     assert_allclose(grown.w, cold.w, atol=1e-4)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.product(intercept=[True, False], nonnegative=[True, False])
 @of_each
 def test_duplicated_negated_and_empty_columns_change_nothing(loss, nonnegative, intercept):
     H, y = drawn(3, 40, 7)

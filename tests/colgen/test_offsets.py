@@ -43,8 +43,7 @@ def solve(name, table, **options):
     return column_generation(FORMULATIONS[name], Pool(table), labels, **{"tol": 1e-7, **options})
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
-@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.product(name=FORMULATIONS, offset=OFFSETS)
 def test_an_intercept_absorbs_offsets(name, offset):
     plain = solve(name, H)
     run = assert_optimum(solve(name, H + offset * np.array([1.0, 0.0, -1.0])), plain.certificate.primal, gap=1e-7)

@@ -115,6 +115,7 @@ def labels_of(name):
     return None if LOSSES[name](0.7).on_scores else y
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("name", "penalty", "nonnegative", "intercept"),
     [
@@ -148,9 +149,7 @@ INTERIOR = {
 """Losses, the same in units of their own, and the unit."""
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("name", INTERIOR)
+@pytest.mark.thinned(2, nonnegative=[False, True], intercept=[False, True], name=INTERIOR)
 def test_the_interior_point_master_takes_them_too(name, intercept, nonnegative):
     """Whatever the unit of the targets; where rho is above 0 the sum of u has reached its limit."""
     (loss, plain, unit), labels = INTERIOR[name], y if name.startswith("worst") else None
@@ -174,8 +173,7 @@ def test_targets_far_from_zero_cost_no_digits_where_there_is_an_intercept(name):
         assert_optimum(run, found.certificate.primal)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("name", [name for name in LOSSES if name != "one's own"])
+@pytest.mark.thinned(1, intercept=[False, True], name=[name for name in LOSSES if name != "one's own"])
 def test_weights_that_come_without_multipliers_are_certified(name, intercept):
     """What a run found, its multipliers left out: those of kinks are fitted to the weights."""
     formulation = Formulation(LOSSES[name](PRICES), L1(0.9), intercept=intercept)
@@ -185,8 +183,7 @@ def test_weights_that_come_without_multipliers_are_certified(name, intercept):
     assert found.holds(1e-5)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.product(nonnegative=[False, True], intercept=[False, True])
 def test_squares_of_several_outputs_with_an_l1_norm_go_to_newtons_master(intercept, nonnegative):
     targets = np.stack([T, np.cos(X[:, 1]) + 3.0, 0.2 * COUNTS], axis=1)
     formulation = Formulation(

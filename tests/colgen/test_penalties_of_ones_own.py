@@ -41,6 +41,7 @@ SUMS = {
 }
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("name", "nonnegative", "intercept"),
     [*((name, side, True) for name in PENALTIES for side in (False, True)), *((name, True, False) for name in SUMS)],
@@ -68,6 +69,7 @@ PRICED = {
 }
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("name", "nonnegative"), [(name, side) for name in PRICED for side in (False, True)])
 def test_what_a_norm_of_weights_stands_beside_is_proven(name, nonnegative):
     formulation = Formulation(Logistic(1.0), PRICED[name], intercept=True, nonnegative=nonnegative)

@@ -25,8 +25,7 @@ Y = np.where(INSIDE, 1.0, -1.0)
 S = np.where(INSIDE, 3.0, -1.0) * RNG.uniform(0.5, 1.5, 60)
 
 
-@pytest.mark.parametrize("row_norm", [1.0, 2.0])
-@pytest.mark.parametrize("make", [PairRules, Boxes, DepthTwoTrees])
+@pytest.mark.product(row_norm=[1.0, 2.0], make=[PairRules, Boxes, DepthTwoTrees])
 def test_hypotheses_are_ranked_and_bounded_by_a_norm_over_the_outputs(make, row_norm):
     s = np.random.default_rng(1).normal(size=(60, 3))
     oracle = make(X, n_bins=5, columns_per_round=1000)
@@ -58,8 +57,7 @@ def test_what_is_not_allowed_is_in_no_box():
                 assert features <= {0, 1} or features <= {1, 2, 3}
 
 
-@pytest.mark.parametrize("cut", [{"max_nodes": 1}, {"max_seconds": 1e-9}, "the limit of a fit"], ids=str)
-@pytest.mark.parametrize("make", [Boxes, DepthThreeTrees])
+@pytest.mark.product(cut=[{"max_nodes": 1}, {"max_seconds": 1e-9}, "the limit of a fit"], make=[Boxes, DepthThreeTrees])
 def test_a_search_that_is_cut_short_bounds_what_it_has_not_seen(make, cut):
     wide, s = RNG.normal(size=(60, 9)), RNG.normal(size=60)
     exact = make(wide, n_bins=8).price(s)

@@ -129,8 +129,7 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("method", ["solve", "add", "bound"])
-@pytest.mark.parametrize("at", [1, 2, 5])
+@pytest.mark.product(method=["solve", "add", "bound"], at=[1, 2, 5])
 def test_ctrl_c_in_the_master(ctrl_c, method, at):
     run = column_generation(SOFT, Table(H, 1), y, master=Interrupted(method, at))
     assert run.ending is Ending.INTERRUPTED
@@ -140,8 +139,7 @@ def test_ctrl_c_in_the_master(ctrl_c, method, at):
     assert len(run.weights) == len(run.columns)
 
 
-@pytest.mark.parametrize("at", [1, 2, 6])
-@pytest.mark.parametrize("formulation", [SOFT, formulations.lpboost(0.1), formulations.svm(1.0)])
+@pytest.mark.product(at=[1, 2, 6], formulation=[SOFT, formulations.lpboost(0.1), formulations.svm(1.0)])
 def test_ctrl_c_in_pricing(ctrl_c, formulation, at):
     class Pressed(Table):
         calls = count(1)

@@ -60,8 +60,7 @@ def test_one_class_falls_without_end_where_scores_have_an_intercept():
             column_generation(Formulation(loss, L1(), scores=True, intercept=True), Stumps(X))
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.thinned(1, intercept=[False, True], known=[False, True])
 def test_several_outputs_under_constraints(known, intercept):
     """Two regressions whose scores may not cross; with a known loss, and with an expression."""
     loss = SquaredError(0.3, T) if known else partial(lambda t, z: 0.15 * cp.sum_squares(t - z), T)

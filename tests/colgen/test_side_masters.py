@@ -36,9 +36,7 @@ def held(eps, loss):
     return SideLoss(loss, pulls, np.zeros_like(pulls), np.full(2, eps))
 
 
-@pytest.mark.parametrize("master", [HighsMaster, InteriorPointMaster])
-@pytest.mark.parametrize("eps", [0.0, 0.02, 100.0])
-@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.thinned(2, master=[HighsMaster, InteriorPointMaster], eps=[0.0, 0.02, 100.0], nonnegative=[True, False])
 @pytest.mark.parametrize("loss", [Hinge(0.3), Pinball(9 * X[:, 0], 0.8), EpsilonInsensitive(9 * X[:, 1] + 1e3, 0.3)])
 def test_linear_masters_reach_the_optimum_and_hold_exactly(master, eps, nonnegative, loss):
     formulation = Formulation(held(eps, loss), L1(), intercept=True, nonnegative=nonnegative)

@@ -64,6 +64,7 @@ def algorithm_2(H, L, C, epsilon, most=99):
         U = inverse @ (L - b)
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("C", "epsilon"), [(0.05, 0.3), (0.3, 1.0), (0.3, 1e-6)])
 @pytest.mark.parametrize("solver", ["fast", "reference"])
 def test_algorithm_1_as_printed(C, epsilon, solver):
@@ -78,6 +79,7 @@ def test_algorithm_1_as_printed(C, epsilon, solver):
     assert chosen(balanced)[0] != W[0]
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("C", "epsilon"), [(0.05, 0.3), (1.0, 1.0), (1.0, 1e-6)])
 @pytest.mark.parametrize("solver", ["fast", "reference"])
 def test_algorithm_2_as_printed(C, epsilon, solver):

@@ -31,8 +31,7 @@ def stop_early(X, y, **given):
     return StopEarly(X, lambda f: np.logaddexp(0, -y * (f if f.ndim == 1 else f[:, 0])).mean(), **given)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.thinned(1, seed=range(3), name=FORMULATIONS)
 def test_the_ensemble_of_the_least_loss_is_kept_with_its_certificate(name, seed):
     X, y, X_out, y_out = draw(seed)
     formulation = FORMULATIONS[name]

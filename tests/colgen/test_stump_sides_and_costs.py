@@ -99,8 +99,7 @@ def test_answers_are_those_of_brute_force(case, constant, kind, square_sum, row_
         assert rising * (1 - 1e-12) <= priced.rising_square_sum <= rising * (1 + 1e-12) + scale**2
 
 
-@pytest.mark.parametrize("count", [1, 3, 100])
-@pytest.mark.parametrize("square_sum", [True, False])
+@pytest.mark.product(count=[1, 3, 100], square_sum=[True, False])
 def test_many_distinct_values_are_searched_as_all_places_are(square_sum, count):
     rng = np.random.default_rng(1)
     X, s = rng.normal(size=(900, 5)).round(3), rng.normal(size=900)

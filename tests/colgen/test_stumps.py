@@ -71,8 +71,7 @@ def assert_exact(known, s, constant, priced, edges_known_squares=True):
     assert (priced.edge_square_sum < inf) == edges_known_squares
 
 
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("kind", [np.asarray, csr_array, np.float32, np.int32])
+@pytest.mark.thinned(1, n_outputs=[1, 3], kind=[np.asarray, csr_array, np.float32, np.int32])
 def test_many_distinct_values(kind, n_outputs):
     X, s = long_sample(kind, n_outputs=n_outputs)
     known = exact_edges(X.toarray() if kind is csr_array else X, s)
@@ -80,8 +79,7 @@ def test_many_distinct_values(kind, n_outputs):
         assert_exact(known, s, True, Stumps(X, square_sum=square_sum).price(s), square_sum)
 
 
-@pytest.mark.parametrize("spread", [0.001, 0.1, 1, 10])
-@pytest.mark.parametrize("count", [1, 2, 4, 100])
+@pytest.mark.product(spread=[0.001, 0.1, 1, 10], count=[1, 2, 4, 100])
 def test_every_search_gives_the_same_answer(count, spread):
     X, s = long_sample(np.asarray, n_samples=3000)
     s = s[:, 0] * np.exp(spread * np.random.default_rng(0).normal(size=len(s)))
@@ -97,9 +95,7 @@ def test_every_search_gives_the_same_answer(count, spread):
     assert answers[4] == answers[0][:count]
 
 
-@pytest.mark.parametrize("square_sum", [True, False])
-@pytest.mark.parametrize("kind", [np.asarray, csr_array])
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.thinned(2, square_sum=[True, False], kind=[np.asarray, csr_array], count=[1, 3])
 def test_the_best_outside_among_many_values(kind, square_sum, count):
     X, s = long_sample(np.asarray, n_outputs=2)
     stumps = list(list_stumps(X))
@@ -158,8 +154,7 @@ def test_huge_weights_have_no_square_sum():
     assert priced.edge_square_sum == inf
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csc_array])
-@pytest.mark.parametrize("outputs", [(), (2,)])
+@pytest.mark.product(kind=[np.asarray, csc_array], outputs=[(), (2,)])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), parts=st.integers(2, 5))
 def test_the_best_stumps_of_the_parts_of_a_feature(kind, outputs, seed, parts):

@@ -83,8 +83,7 @@ def test_seeded():
     assert not np.array_equal(first.X, other.X)
 
 
-@pytest.mark.parametrize("kind", [csr_array, csc_array, csr_matrix])
-@pytest.mark.parametrize("shape", [(50, 4), (2000, 300)], ids=["whole", "cut down"])
+@pytest.mark.product(kind=[csr_array, csc_array, csr_matrix], shape=[(50, 4), (2000, 300)])
 def test_sparse_is_as_dense(kind, shape):
     X, y = draw_sample(*shape)
     X[X < 0] = 0

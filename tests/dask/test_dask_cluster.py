@@ -74,7 +74,7 @@ def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_pa
         of_several = bits(fit(several, [], *named))
     for n_workers in (1, 2):
         with start(n_workers) as cluster, Client(cluster) as client:
-            for ends in PARTITIONS:
+            for ends in PARTITIONS[n_workers - 1 :: 2]:
                 model = fit(clone(boosted).set_params(client=client), ends, X, y)
                 assert model.client_ is client
                 assert bits(model) == alone

@@ -41,6 +41,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("name", "several"),
     [*((name, False) for name in PAIRS), *((name, True) for name in ("LPBoost", "CGEns", "stump SVM"))],

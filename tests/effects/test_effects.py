@@ -78,7 +78,7 @@ def fitted(request, data):
     return model, X, getattr(model, "decision_function", model.predict)
 
 
-@pytest.mark.parametrize("with_sample", [True, False])
+@pytest.mark.thinned(1, with_sample=[True, False])
 def test_effects_add_up_to_the_scores_of_samples_old_and_new(fitted, with_sample):
     model, X, score = fitted
     effects = model.effects(X if with_sample else None)

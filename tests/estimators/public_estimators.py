@@ -36,6 +36,7 @@ FAMILIES = [
 ]
 """One estimator of each way to read a sample, to solve it and to say what it predicts."""
 
+
 X, Y = two_classes()
 
 TARGETS = {name: Y if name in CLASSIFIERS else X[:, 0] + X[:, 1] for name in PUBLIC}

@@ -91,6 +91,7 @@ def test_every_parameter_has_wrong_values():
     assert named == PARAMETERS.keys()
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("name", "parameter"), [(name, parameter) for name in PUBLIC for parameter in PUBLIC[name].get_params(deep=False)]
 )

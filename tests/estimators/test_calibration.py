@@ -29,8 +29,7 @@ FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("sample", [two_classes(40), three_classes(45)], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("name", WITHOUT)
+@pytest.mark.thinned(1, sample=[two_classes(40), three_classes(45)], name=WITHOUT)
 def test_scores_are_calibrated_on_pooled_folds(name, sample):
     X, y = sample
     model = CalibratedClassifierCV(clone(PUBLIC[name]), ensemble=False).fit(X, y)
@@ -68,8 +67,7 @@ def test_a_precomputed_kernel_weights_and_files():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("sample", [two_classes(40), three_classes(45)], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.thinned(1, sample=[two_classes(40), three_classes(45)], name=CLASSIFIERS)
 def test_what_a_classifier_offers_is_the_same_before_and_after_a_fit(name, sample):
     X, y = sample
     model = clone(PUBLIC[name])

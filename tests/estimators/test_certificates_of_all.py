@@ -54,7 +54,7 @@ def test_the_cv_class_tells_what_its_best_estimator_tells():
     assert not hasattr(gaussian, "feature_importances_")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.thinned(1, seed=range(3))
 @pytest.mark.parametrize(
     "model",
     [

@@ -195,8 +195,7 @@ def test_the_best_scale_of_vanishing_margins(z, value):
 
 
 @pytest.mark.parametrize("estimator", [RhoSVC(C=0.7, tol=1e-8), PartialSVMEnsembleClassifier(C=0.7)], ids=called)
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), MiddleStump(X), Stump(*BOX)])
-@pytest.mark.parametrize("max_rank", [500, 10])
+@pytest.mark.product(kernel=[Gaussian(0.3), MiddleStump(X), Stump(*BOX)], max_rank=[500, 10])
 def test_the_rho_svm_on_new_samples(estimator, kernel, max_rank):
     model = clone(estimator).set_params(kernel=kernel, max_rank=max_rank).fit(X, Y)
     certificate = model.certify(NEW, NEW_Y)

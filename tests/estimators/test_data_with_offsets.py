@@ -52,8 +52,7 @@ def fit(kernel, offset, solver="auto"):
     return InfiniteEnsembleSVC(kernel(offset), C=1.0, solver=solver, tol=1e-9).fit(X + offset, Y)
 
 
-@pytest.mark.parametrize("solver", ["auto", "additive"])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.thinned(1, solver=["auto", "additive"], name=KERNELS)
 def test_an_offset_of_all_values_changes_nothing(name, solver):
     if solver == "additive" and name not in ADDITIVE:
         solver = "reference"

@@ -79,8 +79,7 @@ def is_sound(model):
     return True
 
 
-@pytest.mark.parametrize("looks", [1, 3, 8, 30])
-@pytest.mark.parametrize("name", list(LIMITED))
+@pytest.mark.thinned(1, looks=[1, 3, 8, 30], name=list(LIMITED))
 def test_whenever_time_is_up_there_is_a_certified_state(name, looks, ticks):
     model = clone(LIMITED[name]).set_params(max_time=float(looks))
     with warnings.catch_warnings(record=True) as told:
@@ -106,8 +105,7 @@ GROUPED = X.copy()
 GROUPED[:, 1] = GROUPED[:, 1] > np.median(X[:, 1])
 
 
-@pytest.mark.parametrize("looks", [1, 3, 8, 30, 100])
-@pytest.mark.parametrize("name", list(OTHERS))
+@pytest.mark.thinned(1, looks=[1, 3, 8, 30, 100], name=list(OTHERS))
 def test_whenever_time_is_up_there_is_a_model(name, looks, ticks):
     model, target = OTHERS[name]
     with warnings.catch_warnings():
@@ -137,8 +135,7 @@ def optimum_of(name):
     return column_generation(formulation, oracles.Stumps(X), None if formulation.scores else SIGNS, tol=1e-6)
 
 
-@pytest.mark.parametrize("name", list(EXPRESSIONS))
-@pytest.mark.parametrize("looks", [1, 4, 9, 20, 45, 90])
+@pytest.mark.thinned(1, name=list(EXPRESSIONS), looks=[1, 4, 9, 20, 45, 90])
 def test_a_run_of_an_expression_that_is_cut_tells_no_lie(name, looks, ticks):
     formulation = EXPRESSIONS[name]
     y = None if formulation.scores else SIGNS
@@ -162,8 +159,7 @@ def test_a_first_round_that_is_cut_keeps_its_solution():
     assert run.certificate.primal == start.value(SIGNS * start.best_intercept(np.zeros(len(X)), SIGNS))
 
 
-@pytest.mark.parametrize("name", list(LIMITED))
-@pytest.mark.parametrize("look", [1, 4, 20, 60])
+@pytest.mark.thinned(1, name=list(LIMITED), look=[1, 4, 20, 60])
 def test_ctrl_c_at_any_moment_leaves_a_certified_state(name, look, ticks):
     ticks.interrupt_at = look
     with warnings.catch_warnings(record=True) as told:
@@ -174,8 +170,7 @@ def test_ctrl_c_at_any_moment_leaves_a_certified_state(name, look, ticks):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("kind", [cvxens.LPBoostClassifier, cvxens.CGEnsClassifier, cvxens.InfiniteEnsembleSVC])
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.product(kind=[cvxens.LPBoostClassifier, cvxens.CGEnsClassifier, cvxens.InfiniteEnsembleSVC], times=[1, 2])
 def test_ctrl_c_ends_all_problems_of_several_classes(kind, times, monkeypatch):
     solve, begun = kind._solve, []
 
@@ -244,6 +239,7 @@ def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
     assert whole.holds(low.tol) or isinstance(estimator, cvxens.PartialSVMEnsembleClassifier)
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("formulation", "master"),
     [

@@ -29,8 +29,7 @@ REFERENCES = {
 }
 
 
-@pytest.mark.parametrize("case", REFERENCES)
-@pytest.mark.parametrize("solver", ["fast", "reference"])
+@pytest.mark.thinned(1, case=REFERENCES, solver=["fast", "reference"])
 def test_the_optimum_is_that_of_the_formulation(case, solver):
     estimator, problem = REFERENCES[case]
     fitted = clone(estimator).set_params(solver=solver).fit(X, Y)

@@ -180,9 +180,9 @@ FAR_OUT = {
 }
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
-@pytest.mark.parametrize("case", FAR_OUT)
-@pytest.mark.parametrize("factor", [1.0, 1e-300, 1e200])
+@pytest.mark.product(case=FAR_OUT, factor=[1.0, 1e-300, 1e200])
 def test_numbers_far_out_end_in_a_model_or_in_an_error_of_ours(case, factor):
     X, y = two_classes()
     model = clone(FAR_OUT[case])

@@ -58,8 +58,7 @@ def test_grid_search_in_two_processes(estimator, grid, best):
     assert search.score(X, Y) > 0.8
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.thinned(1, name=FAMILIES, frame=FRAMES)
 def test_a_pipeline_of_scaled_features(name, frame):
     table = frame(X, columns=["a", "b", "c"])
     scale = StandardScaler().set_output(transform="pandas" if frame is pd.DataFrame else "polars")
@@ -85,8 +84,7 @@ def test_a_column_transformer_of_words_and_numbers(name):
     np.testing.assert_array_equal(models[0].predict(table), models[1].predict(pl.from_pandas(table)))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("sample", [(X, Y), (X3, Y3)], ids=["two classes", "three classes"])
+@pytest.mark.thinned(1, name=FAMILIES, sample=[(X, Y), (X3, Y3)])
 def test_copies_are_equal_to_the_last_bit(name, sample):
     estimator = clone(PUBLIC[name])
     target = sample[1] if name in CLASSIFIERS else np.abs(sample[0].sum(axis=1))

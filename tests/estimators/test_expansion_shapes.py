@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_samples import FEW, called, three_classes, two_classes
+from estimator_samples import FEW, three_classes, two_classes
 from sklearn.base import clone
 
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVR, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
@@ -15,8 +15,7 @@ NEW = 2 * two_classes(50, random_state=7)[0] + 0.013
 EVERY = [RhoSVC(), PartialSVMEnsembleClassifier(), RegAdaBoostClassifier()]
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("kernel", ["middle-stump", "stump", "decision-stump"])
+@pytest.mark.product(estimator=EVERY, kernel=["middle-stump", "stump", "decision-stump"])
 def test_shape_functions_sum_to_the_scores(estimator, kernel):
     """Also beyond the training sample, where they are constant."""
     model = clone(estimator).set_params(kernel=kernel).fit(X, Y)

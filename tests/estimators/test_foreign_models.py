@@ -324,8 +324,7 @@ def test_wrong_prices_of_an_svc_are_refused(case):
         certify_model(model.set_params(C=1.0), sample, Y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-6])
+@pytest.mark.product(weights=[None, WEIGHTS], tol=[1e-2, 1e-3, 1e-6])
 def test_prices_that_are_right_are_never_refused(tol, weights):
     for seed in range(5):
         x, y = two_classes(50, random_state=seed)

@@ -99,8 +99,7 @@ def test_one_expert_on_all_samples_is_kernel_ridge_regression(kernel):
     assert_array_equal(classifier.predict(NEW) == "yes", ridge.predict(classifier.kernel_(NEW, X)) > 0)
 
 
-@pytest.mark.parametrize("kernel", ["leaf", "depth"])
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
+@pytest.mark.product(kernel=["leaf", "depth"], estimator=BOTH)
 def test_fitted_attributes(estimator, kernel):
     model = clone(estimator).set_params(kernel=kernel).fit(X, targets_of(estimator))
     assert model.certificate_.holds(1e-9)
@@ -207,7 +206,7 @@ def test_features_that_tell_nothing(estimator):
     assert model.certificate_.holds(1e-9)
 
 
-@pytest.mark.parametrize("kernel", ["leaf", "depth"])
+@pytest.mark.thinned(1, kernel=["leaf", "depth"])
 @pytest.mark.parametrize(
     ("estimator", "Z", "y"), [(BOTH[0], X, Y), (BOTH[0], X3, Y3), (BOTH[1], X, TARGET)], ids=["two", "three", "real"]
 )
@@ -248,8 +247,7 @@ def test_parts_are_scored_as_the_whole(estimator, monkeypatch):
     assert_array_equal(model.predict(NEW), whole)
 
 
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
-@pytest.mark.parametrize("written_out", [0, 1000])
+@pytest.mark.product(estimator=BOTH, written_out=[0, 1000])
 def test_samples_that_do_not_fit_into_memory(estimator, written_out, monkeypatch):
     monkeypatch.setattr(forests, "WRITTEN_OUT", written_out)
     monkeypatch.setattr("cvxens.limits.SMALL_ALLOCATION", 0)
@@ -279,8 +277,7 @@ def coded(model, targets):
     return (targets - model.intercept_)[:, None]
 
 
-@pytest.mark.parametrize("gamma", [1e-2, 1.0])
-@pytest.mark.parametrize("estimator", BOTH, ids=called)
+@pytest.mark.thinned(1, gamma=[1e-2, 1.0], estimator=BOTH)
 def test_certify_is_the_worst_value_beside_the_optimum_on_any_sample(estimator, gamma):
     model = clone(estimator).set_params(kernel="leaf", gamma=gamma).fit(X, targets_of(estimator))
     targets = targets_of(estimator)[::-1][:25]

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import VOTES, called, three_classes, two_classes
+from estimator_samples import VOTES, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -32,8 +32,7 @@ def of_stump(n_features):
     return lambda h: units[h.feature] if isinstance(h, Stump) else np.zeros(n_features)
 
 
-@pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("estimator", VOTES, ids=called)
+@pytest.mark.thinned(1, sample=[two_classes(), three_classes()], estimator=VOTES)
 def test_stumps(estimator, sample):
     X, y = sample
     model, d = clone(estimator).fit(X, y), X.shape[1]

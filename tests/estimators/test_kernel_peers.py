@@ -26,8 +26,7 @@ EVERY = [RhoSVC(), PartialSVMEnsembleClassifier(), RegAdaBoostClassifier()]
 NAMES = ["middle-stump", "stump", "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian"]
 
 
-@pytest.mark.parametrize("kernel", [MiddleStump(X), Gaussian(0.3)])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.thinned(2, kernel=[MiddleStump(X), Gaussian(0.3)], C=[0.01, 1.0, 100.0])
 @pytest.mark.parametrize("weights", [np.ones(len(X)), np.random.default_rng(0).uniform(0.2, 3.0, len(X))])
 def test_the_rho_svm_is_that_of_the_problem(kernel, C, weights):
     K = kernel(X)
@@ -102,8 +101,7 @@ def test_a_gamma_by_the_variance_counts_weights_and_is_of_the_gaussian_alone():
             RhoSVC(kernel, gamma=gamma).fit(X, Y)
 
 
-@pytest.mark.parametrize("kernel", [MiddleStump(X), Laplacian(0.5)])
-@pytest.mark.parametrize("lam", [1e-3, 0.1])
+@pytest.mark.product(kernel=[MiddleStump(X), Laplacian(0.5)], lam=[1e-3, 0.1])
 def test_regadaboost_is_that_of_the_problem(kernel, lam):
     problem = RegularizedExpLoss(kernel(X), SIGNS, lam)
     eta = solve_regularized_exp_loss(problem).variables["eta"]
@@ -148,8 +146,7 @@ def test_certificates_of_low_rank_are_of_the_exact_kernel(estimator):
     assert low.score(X, Y) > 0.8
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("kernel", NAMES)
+@pytest.mark.thinned(1, estimator=EVERY, kernel=NAMES)
 def test_every_kernel_scores_samples_outside_its_ranges(estimator, kernel):
     model = clone(estimator).set_params(kernel=kernel).fit(X, Y)
     far = np.array([[99.0, 99.0, 0.0], [-99.0, -99.0, 0.0]])

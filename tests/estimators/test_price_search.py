@@ -353,9 +353,9 @@ def fit_whole(name):
     return clone(CUT[name]).fit(NOISY, MIXED).score(NOISY, MIXED), Slow.rounds
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("seconds", "ended"), [(0.0, "interrupted"), (1e4, "max_time reached")])
-@pytest.mark.parametrize("share", [0.1, 0.9])
-@pytest.mark.parametrize("name", CUT)
+@pytest.mark.product(share=[0.1, 0.9], name=CUT)
 def test_a_search_that_is_cut_keeps_the_best_ensemble_so_far(seconds, ended, share, name, clock):
     whole, rounds = fit_whole(name)
     Slow.rounds, Slow.last, Slow.seconds, Slow.clock = 0, max(4, int(share * rounds)), seconds, clock
@@ -498,8 +498,7 @@ class SlowSolver:
         return replace(solution, ending=Ending.INTERRUPTED)
 
 
-@pytest.mark.parametrize("ended", ["interrupted", "max_time reached"])
-@pytest.mark.parametrize("last", [1, 7, 18])
+@pytest.mark.product(ended=["interrupted", "max_time reached"], last=[1, 7, 18])
 def test_a_search_that_is_cut_ends_with_a_certified_machine(monkeypatch, clock, ended, last):
     """Four prices and three folds are twelve fits of a kernel: at the seventh one fold is done, or the cheap prices."""
     seconds = 800.0 if "time" in ended else 0.0

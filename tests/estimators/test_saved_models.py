@@ -57,7 +57,7 @@ SAMPLES = {n: (MinMaxScaler().fit_transform(X), y) for n, (X, y) in {2: two_clas
 X, Y = SAMPLES[2]
 
 SEVERAL = ("depth_two_trees", "depth_three_trees", "pair_rules", "boxes")
-QUICK = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "pairs": False}
+QUICK = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "pairs": False, "max_updates": 5}
 VARIANTS = {
     "perceptrons of a kernel": InfiniteEnsembleSVC(Perceptron(), solver="blockwise"),
     "gaussian": InfiniteEnsembleSVC("gaussian", C=10.0, solver="blockwise"),
@@ -148,6 +148,7 @@ def assert_predicts_alike(again, model, sample):
             np.testing.assert_array_equal(getattr(again, use)(sample), getattr(model, use)(sample))
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("name", "n_classes"), [*((name, 2) for name in MODELS), *((name, 3) for name in PUBLIC)])
 def test_every_model_is_read_as_it_was_written(place, name, n_classes):
     model, content = written(name, n_classes)
@@ -384,7 +385,7 @@ def test_former_files_and_those_that_inflate_without_end(place, monkeypatch):
 
 
 ANY_FILE = st.sampled_from([(name, 2) for name in MODELS] + [("LPBoostClassifier", 3), ("InfiniteEnsembleSVC", 3)])
-PATIENT = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PATIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def is_told_of_or_harmless(place, content):

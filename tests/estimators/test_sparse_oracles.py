@@ -32,9 +32,9 @@ def quick(name, oracle):
     return estimator.set_params(oracle=oracle, **{k: QUICK[k] for k in QUICK.keys() & estimator.get_params().keys()})
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("oracle", [Coordinates, partial(Coordinates), TREE, LINEAR], ids=str)
-@pytest.mark.parametrize("name", WITH_ORACLE)
+@pytest.mark.product(oracle=[Coordinates, partial(Coordinates), TREE, LINEAR], name=WITH_ORACLE)
 def test_sparse_samples_are_learnt_and_classified(name, oracle):
     """One model as of dense samples, where ties between optima do not make two of it."""
     targets, use = TARGETS[name], "decision_function" if name in CLASSIFIERS else "predict"

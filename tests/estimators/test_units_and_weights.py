@@ -59,8 +59,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("factor", [1e-12, 2.0**-30, 1e12])
+@pytest.mark.product(name=KERNELS, factor=[1e-12, 2.0**-30, 1e12])
 def test_the_default_machine_is_the_same_in_any_unit(name, factor):
     kernel = KERNELS[name]
     sample, new = X - X.min(axis=0), np.maximum(NEW - X.min(axis=0), 0)
@@ -70,8 +69,7 @@ def test_the_default_machine_is_the_same_in_any_unit(name, factor):
     assert_allclose(after.decision_function(factor * new), before.decision_function(new), atol=1e-3)
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize("factor", [2.0**-240, 2.0**-40, 2.0**40, 2.0**240])
+@pytest.mark.thinned(1, name=CLASSIFIERS, factor=[2.0**-240, 2.0**-40, 2.0**40, 2.0**240])
 def test_every_default_is_the_same_whatever_the_unit_of_each_feature(name, factor):
     # powers of 2, so that forests and trees that round to single precision round alike; those of scikit-learn take
     # a feature of a range below 1e-7 for a constant
@@ -143,7 +141,7 @@ GAMMAS = {
 }
 
 
-@pytest.mark.parametrize("kernel", GAMMAS)
+@pytest.mark.thinned(1, kernel=GAMMAS)
 @pytest.mark.parametrize(
     "estimator", [InfiniteEnsembleSVC, RhoSVC, RegAdaBoostClassifier, PartialSVMEnsembleClassifier]
 )
@@ -189,9 +187,9 @@ MERGING = {
 }
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", MERGING)
+@pytest.mark.product(classes=[2, 3], name=MERGING)
 def test_merging_rows_that_are_alike_changes_nothing(name, classes, monkeypatch):
     sample, y = (X, Y) if classes == 2 else three_classes(60)
     sample, y = np.round(2 * sample[REPEATED]) / 2, y[REPEATED]
@@ -285,8 +283,7 @@ SPARSE = {
 }
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.thinned(1, classes=[2, 3], name=SPARSE)
 def test_sparse_and_dense_samples_make_one_model(name, classes):
     rng = np.random.default_rng(7)
     sample = np.where(rng.random((120, 8)) < 0.4, rng.normal(size=(120, 8)).round(1), 0.0)
@@ -312,8 +309,7 @@ def test_balanced_classes_have_one_sum_of_weights(seed):
 WITH_CLASS_WEIGHT = [name for name in CLASSIFIERS if "class_weight" in PUBLIC[name].get_params()]
 
 
-@pytest.mark.parametrize("name", WITH_CLASS_WEIGHT)
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.thinned(1, name=WITH_CLASS_WEIGHT, classes=[2, 3])
 def test_balanced_means_the_same_of_weights_and_of_repeated_rows(name, classes):
     sample, y = (X[:40], Y[:40]) if classes == 2 else three_classes(40)
     counts = 1 + np.arange(40) % 3 * (y == y[0])

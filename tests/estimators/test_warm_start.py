@@ -30,8 +30,7 @@ def warm(estimator, **parameters):
     return clone(estimator).set_params(warm_start=True, **parameters)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("sample", [two_classes(80), three_classes(60)], ids=["two classes", "three classes"])
+@pytest.mark.thinned(1, estimator=EVERY, sample=[two_classes(80), three_classes(60)])
 def test_fitted_again_it_is_done_after_the_first_master(estimator, sample):
     model = warm(estimator, columns_per_round=2, **EXACT).fit(*sample)
     before, optimum = rounds(model), primals(model)

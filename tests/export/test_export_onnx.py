@@ -150,6 +150,7 @@ def knots(model):
     return [(d, knot) for parts in every for d, (places, _) in enumerate(parts) for knot in places.tolist()]
 
 
+@pytest.mark.thinned(1)
 @CLASSES
 @pytest.mark.parametrize("name", [*STUMPS, *ADDITIVE])
 def test_ensembles_of_stumps_and_additive_models(name, n_classes):
@@ -172,8 +173,7 @@ def test_simplex_codes(n_classes):
 EXPANSIONS = [RhoSVC, RegAdaBoostClassifier, PartialSVMEnsembleClassifier]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kernel", ["middle-stump", "stump", "decision-stump", "histogram-intersection"])
+@pytest.mark.thinned(2, n_classes=[2, 3], kernel=["middle-stump", "stump", "decision-stump", "histogram-intersection"])
 @pytest.mark.parametrize("kind", EXPANSIONS)
 def test_expansions_in_additive_kernels(kind, kernel, n_classes):
     X, y = sample(n_classes, n_samples=24)
@@ -303,8 +303,7 @@ GAPS = {
 }
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", GAPS)
+@pytest.mark.product(n_classes=[2, 3], name=GAPS)
 def test_ensembles_of_levels_and_gaps(name, n_classes):
     X, y = sample(n_classes)
     frame = pd.DataFrame(X, columns=["u", "v", "w"])
@@ -371,8 +370,7 @@ def test_classes_that_onnx_has_no_type_for():
         to_onnx(model)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.product(n_classes=[2, 3], value=[np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("estimator", [LPBoostClassifier(oracle="ramps", tol=0.1), InfiniteEnsembleSVC()])
 def test_what_is_not_finite_is_refused(estimator, value, n_classes):
     X, y = sample(n_classes)
@@ -389,8 +387,7 @@ RANGED = {
 }
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", RANGED)
+@pytest.mark.product(n_classes=[2, 3], name=RANGED)
 def test_what_the_kernel_refuses_is_refused(name, n_classes):
     X, y = sample(n_classes)
     model = InfiniteEnsembleSVC(RANGED[name]).fit(np.abs(X), y)

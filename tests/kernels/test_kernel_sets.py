@@ -75,6 +75,7 @@ def test_kernels_are_symmetric_psd_and_have_their_diagonal(make):
     assert (np.linalg.eigvalsh(K).min() >= -1e-12 * size) == kernel.psd
 
 
+@pytest.mark.thinned(1)
 @every
 @pytest.mark.parametrize("side", [1, 5, 12])
 def test_tiles_make_up_the_matrix(monkeypatch, make, side):

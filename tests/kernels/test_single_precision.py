@@ -36,8 +36,7 @@ def test_the_error_is_within_its_bound(seed, which, log_gamma, log_scale, offset
     assert np.abs(K).max() <= single.largest * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-40, 1.0, 1e40, 1e200])
-@pytest.mark.parametrize("which", range(3))
+@pytest.mark.product(scale=[0.0, 1e-40, 1.0, 1e40, 1e200], which=range(3))
 def test_there_is_none_where_floats_are_too_large_or_too_small(which, scale):
     X = scale * np.arange(6.0).reshape(3, 2)
     assert (make_kernel(which, 1.0).round_to_single(X) is None) == (scale != 1.0)

@@ -38,8 +38,7 @@ def histories(model):
     return model.history_ if hasattr(model, "estimators_") else [model.history_]
 
 
-@pytest.mark.parametrize("estimator", [AdaBoostClassifier(n_rounds=8), AdaBoostMHClassifier(n_rounds=8)])
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.product(estimator=[AdaBoostClassifier(n_rounds=8), AdaBoostMHClassifier(n_rounds=8)], y=[TWO, THREE])
 def test_the_convergence_of_boosting_is_its_margin_below_the_edges(estimator, y, ax):
     model = estimator.fit(X, y)
     display = ConvergenceDisplay.from_estimator(model, ax=ax)
@@ -109,8 +108,7 @@ def scores_of(model):
     return list(np.atleast_2d(model.decision_function(X).T))
 
 
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("estimator", MANY, ids=str)
+@pytest.mark.thinned(1, y=[TWO, THREE], estimator=MANY)
 def test_shapes_of_all_scores_add_up_to_them(estimator, y):
     model = estimator.fit(X, y)
     display = ShapeDisplay.from_estimator(model, X)

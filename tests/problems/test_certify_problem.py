@@ -125,8 +125,7 @@ def design(x, rng):
 STATED = [lasso, entropy, logistic, portfolio, repeated, largest, design]
 
 
-@pytest.mark.parametrize("solver", ["CLARABEL", "SCS", "OSQP"])
-@pytest.mark.parametrize("state", STATED)
+@pytest.mark.thinned(1, solver=["CLARABEL", "SCS", "OSQP"], state=STATED)
 def test_points_of_solvers_are_certified_and_their_claims_are_not_believed(state, solver):
     x = cp.Variable(6)
     problem = cp.Problem(*state(x, np.random.default_rng(0)))

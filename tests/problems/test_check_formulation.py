@@ -77,22 +77,22 @@ def assert_passes(formulation, n_points=4):
     return checked.violations.keys()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-def test_the_losses_of_the_library_pass(loss):
+@pytest.mark.thinned(1, intercept=[True, False], loss=LOSSES)
+def test_the_losses_of_the_library_pass(loss, intercept):
     outputs = loss.batch_shape[1] if len(loss.batch_shape) > 1 else None
-    for intercept in (False, True)[: 1 if isinstance(loss, NO_INTERCEPT) else 2]:
-        claims = assert_passes(Formulation(loss, L1(0.5), intercept=intercept, outputs=outputs))
-        assert {"loss: weak duality", "loss: Fenchel's equality"} <= claims
-        assert ("loss: intercept" in claims) == (intercept and not isinstance(loss, HardMargin))
-        assert ("loss: curvature" in claims) == (loss.curvature is not None)
+    intercept = intercept and not isinstance(loss, NO_INTERCEPT)
+    claims = assert_passes(Formulation(loss, L1(0.5), intercept=intercept, outputs=outputs))
+    assert {"loss: weak duality", "loss: Fenchel's equality"} <= claims
+    assert ("loss: intercept" in claims) == (intercept and not isinstance(loss, HardMargin))
+    assert ("loss: curvature" in claims) == (loss.curvature is not None)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda penalty: type(penalty).__name__)
-def test_the_penalties_of_the_library_pass(penalty):
-    for nonnegative in (True,) if isinstance(penalty, Simplex) else (False, True):
-        claims = assert_passes(Formulation(Hinge(1.0), penalty, nonnegative=nonnegative))
-        wanted = ("shrink", "weak duality", "slopes", "Fenchel's equality", "threshold")
-        assert {f"penalty: {claim}" for claim in wanted} - claims <= {"penalty: threshold"}
+@pytest.mark.thinned(1, nonnegative=[False, True], penalty=PENALTIES)
+def test_the_penalties_of_the_library_pass(penalty, nonnegative):
+    nonnegative = nonnegative or isinstance(penalty, Simplex)
+    claims = assert_passes(Formulation(Hinge(1.0), penalty, nonnegative=nonnegative))
+    wanted = ("shrink", "weak duality", "slopes", "Fenchel's equality", "threshold")
+    assert {f"penalty: {claim}" for claim in wanted} - claims <= {"penalty: threshold"}
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
@@ -209,6 +209,7 @@ OF_PENALTIES = {
 }
 
 
+@pytest.mark.thinned(where=lambda n_points, mistake: n_points > 4)
 @pytest.mark.parametrize("n_points", [20, 4])
 @pytest.mark.parametrize("mistake", [*OF_LOSSES.values(), *OF_PENALTIES.values()], ids=[*OF_LOSSES, *OF_PENALTIES])
 def test_a_planted_mistake_is_found(mistake, n_points):

@@ -43,8 +43,7 @@ def weights_of(solution):
     return {name: solution.variables[name] for name in ("w", "b") if name in solution.variables}
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda penalty: type(penalty).__name__)
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.thinned(1, penalty=PENALTIES, loss=LOSSES)
 @settings(max_examples=5)
 @given(seed=SEEDS, intercept=st.booleans(), nonnegative=st.booleans())
 def test_the_weights_of_an_optimum_are_proven_without_multipliers(loss, penalty, seed, intercept, nonnegative):
@@ -152,8 +151,7 @@ KINKED = {
 }
 
 
-@pytest.mark.parametrize("name", KINKED)
-@pytest.mark.parametrize("digits", [16, 7])
+@pytest.mark.thinned(1, name=KINKED, digits=[16, 7])
 def test_where_slopes_do_not_say_which_multipliers_suit_a_solver_does(name, digits):
     loss, penalty, options = KINKED[name]
     random = np.random.default_rng(3)

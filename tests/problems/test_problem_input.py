@@ -70,8 +70,7 @@ def test_labels_that_are_not_two_classes(make, labels, found, remedy):
     refused(lambda: make(y=labels), "y", found, remedy)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", OVER_COLUMNS)
+@pytest.mark.product(bad=[np.nan, np.inf, -np.inf], name=OVER_COLUMNS)
 def test_hypotheses_with_nan_or_infinity(name, bad):
     refused(lambda: OVER_COLUMNS[name](H=with_entry(H, bad)), "H", f"found {bad} at [1, 1]")
 

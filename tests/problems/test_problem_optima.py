@@ -50,6 +50,7 @@ def test_the_fast_path_finds_the_optimum_of_the_independent_road(name):
     assert problem.certify(solution).holds(1e-6)
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("name", "solver"),
     [(name, solver) for name in CASES for solver in (("CLARABEL", "SCS") if name in CONIC else QUADRATIC_SOLVERS)],

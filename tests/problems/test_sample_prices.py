@@ -51,6 +51,7 @@ FAST = [
 ]
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(("master", "formulation"), FAST)
 @pytest.mark.parametrize("spread", [1.0, 100.0])
 @pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")

@@ -215,8 +215,7 @@ def flip_duals(monkeypatch, factor, kinds):
 EQUALITIES = (cp.constraints.Zero, cp.constraints.zero.Equality)
 
 
-@pytest.mark.parametrize("kinds", [EQUALITIES, object], ids=["equalities", "all constraints"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.thinned(1, kinds=[EQUALITIES, object], name=CASES)
 def test_a_solver_with_flipped_signs_is_read_aright(monkeypatch, scripted, name, kinds):
     problem = CASES[name].problem()
     honest = problem.solve("CLARABEL")

@@ -47,6 +47,7 @@ def test_a_value_may_be_set_before_the_problem_is_modelled(name):
 BAD = [np.nan, np.inf, -np.inf, "1", None, True, [1.0], 1j, 10**400]
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("name", "bad"),
     [(name, bad) for name in SWEEPS for bad in BAD + [0, -1.0, np.float64(-1e-300)] * (name != "EntropyProjection")],

@@ -202,8 +202,7 @@ def write(proof, path, **kwargs):
     return Vipr((path / "proof.vipr").read_text()).verify(), verify_lean(request, response)
 
 
-@pytest.mark.parametrize("restricted", [False, True])
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.product(restricted=[False, True], name=LINEAR)
 def test_programs_are_derived_again_from_both_formats(name, restricted, tmp_path):
     proof = make_proof(FORMULATIONS[name], seed=3)
     assert proof.gap == 0

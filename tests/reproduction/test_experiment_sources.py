@@ -50,8 +50,7 @@ def directory(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["whole", "parts"])
-@pytest.mark.parametrize("share", [0.6, 0.75])
+@pytest.mark.product(name=["whole", "parts"], share=[0.6, 0.75])
 def test_every_sample_is_in_one_part(directory, name, share):
     split = draw_split(Partitioned(name, share))
     n_train = int(share * 50)

@@ -27,7 +27,7 @@ def error_of(answers, split):
     return 100 * float(np.mean(answers != split.y_test))
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.thinned(1, split=SPLITS)
 @pytest.mark.parametrize(
     ("table", "method", "metric"), [("table2", "SVM-Stump", "cityblock"), ("table3", "SVM-Perc", "euclidean")]
 )

@@ -54,8 +54,7 @@ def make_whole(model, X):
     return kernel(X, X)
 
 
-@pytest.mark.parametrize("kernel", ["middle-stump", "stump", "histogram-intersection"])
-@pytest.mark.parametrize("rank", [1, 4])
+@pytest.mark.product(kernel=["middle-stump", "stump", "histogram-intersection"], rank=[1, 4])
 def test_cvxpy_finds_the_same_optima_with_the_whole_matrix(kernel, rank):
     X, y = make_threenorm(40, 3, random_state=1)
     X -= X.min(axis=0)

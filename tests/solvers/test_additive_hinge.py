@@ -97,8 +97,7 @@ def test_bins_are_sums_over_the_stumps_between_them(seed, n_bins):
 
 
 @pytest.mark.usefixtures("bins")
-@pytest.mark.parametrize("constant", [True, False])
-@pytest.mark.parametrize("C", [0.02, 0.3])
+@pytest.mark.product(constant=[True, False], C=[0.02, 0.3])
 def test_soft_margins_are_those_over_all_stumps(C, constant):
     X, y = draw_sample(50, 3, 0)
     X[:35, 2] = 3.0
@@ -118,8 +117,7 @@ def test_soft_margins_are_those_over_all_stumps(C, constant):
 
 
 @pytest.mark.usefixtures("bins")
-@pytest.mark.parametrize("constant", [True, False])
-@pytest.mark.parametrize("nu", [0.35, 0.8])
+@pytest.mark.product(constant=[True, False], nu=[0.35, 0.8])
 def test_lpboost_is_that_over_all_stumps(nu, constant):
     X, y = draw_sample(40, 3, 1)
     H, D = all_stumps(X)[:, : None if constant else -1], 1 / (nu * len(y))

@@ -279,8 +279,7 @@ def by_rows(K):
     return KernelRows.of(lambda i, j: K[np.ix_(i[:, 0].astype(int), j[:, 0].astype(int))], places)
 
 
-@pytest.mark.parametrize("rows", [KernelRows.of_matrix, by_rows])
-@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+@pytest.mark.product(rows=[KernelRows.of_matrix, by_rows], scale=[1e-100, 1.0, 1e100])
 def test_rounding_makes_no_kernel_indefinite(rows, scale):
     """The optimal w is 0, so that K v = 0 and all that is left of v'K v is rounding of either sign."""
     for seed in range(20):
@@ -300,8 +299,7 @@ def test_rounding_makes_no_kernel_of_rank_one_indefinite():
             assert solve_blockwise(KernelSVM.of(np.outer(x, x), y, 1.0), 1e-3).certificate.proven
 
 
-@pytest.mark.parametrize("rows", [KernelRows.of_matrix, by_rows])
-@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+@pytest.mark.product(rows=[KernelRows.of_matrix, by_rows], scale=[1e-100, 1.0, 1e100])
 def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
     """One direction has the eigenvalue -1e-6, among others of 1; labels make it the solver's."""
     for n in (2, 5, 12):

@@ -131,8 +131,7 @@ PARTS = draw_members(300, 18, (0.5, 0.9), random_state=0)
 FOREST = RandomForestRegressor(10, random_state=0).fit(MANY, MANY[:, 0] * MANY[:, 1])
 
 
-@pytest.mark.parametrize("gamma", [1e-5, 1e-3, 1.0])
-@pytest.mark.parametrize("kind", ["leaf", "depth"])
+@pytest.mark.thinned(1, gamma=[1e-5, 1e-3, 1.0], kind=["leaf", "depth"])
 def test_experts_with_the_kernel_of_a_forest_are_those_of_the_closed_form(kind, gamma):
     kernel = TreeEnsemble(FOREST, kind)
     found = iterated_least_squares_experts(kernel.unwritten(MANY), TARGETS, gamma, PARTS)

@@ -38,8 +38,7 @@ def problems(draw):
     return RegularizedExpLoss(K, y, draw(st.sampled_from([1e-2, 0.3, 10.0])))
 
 
-@pytest.mark.parametrize("lam", [1e-2, 1.0])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.thinned(1, lam=[1e-2, 1.0], kernel=KERNELS)
 def test_reaches_the_optimum_of_newton_and_cvxpy(kernel, lam):
     K = KERNELS[kernel]
     problem = RegularizedExpLoss(K, Y, lam * K.diagonal().mean())

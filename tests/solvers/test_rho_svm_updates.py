@@ -213,7 +213,6 @@ def test_updates_stall_at_the_optimum_in_closed_form(rule):
     assert last.rho == last.value
 
 
-@pytest.mark.parametrize("rule", [adaptive_updates, growing_updates])
-@pytest.mark.parametrize("margins", [np.zeros_like, np.ones_like], ids=["zero", "constant"])
+@pytest.mark.product(rule=[adaptive_updates, growing_updates], margins=[np.zeros_like, np.ones_like])
 def test_kernels_that_tell_nothing_stall_at_once(rule, margins):
     assert len(list(rule(margins, uniform(5)))) == 1

@@ -31,8 +31,7 @@ def diagonal(q, alpha):
 
 # which of the solvers reports nine digits depends on a machine's rounding
 @pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
-@pytest.mark.parametrize("equality", [True, False])
-@pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 0.8])
+@pytest.mark.product(equality=[True, False], share=[0.02, 0.2, 0.5, 0.8])
 def test_equals_the_reference(share, equality):
     problem = EntropyProjection(K, Y, ALPHA, between(share), equality=equality)
     fast, reference = solve_entropy_projection(problem), problem.solve()
@@ -77,8 +76,7 @@ def test_near_the_extremes(distance, side, equality):
     assert solution.variables["alpha"][(side * Q).argmin()] > 1 - max(100 * distance, 1e-9)
 
 
-@pytest.mark.parametrize("scale", [1e-100, 1e-12, 1e-6, 1e6, 1e12, 1e100])
-@pytest.mark.parametrize("equality", [True, False])
+@pytest.mark.product(scale=[1e-100, 1e-12, 1e-6, 1e6, 1e12, 1e100], equality=[True, False])
 def test_scaling_the_margins_scales_eta(scale, equality):
     unscaled = solve_entropy_projection(EntropyProjection(K, Y, ALPHA, between(0.2), equality=equality))
     problem = EntropyProjection(scale * K, Y, ALPHA, between(0.2, scale), equality=equality)
@@ -102,8 +100,7 @@ def test_an_equality_that_is_met_needs_no_eta():
     assert abs(solution.duals["eta"]) < 1e-12
 
 
-@pytest.mark.parametrize("tiny", [1e-30, 1e-300])
-@pytest.mark.parametrize("share", [1e-6, 0.3, 0.7])
+@pytest.mark.product(tiny=[1e-30, 1e-300], share=[1e-6, 0.3, 0.7])
 def test_a_point_next_to_a_vertex(tiny, share):
     alpha = np.full(30, tiny)
     alpha[0] = 1.0

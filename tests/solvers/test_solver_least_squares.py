@@ -40,8 +40,7 @@ def test_slssvm_solves_its_system(seed, n_classes, C):
     assert problem.certify(solution).holds(1e-9)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.product(n_classes=[2, 4], C=[1e-3, 1.0, 100.0])
 def test_slssvm_equals_the_reference(n_classes, C):
     L = simplex_codes(n_classes)[np.arange(30) % n_classes]
     problem = SLSSVM(StumpColumns(X), L, C)

@@ -80,8 +80,7 @@ def test_updates_reach_a_gap_that_is_asked_for():
     assert 0 < module.relative_gap(Q @ u, u @ Q @ u) <= 0.05
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("ridge", [0.0, 0.01], ids=["separable", "softened"])
+@pytest.mark.product(scale=[1e-6, 1.0, 1e6], ridge=[0.0, 0.01])
 def test_equals_the_reference_at_every_scale(scale, ridge):
     K = Stump()(X) + ridge * np.eye(40)
     solution = solve_rho_svm(RhoSVM(scale * K, Y))

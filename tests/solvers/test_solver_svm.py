@@ -83,6 +83,7 @@ def samples(draw):
     return X, y
 
 
+@pytest.mark.thinned(1)
 @pytest.mark.parametrize(
     ("way", "kernel"), [*product(("dual", "blocks", "path"), KERNELS), ("rows", "gaussian"), ("additive", "stump")]
 )
@@ -114,7 +115,7 @@ def test_a_violation_whose_square_underflows_ends_blocks():
     assert SVMDual(KERNELS["gaussian"](np.round(sample, 2)), y, 10.0).certify(u=u, b=b).holds(1e-6)
 
 
-@pytest.mark.parametrize("C", [2.0**-17, 1e-3, 2.0**-5, 0.45, 2.0**3, 300.0])
+@pytest.mark.thinned(2, C=[2.0**-17, 1e-3, 2.0**-5, 0.45, 2.0**3, 300.0])
 @pytest.mark.parametrize(
     ("way", "kernel"),
     [*product(("dual", "path", "blocks", "rows"), ("stump", "perceptron", "gaussian")), ("additive", "stump")],
@@ -203,8 +204,7 @@ def test_duplicates_of_both_classes_are_all_bounded(way):
     assert_allclose(u, 0.5)
 
 
-@pytest.mark.parametrize("way", ["dual", "path", "blocks"])
-@pytest.mark.parametrize("value", [0.0, 1.0, -1.0])
+@pytest.mark.product(way=["dual", "path", "blocks"], value=[0.0, 1.0, -1.0])
 @pytest.mark.parametrize("y", [np.where(np.arange(40) % 2, 1.0, -1.0), np.where(np.arange(40) == 7, 1.0, -1.0)])
 def test_a_kernel_that_tells_nothing_costs_C_for_two_of_each_pair(way, value, y):
     problem = SVMDual(np.full((40, 40), value), y, C=2.0)

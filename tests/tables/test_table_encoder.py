@@ -79,8 +79,7 @@ def as_text(frame):
         lambda frame: frame.set_index("name"),
     ],
 )
-@pytest.mark.parametrize("learnt_of_text", [True, False])
-@pytest.mark.parametrize("raw", [True, False])
+@pytest.mark.product(learnt_of_text=[True, False], raw=[True, False])
 def test_a_table_is_the_same_in_any_spelling(spelt, learnt_of_text, raw):
     encoder = TableEncoder.learn(as_text(PEOPLE) if learnt_of_text else PEOPLE, raw=raw)
     expected = encoder.transform(PEOPLE)
