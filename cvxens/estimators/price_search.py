@@ -35,7 +35,7 @@ def _hand_on(best: BaseEstimator, choices: Sequence[Choice], sample: Any) -> Non
         parts = [clone(best) for _ in range(n_parts)]
         vars(best).update(estimators_=parts, classes_=sample.classes)
     for part, choice in zip(parts, choices, strict=False):
-        if choice.run is not None:
+        if choice.run is not None or choice.members:
             part._choice = replace(choice, params={})
 
 

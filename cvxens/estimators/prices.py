@@ -240,13 +240,14 @@ class PriceSearch:
                 # what scores vary by, from fold to fold, they share
                 near = [each for each in trials if each is near[0] or not (each.is_constant or near[0].exceeds(each))]
         chosen = trials[best] if trials else near[0]
-        # the hypotheses of an alternative are some of those of later ones
+        # the hypotheses of an alternative are some of those of later ones, for which its bounds are too low
+        runs = chosen.runs if near[-1].path is chosen.path else ()
         params = {**near[-1].params, chosen.path.name: chosen.price}
         choices = []
         for k, learners in enumerate(chosen.learners):
             members = [trial.path.refine(trial, k) for trial in near] if len(near) > 1 else []
             start = tuple(dict.fromkeys(chain(learners, *map(list_learners, members))))
-            choices.append(Choice(params, learners=start, members=members, run=chosen.runs[k] if chosen.runs else None))
+            choices.append(Choice(params, learners=start, members=members, run=runs[k] if runs else None))
         return best, choices or [Choice(params)]
 
 
