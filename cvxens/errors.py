@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
 class CvxensError(Exception):
     """Every error of cvxens: catch this to catch them all."""
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        # each is made of its parameters, which are attributes, but for what is not copied
+        return type(self), tuple(vars(self)[name] for name in signature(type(self)).parameters if name in vars(self))
 
 
 class InvalidInput(CvxensError, ValueError):
@@ -40,9 +45,6 @@ class InvalidInput(CvxensError, ValueError):
         self.argument = argument
         self.found = found
         self.remedy = remedy
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.argument, self.found, self.remedy)
 
 
 class DataFileError(InvalidInput):
@@ -103,7 +105,7 @@ class NotSeparable(CvxensError):
         )
         self.farkas = farkas
         self.max_edge = max_edge
-        self.prover = prover
+        self._prover = prover
 
     def exact(self) -> Any:
         """Prove in rational numbers that no weighted vote has a margin above 0 on every sample.
@@ -119,13 +121,10 @@ class NotSeparable(CvxensError):
             The hypotheses are of a set that no exact proof is known for, or they separate the classes after all, by a
             margin that rounding hides.
         """
-        if self.prover is None:
+        if self._prover is None:
             remedy = "take that of column generation over all stumps or a pool of columns"
             raise InvalidInput("NotSeparable", "found one that no exact proof is known for", remedy)
-        return self.prover()
-
-    def __reduce__(self) -> tuple[type, tuple[Array, float]]:
-        return type(self), (self.farkas, self.max_edge)
+        return self._prover()
 
 
 class Infeasible(CvxensError):
@@ -151,9 +150,6 @@ class Infeasible(CvxensError):
         self.farkas = farkas
         self.least = least
         self.max_edge = max_edge
-
-    def __reduce__(self) -> tuple[type, tuple[Array, float, float]]:
-        return type(self), (self.farkas, self.least, self.max_edge)
 
 
 class SolverFailed(CvxensError, RuntimeError):
@@ -183,9 +179,6 @@ class SolverFailed(CvxensError, RuntimeError):
             remedy = cause or "name another solver= or looser options"
         super().__init__(f"no solver returned an optimal solution [{tried}]; {remedy}")
 
-    def __reduce__(self) -> tuple[type, tuple[tuple[Attempt, ...], str]]:
-        return type(self), (self.attempts, self.cause)
-
 
 class WorkersLost(CvxensError, RuntimeError):
     """The workers of a fit cannot be asked any more: their client, their scheduler or all of them are gone.
@@ -208,9 +201,6 @@ class WorkersLost(CvxensError, RuntimeError):
         )
         self.reason = reason
         self.best = best
-
-    def __reduce__(self) -> tuple[type, tuple[str, Any]]:
-        return type(self), (self.reason, self.best)
 
 
 class SolverFallbackWarning(UserWarning):

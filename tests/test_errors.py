@@ -31,13 +31,8 @@ every = pytest.mark.parametrize("error", EXAMPLES, ids=[type(e).__name__ for e i
 def test_there_is_one_hierarchy_and_an_example_of_each():
     raised = {c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, Exception)}
     assert raised - {CvxensError, SolverFallbackWarning} == {type(error) for error in EXAMPLES}
+    assert all(isinstance(error, CvxensError) for error in EXAMPLES)
     assert issubclass(SolverFallbackWarning, UserWarning)
-
-
-@every
-def test_all_are_caught_as_one(error):
-    with pytest.raises(CvxensError):
-        raise error
 
 
 @every
@@ -62,7 +57,7 @@ def test_invalid_input_is_a_value_error_that_names_argument_found_and_remedy():
 def test_not_separable_tells_what_it_proves():
     error = EXAMPLES[2]
     assert "largest edge is 1e-12" in str(error)
-    assert "use SoftMarginBoosting" in str(error)
+    assert "use SoftMarginBoosting, or add hypotheses" in str(error)
     np.testing.assert_array_equal(error.farkas, [0.5, 0.5])
 
 

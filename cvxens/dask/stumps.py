@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cvxens.colgen.oracles.bins import BinnedOracle
+from cvxens.colgen.oracles.pool import Votes
 from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample, combine_extremes
 from cvxens.dask.tallies import Places, add, combine_each, find_extremes, sum_by_cells
@@ -143,7 +144,7 @@ class Segments:
         return np.flatnonzero(is_open)
 
 
-class DaskStumps:
+class DaskStumps(Votes):
     """All middle stumps of a sample in shards, and the constant: `Stumps` where no machine has all rows.
 
     Answers are those of `cvxens.colgen.oracles.Stumps` on the same rows, to the last bit, whatever the shards are.
@@ -176,9 +177,6 @@ class DaskStumps:
     x[1] >= 4.5 -> -1 1.0
     always -> +1 0.6
     """
-
-    negations = True
-    largest = 1.0
 
     def __init__(
         self,
@@ -307,7 +305,7 @@ def from_order(numbers: Ints) -> Array:
     return np.where(numbers >= 0, numbers, np.int64(np.iinfo(np.int64).min) - numbers).view(np.float64)
 
 
-class DaskQuantileStumps:
+class DaskQuantileStumps(Votes):
     """The middle stumps nearest to the quantiles of each feature, and the constant: `QuantileStumps` over shards.
 
     They are those of `cvxens.colgen.oracles.QuantileStumps` on the same rows, whatever the shards are. Where rows
@@ -333,8 +331,6 @@ class DaskQuantileStumps:
     x[0] >= 49.5 -> +1 80.0; x[0] >= 74.5 -> +1 70.0; x[0] >= 24.5 -> +1 30.0; always -> -1 20.0
     """
 
-    negations = True
-    largest = 1.0
     constant = False  # beside the hypotheses, of which it is one
 
     def __init__(self, sample: ShardedSample, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:

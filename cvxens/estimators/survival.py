@@ -255,10 +255,8 @@ class ColumnGenerationSurvival(Ensemble, Predictor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-        return_array : bool
-            True for the values at `unique_times_`.
+        X, return_array
+            As of `predict_cumulative_hazard_function`.
 
         Returns
         -------

@@ -203,10 +203,8 @@ def growing_updates(margins: Margins, u: Array) -> Iterator[Update]:
 
     Parameters
     ----------
-    margins : callable
-        Maps u to K~u.
-    u : ndarray of shape (n_samples,)
-        Positive, with sum 1.
+    margins, u
+        As of `adaptive_updates`.
 
     Yields
     ------

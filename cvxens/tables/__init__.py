@@ -59,9 +59,6 @@ class OddCell(InvalidInput):
         super().__init__("X", f"found {odd} in row {row}, in {column}", remedy)
         self.row, self.odd, self.column = row, odd, column
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.row, self.odd, self.column, self.remedy)
-
 
 def is_frame(X: Data) -> TypeGuard[Frame]:
     """Return True if `X` is a data frame, of pandas or polars."""

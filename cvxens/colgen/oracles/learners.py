@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from cvxens.colgen.oracles.pool import evaluate, rank
+from cvxens.colgen.oracles.pool import Votes, evaluate, rank
 from cvxens.colgen.protocols import Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, FittedClassifier, Hypothesis, SignedTree, decode_table
@@ -27,14 +27,11 @@ from cvxens.types import Array, Data
 from cvxens.validation import generator, signed_weights, whole
 
 
-class LearnerOracle(ABC):
+class LearnerOracle(Votes, ABC):
     """An oracle that learns one hypothesis per output."""
 
     sample: Data
     n_samples: int
-    negations = True
-    largest = 1.0
-    votes = True
 
     def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Learn from signed weights s = y u, and return the distinct hypotheses or their negations, best first.

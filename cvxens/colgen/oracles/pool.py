@@ -91,6 +91,14 @@ def rank_edges(
     return Priced(columns, largest + rounding, square_sum, outside, rising_square_sum=rising)
 
 
+class Votes:
+    """What oracles declare whose hypotheses h are within [-1, 1], and that have -h too."""
+
+    negations = True
+    largest = 1.0
+    votes = True
+
+
 class Pool:
     """A finite set of hypotheses, mostly with their negations: the exact oracle over it.
 

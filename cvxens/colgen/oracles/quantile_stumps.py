@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cvxens.colgen.oracles.levels import Kinds, LevelTests
-from cvxens.colgen.oracles.pool import rank_edges
+from cvxens.colgen.oracles.pool import Votes, rank_edges
 from cvxens.colgen.protocols import Priced
 from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Stump
@@ -23,7 +23,7 @@ from cvxens.types import Data, Given
 from cvxens.validation import signed_weights, whole
 
 
-class QuantileStumps:
+class QuantileStumps(Votes):
     """The middle stumps nearest to the quantiles of each feature, and the constant: the exact oracle over them.
 
     Penalties on squared weights spread them over all hypotheses that are nearly alike, so over the middle stumps of
@@ -59,8 +59,6 @@ class QuantileStumps:
     """
 
     source = "ours: some of the middle stumps of LL08 section 4.2"
-    largest = 1.0
-    votes = True
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
-from cvxens.colgen.oracles.pool import Pool, evaluate, rank, unite
+from cvxens.colgen.oracles.pool import Pool, Votes, evaluate, rank, unite
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
@@ -34,16 +34,13 @@ FourierFeature = Wave
 """The earlier name of the class, by which it stays importable."""
 
 
-class SampledOracle(ABC):
+class SampledOracle(Votes, ABC):
     """An oracle over sampled hypotheses, anew in every call if `resample`.
 
     `refinement` is the value of the parameter `refinement_name`: above 0, hypotheses are refined, the `n_refined` best.
     """
 
     refinement_name: ClassVar[str]
-    negations = True
-    largest = 1.0
-    votes = True
 
     def __init__(self, X: Any, resample: bool, columns_per_round: int, random_state: Any, refinement: int) -> None:
         self.sample = samples(X)
@@ -122,7 +119,7 @@ def chunks(n_directions: int, n_samples: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, n_directions, size))
 
 
-class ParallelPerceptrons:
+class ParallelPerceptrons(Votes):
     """All perceptrons with one of some given directions: the exact oracle over this finite set.
 
     They are the middle stumps of the projections ``X @ directions.T``: every threshold halfway between two
@@ -147,9 +144,6 @@ class ParallelPerceptrons:
     """
 
     source = "LL08 section 5, the set P"
-    negations = True
-    largest = 1.0
-    votes = True
 
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
         self.sample = samples(X)
@@ -383,8 +377,6 @@ class Fourier(SampledOracle):
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Finite, not all rows alike.
     pool : int
         Number of features sampled. A fixed pool keeps its (n_samples, pool) values.
     sigma : float or None
@@ -395,7 +387,7 @@ class Fourier(SampledOracle):
         True if every call samples a new pool.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the median distance; by default 1.
-    columns_per_round, random_state
+    X, columns_per_round, random_state
         As of `Perceptrons`.
 
     Raises
