@@ -5,14 +5,14 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58289,
-    "code": 33694,
+    "lines": 58263,
+    "code": 33676,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 77,
-    "Any": 687,
+    "Any": 686,
     "Any in public": 0,
-    "test lines": 45199,
+    "test lines": 45182,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

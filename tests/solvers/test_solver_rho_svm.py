@@ -64,14 +64,14 @@ def test_every_update_stays_on_the_simplex_falls_and_brackets(Q, ridge):
     Q = Q + ridge * np.eye(len(Q))
     optimum, start = least(Q), np.full(len(Q), 1 / len(Q))
     path = [multiplicative_updates(Q, start, 1e-9, updates) for updates in range(12)]
-    values = [u @ Q @ u for u in path]
+    values = [max(u @ Q @ u, 0.0) for u in path]  # of a singular matrix it may round to less than 0
     for u, value in zip(path, values, strict=True):
         assert u.min() > 0
         assert u.sum() == pytest.approx(1)
         margin = max((Q @ u).min(), 0.0)
         assert value >= optimum - 1e-12 * np.abs(Q).max()
         assert margin**2 <= value * (optimum + 1e-12 * np.abs(Q).max())
-    assert all(later <= earlier for earlier, later in pairwise(values))
+    assert all(later <= earlier + 1e-15 * np.abs(Q).max() for earlier, later in pairwise(values))
 
 
 def test_updates_reach_a_gap_that_is_asked_for():
