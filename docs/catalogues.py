@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import re
-import subprocess
-import sys
+import runpy
 import textwrap
 import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,14 @@ def write_endings(folder: Path) -> None:
 
 
 def run_files(folder: Path) -> None:
-    """Run the example files and keep what they print beside them."""
+    """Run the example files, where the package is loaded already, and keep what they print beside them."""
     for path in sorted(folder.glob("*.py")):
-        done = subprocess.run([sys.executable, path.name], cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode or done.stderr:
-            raise RuntimeError(f"{path.name}: {done.stderr}")
-        path.with_suffix(".txt").write_text(done.stdout)
+        printed, told = io.StringIO(), io.StringIO()
+        with chdir(folder), redirect_stdout(printed), redirect_stderr(told):
+            runpy.run_path(path.name, run_name="__main__")
+        if told.getvalue():
+            raise RuntimeError(f"{path.name}: {told.getvalue()}")
+        path.with_suffix(".txt").write_text(printed.getvalue())
 
 
 def write(folder: Path) -> None:

@@ -57,6 +57,7 @@ nb_merge_streams = True
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's Parameters say it
+autodoc_use_type_comments = False  # there are none, and it reads every source to find that out
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
