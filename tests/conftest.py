@@ -114,7 +114,7 @@ def pytest_collection_modifyitems(items):
             family[k].add_marker("sweep")
 
 
-# fifteen thousand tests stay until the end: to search what they hold for circles, again and again while their number
+# ten thousand tests stay until the end: to search what they hold for circles, again and again while their number
 # grows, is more than half of the time of collecting them
 gc.disable()
 
