@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 class CvxensError(Exception):
     """Every error of cvxens: catch this to catch them all."""
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        # each is made of its parameters, which are attributes, but for what is not copied
-        return type(self), tuple(vars(self)[name] for name in signature(type(self)).parameters if name in vars(self))
+    def __reduce__(self) -> str | tuple[object, ...]:
+        # each of ours is made of its parameters, which are attributes; what makes a proof is not copied
+        copied = {name: value for name, value in vars(self).items() if not callable(value)}
+        own = tuple(copied[name] for name in signature(type(self).__init__).parameters if name in copied)
+        return (type(self), own) if own else super().__reduce__()
 
 
 class InvalidInput(CvxensError, ValueError):
@@ -105,7 +107,7 @@ class NotSeparable(CvxensError):
         )
         self.farkas = farkas
         self.max_edge = max_edge
-        self._prover = prover
+        self.prover = prover
 
     def exact(self) -> Any:
         """Prove in rational numbers that no weighted vote has a margin above 0 on every sample.
@@ -121,10 +123,10 @@ class NotSeparable(CvxensError):
             The hypotheses are of a set that no exact proof is known for, or they separate the classes after all, by a
             margin that rounding hides.
         """
-        if self._prover is None:
+        if self.prover is None:
             remedy = "take that of column generation over all stumps or a pool of columns"
             raise InvalidInput("NotSeparable", "found one that no exact proof is known for", remedy)
-        return self._prover()
+        return self.prover()
 
 
 class Infeasible(CvxensError):

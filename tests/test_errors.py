@@ -25,7 +25,10 @@ EXAMPLES = [
     SolverFailed(ATTEMPTS),
     WorkersLost("the client has left"),
 ]
-every = pytest.mark.parametrize("error", EXAMPLES, ids=[type(e).__name__ for e in EXAMPLES])
+
+
+class OfOnesOwn(CvxensError):
+    """What a stranger derives, without parameters of its own."""
 
 
 def test_there_is_one_hierarchy_and_an_example_of_each():
@@ -35,7 +38,7 @@ def test_there_is_one_hierarchy_and_an_example_of_each():
     assert issubclass(SolverFallbackWarning, UserWarning)
 
 
-@every
+@pytest.mark.parametrize("error", [*EXAMPLES, CvxensError("all"), OfOnesOwn("one", 1)], ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_all_survive_pickling_with_what_they_carry(error, protocol):
     again = pickle.loads(pickle.dumps(error, protocol))

@@ -183,9 +183,10 @@ def test_killed_again_and_again(tmp_path, monkeypatch, whole):
     assert run.ending in {Ending.EXHAUSTED, Ending.MAX_COLUMNS}
 
 
-def test_killed_by_the_system(tmp_path, whole):
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(0.05, marks=pytest.mark.sweep)])
+def test_killed_by_the_system(tmp_path, whole, seconds):
     kept = Checkpoint(tmp_path / "run")
-    killed_run.killed_after(0.3, kept.path)
+    killed_run.killed_after(seconds, kept.path)
     rows = read_rows(kept.path)
     assert goes_on(killed_run.run(kept), rows, whole)
 
