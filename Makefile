@@ -6,6 +6,10 @@ VENV := .venv
 OLDEST := .venv-oldest
 OLD_PYTHON ?= $(shell for p in python3.11 python3.12; do command -v $$p && break; done)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# uv does in seconds what pip does in minutes; where it can not be had, or finds less than pip does, pip goes on
+UV := $(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --constraint constraints.txt
+install = { $(PIP) uv && $(UV) --editable '$(1)'; } || $(PIP) --editable '$(1)'
+comma := ,
 JOBS ?= auto
 KILLS ?= 50
 # what stands on each dependency of the core: models, solvers, masters, the loop, estimators
@@ -98,7 +102,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.base: $(VENV)/.python $(INPUTS)
-	$(PIP) --editable .
+	$(call install,.)
 	@touch $@
 
 $(OLDEST)/.core: $(INPUTS_OF_OLDEST)
@@ -108,22 +112,22 @@ $(OLDEST)/.core: $(INPUTS_OF_OLDEST)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(PIP) --editable '.[test]'
+	$(call install,.[test])
 	@touch $@
 
 $(VENV)/.plot: $(VENV)/.base
-	$(PIP) --editable '.[plot]'
+	$(call install,.[plot])
 	@touch $@
 
-# all of them at once: pip reads what is there once, not four times
+# all of them at once
 $(VENV)/.all: $(VENV)/.python $(INPUTS)
-	$(PIP) --editable '.[test,plot,docs,lint]'
+	$(call install,.[test$(comma)plot$(comma)docs$(comma)lint])
 	@touch $(addprefix $(VENV)/.,base test plot docs lint) $@
 
 $(VENV)/.docs: $(VENV)/.test
-	$(PIP) --editable '.[test,docs]'
+	$(call install,.[docs])
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	$(PIP) --editable '.[test,lint]'
+	$(call install,.[lint])
 	@touch $@

@@ -5,14 +5,14 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58265,
-    "code": 33678,
+    "lines": 58261,
+    "code": 33676,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 77,
     "Any": 686,
     "Any in public": 0,
-    "test lines": 45186,
+    "test lines": 45182,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

@@ -47,7 +47,7 @@ def test_bounds_cover_the_rounding_of_the_product(seed):
 
 def test_a_pool_of_functions_answers_with_them_and_their_negations():
     X = np.array([[0.0], [1.0], [5.0]])
-    first, second = Pool.of([np.ravel, shift], X).price(np.array([-1.0, -2.0, 0.0])).columns
+    first, second = pickle.loads(pickle.dumps(Pool.of([np.ravel, shift], X))).price(np.array([-1.0, -2.0, 0.0])).columns
     assert first.hypothesis == Scaled(np.ravel, -1.0)
     assert first.edge == 2.0
     assert second.hypothesis is shift

@@ -40,10 +40,6 @@ def every_stump(X, signs, costs, constant):
         yield from (Constant(1), Constant(-1))
 
 
-def negated(h):
-    return -h
-
-
 def sum_exactly(values, s):
     """The edges of a hypothesis over the outputs, rounded once."""
     products = [[Fraction(v) * Fraction(weight) for weight in row] for v, row in zip(values, s.tolist(), strict=True)]
@@ -63,7 +59,7 @@ def test_answers_are_those_of_brute_force(case, constant, kind, square_sum, row_
     oracle = Stumps(kind(X), signs=signs, costs=costs, constant=constant, square_sum=square_sum)
     hypotheses = list(every_stump(X, signs, costs, constant))
     excluded = data.draw(st.lists(st.sampled_from(hypotheses), max_size=4))
-    closed = {*excluded, *map(negated, excluded)}
+    closed = {*excluded, *(-h for h in excluded)}
     edges = np.array([sum_exactly(h(X).tolist(), s) for h in hypotheses])
     sizes = edges.max(axis=1) if row_norm == np.inf else np.linalg.norm(edges, row_norm, axis=1)
     is_open = np.array([h not in closed for h in hypotheses])

@@ -194,12 +194,8 @@ class Pool:
         if len(hypotheses) == 0:
             raise InvalidInput("hypotheses", "found none", "give at least one hypothesis")
         distinct = tuple(dict.fromkeys(hypotheses))
-
-        def evaluate_all() -> Array:
-            return np.column_stack([h(X) for h in in_time(distinct)])
-
-        embody = partial(_make_signed, distinct)
-        return cls(evaluate_all, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
+        evaluate, embody = partial(_evaluate_all, distinct, X), partial(_make_signed, distinct)
+        return cls(evaluate, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
 
     @property
     def statement(self) -> Statement | None:
@@ -238,6 +234,10 @@ class Pool:
 
 def _make_tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
     return TabulatedColumn(index, n_columns, sign)
+
+
+def _evaluate_all(hypotheses: Sequence[Hypothesis], X: Data) -> Array:
+    return np.column_stack([h(X) for h in in_time(hypotheses)])
 
 
 def _make_signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hypothesis:

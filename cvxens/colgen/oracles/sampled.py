@@ -92,10 +92,6 @@ def _embody(make: Callable[..., Hypothesis], drawn: Sequence[Array], index: int,
     return hypothesis if sign > 0 else negate(hypothesis)
 
 
-def _make_constant(_index: int, sign: int) -> Constant:
-    return Constant(sign)
-
-
 def unit_directions(random: np.random.Generator, n_directions: int, n_features: int) -> Array:
     """Draw directions uniformly on the unit sphere, shape (n_directions, n_features).
 
@@ -237,7 +233,7 @@ class Perceptrons(SampledOracle):
         self.epochs = whole("epochs", epochs)
         if refined > n_directions:
             raise InvalidInput("refined", f"refined={refined} exceeds n_directions={n_directions}", "refine fewer")
-        self._constant = Pool(np.ones((len(self.sample), 1)), embody=_make_constant, sample=self.sample)
+        self._constant = Pool.of([Constant(1)], self.sample)
         self._fixed = [] if resample else list(self._draw_blocks())
 
     def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
