@@ -305,7 +305,7 @@ class _Columns:
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.is_free else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
-        own = np.array([column.hypothesis not in self.given for column in self.entered], dtype=bool)
+        own = np.array([not self.given or column.hypothesis not in self.given for column in self.entered], dtype=bool)
         try:
             answered = self._largest_edge(priced, solution)
         except (IndexError, TypeError, ValueError):
@@ -376,7 +376,7 @@ class _Columns:
         return tuple(compress(self.entered, excluded | ~is_open)), hidden
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
-        exclude = [column.hypothesis for column in closed if column.hypothesis not in self.given]
+        exclude = [column.hypothesis for column in closed if not self.given or column.hypothesis not in self.given]
         return ask(self.oracle, solution.s, exclude, **self.options)
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
