@@ -6,7 +6,7 @@ VENV := .venv
 OLDEST := .venv-oldest
 OLD_PYTHON ?= $(shell for p in python3.11 python3.12; do command -v $$p && break; done)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# uv does in seconds what pip does in minutes; where it can not be had, or finds less than pip does, pip goes on
+# uv does in seconds what pip does in minutes; where it cannot be had, or finds less than pip does, pip goes on
 UV := $(VENV)/bin/uv pip install --quiet --python $(VENV)/bin/python --constraint constraints.txt
 install = { $(PIP) uv==0.13.9 && $(UV) --editable '$(1)'; } || $(PIP) --editable '$(1)'
 comma := ,
